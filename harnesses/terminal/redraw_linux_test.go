@@ -75,6 +75,15 @@ func (d *drawer) awaitChange(s *session, kind coleo.ChangeKind) (c coleo.Change,
 	return c, nil
 }
 
+func (d *drawer) awaitIdle(s *session) {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
+	defer cancel()
+	if _, err := coleo.WaitForIdle(ctx, s); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
 const (
 	cleared = `\033[2J\033[H`
 	garbled = cleared + "garbled"
@@ -87,10 +96,8 @@ func TestAPictureThatNoRuleKnowsIsRedrawnBeforeItIsTold(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			d, s := setDrawer(t, "redraw = \""+way+"\"\n", garbled, drawn)
-			if _, err := coleo.WaitForIdle(t.Context(), s); err != nil {
-				t.Fatal(err)
-			}
 			c, before := d.awaitChange(s, coleo.ChangeRedraw)
+			d.awaitIdle(s)
 			for _, kind := range before {
 				if kind == coleo.ChangeUnrecognised {
 					t.Errorf("the picture was told before it was redrawn: %v", before)
@@ -138,9 +145,7 @@ func TestNothingIsRedrawnWhileSomebodyWatchesOrTypes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d, s := setDrawer(t, "redraw = \"signal\"\n", drawn, drawn)
-			if _, err := coleo.WaitForIdle(t.Context(), s); err != nil {
-				t.Fatal(err)
-			}
+			d.awaitIdle(s)
 			leave := occupy(t, s)
 			if err := d.print(s, "\x1b[2J"); err != nil {
 				t.Fatal(err)
@@ -150,9 +155,7 @@ func TestNothingIsRedrawnWhileSomebodyWatchesOrTypes(t *testing.T) {
 			}
 			leave()
 			d.awaitChange(s, coleo.ChangeRedraw) // it is made up for
-			if _, err := coleo.WaitForIdle(t.Context(), s); err != nil {
-				t.Fatal(err)
-			}
+			d.awaitIdle(s)
 		})
 	}
 }
