@@ -139,11 +139,40 @@ func (s *session) askRedraw() {
 	}
 }
 
-// resizeAndBack gives the program a size, and then the present size again. It returns when
-// the program has both.
+// drawLimit bounds how long Coleo waits for what a program draws for the smaller size. A
+// program that is too slow sees only the size from before, and draws nothing. On a loaded
+// machine a program takes over a second.
+const drawLimit = 5 * time.Second
+
+// awaitDrawn waits until the program has drawn a whole picture after the offset from.
+func (s *session) awaitDrawn(from int64) {
+	limit := time.NewTimer(drawLimit)
+	defer limit.Stop()
+	for {
+		w, unlock := s.live.watch()
+		drawn, looked := w.End() > from && w.UntilWhole(time.Now()) == 0, w.next()
+		unlock()
+		if drawn {
+			return
+		}
+		select {
+		case <-looked:
+		case <-limit.C:
+			return
+		case <-s.redrawing.closing:
+			return
+		}
+	}
+}
+
+// resizeAndBack gives the program a size, and the present size again once the program has
+// drawn. It returns when the program has both.
 func (s *session) resizeAndBack(cols, rows int) {
-	view := s.Screen()
+	r, unlock := s.live.lock()
+	view, from := r.Core().View(), r.End()
+	unlock()
 	_ = s.Resize(s.ctx, cols, rows)
+	s.awaitDrawn(from)
 	_ = s.Resize(s.ctx, view.Cols, view.Rows)
 	tick := time.NewTicker(resizeGap)
 	defer tick.Stop()

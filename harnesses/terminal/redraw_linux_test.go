@@ -116,6 +116,16 @@ func TestAPictureThatNoRuleKnowsIsRedrawnBeforeItIsTold(t *testing.T) {
 	}
 }
 
+// A program on a loaded machine looks at its size late. It must see the smaller one, because it
+// draws nothing for the size that it has.
+func TestASlowProgramSeesBothSizes(t *testing.T) {
+	t.Parallel()
+	late := `$(sleep 0.6; [ "$(stty size)" = "10 40" ] || printf "` + drawn + `")`
+	d, s := setDrawer(t, "redraw = \"rows\"\n", garbled, late)
+	d.awaitChange(s, coleo.ChangeRedraw)
+	d.awaitIdle(s)
+}
+
 func TestAPictureIsRedrawnAtMostOnce(t *testing.T) {
 	t.Parallel()
 	d, s := setDrawer(t, "redraw = \"signal\"\n", garbled, garbled)
