@@ -47,6 +47,8 @@ type Capabilities struct {
 	Question bool `json:"question" toml:"question"`
 	// It counts the tokens of a turn.
 	Usage bool `json:"usage" toml:"usage"`
+	// It draws its whole picture again when Coleo makes it do so.
+	Redraw bool `json:"redraw" toml:"redraw"`
 }
 
 // Support is how complete a harness is.

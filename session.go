@@ -100,8 +100,9 @@ const (
 	ChangeUnrecognised ChangeKind = "screen_unrecognised"
 	ChangeDisagreement ChangeKind = "witness_disagreement"
 	ChangeLapse        ChangeKind = "witness_lapsed"
-	ChangeBlind        ChangeKind = "screen_blind" // the screen shows no sign of work in this set-up
-	ChangeTurn         ChangeKind = "turn"         // a turn has begun that Coleo has not begun; Note is its prompt
+	ChangeBlind        ChangeKind = "screen_blind"   // the screen shows no sign of work in this set-up
+	ChangeRedraw       ChangeKind = "screen_redrawn" // Coleo had the agent CLI draw its picture again
+	ChangeTurn         ChangeKind = "turn"           // a turn has begun that Coleo has not begun; Note is its prompt
 	ChangePrompt       ChangeKind = "prompt"
 	ChangeConversation ChangeKind = "conversation" // the id of the conversation became known
 )
@@ -298,6 +299,7 @@ type Explanation struct {
 	Version      string   `json:"version,omitempty"`      // of the agent CLI, if it is known
 	Unjudged     string   `json:"unjudged,omitempty"`     // that nobody has judged the rules on this version, for users
 	Blind        string   `json:"blind,omitempty"`        // that the screen showed no sign of work in the last turn
+	Redrawn      string   `json:"redrawn,omitempty"`      // when and why Coleo had the picture drawn again, for users
 	Rows         []string `json:"rows,omitempty"`         // the screen's rows that the rule matched
 	Screen       Screen   `json:"screen"`
 }

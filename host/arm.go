@@ -107,6 +107,7 @@ var kinds = map[coleo.ChangeKind]coleo.EventKind{
 	coleo.ChangeDisagreement: coleo.EventWitness,
 	coleo.ChangeLapse:        coleo.EventWitness,
 	coleo.ChangeBlind:        coleo.EventWitness,
+	coleo.ChangeRedraw:       coleo.EventWitness,
 	coleo.ChangePrompt:       coleo.EventPromptLost,
 	coleo.ChangeConversation: coleo.EventConversation,
 }

@@ -13,25 +13,25 @@ import (
 // what is not claimed, so a review must see every removal here.
 var claims = map[string]string{
 	"aider": "approval command_execution file_editing interrupt model_flag multi_turn resume streaming usage",
-	"claude-code": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question " +
-		"queue resume streaming usage",
+	"claude-code": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn " +
+		"question queue redraw resume streaming usage",
 	"cline": "approval command_execution file_editing interrupt model_flag multi_turn streaming",
-	"codex": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume " +
-		"streaming usage",
+	"codex": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn " +
+		"redraw resume streaming usage",
 	"continue": "approval command_execution compact file_editing interrupt multi_turn question streaming",
-	"copilot": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume " +
-		"streaming",
-	"gemini": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue " +
-		"resume streaming usage",
+	"copilot": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn " +
+		"redraw resume streaming",
+	"gemini": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn " +
+		"queue redraw resume streaming usage",
 	"generic": "command_execution interrupt multi_turn streaming",
-	"kilo": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question " +
-		"resume streaming usage",
-	"opencode": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question " +
-		"resume streaming usage",
+	"kilo": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn " +
+		"question redraw resume streaming usage",
+	"opencode": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn " +
+		"question redraw resume streaming usage",
 	"opencode-api": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume " +
 		"streaming usage",
-	"qwen": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question resume " +
-		"streaming",
+	"qwen": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn " +
+		"question redraw resume streaming",
 	"roo": "", // never run
 }
 

@@ -64,4 +64,5 @@
 //	careless             drops prompts that come in the middle of a turn
 //	anonymous            runs commands without the mark of its arm in their environment
 //	brittle              ends when its terminal changes size
+//	stubborn             does not draw its picture again at SIGWINCH
 package fakeagent

@@ -186,7 +186,9 @@ func (p *program) signalled(s os.Signal) {
 		return
 	}
 	if name == "" {
-		p.redraw()
+		if !p.has(stubborn) {
+			p.redraw()
+		}
 		return
 	}
 	p.rec.add(Signalled, name, nil)

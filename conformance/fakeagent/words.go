@@ -21,7 +21,7 @@ func (p *program) words() map[string]act {
 		"spin": p.spin, "flood": p.flood, "child": p.child, "ignore": p.ignore,
 		"lose": p.loseInput, "deaf": p.ignoreSubmits, "break": p.breakSubmits, "paste": p.paste, "status": p.status,
 	}
-	for _, fault := range []string{hasty, narrow, careless, anonymous, brittle} {
+	for _, fault := range []string{hasty, narrow, careless, anonymous, brittle, stubborn} {
 		words[fault] = func(context.Context, string) error {
 			p.set(func() { p.faults[fault] = true })
 			return nil
@@ -37,6 +37,7 @@ const (
 	careless  = "careless"
 	anonymous = "anonymous"
 	brittle   = "brittle"
+	stubborn  = "stubborn"
 )
 
 // has reports whether the fake has a fault, for callers that do not hold mu.

@@ -43,6 +43,9 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, replay *past.Replay) {
 	timer := time.NewTimer(s.firstLook())
 	defer timer.Stop()
 	for {
+		if !s.behind(replay) {
+			s.redrawIfWanted()
+		}
 		select {
 		case chunk, ok := <-chunks:
 			switch {
@@ -149,6 +152,7 @@ func (s *session) lostHolder() {
 type outputReader struct {
 	stream *holder.Stream
 	rest   []byte
+	left   func() // tells that the viewer has gone
 }
 
 func (r *outputReader) Read(p []byte) (int, error) {
@@ -167,4 +171,7 @@ func (r *outputReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (r *outputReader) Close() error { return r.stream.Close() }
+func (r *outputReader) Close() error {
+	r.left()
+	return r.stream.Close()
+}

@@ -95,6 +95,20 @@ func (z *sizes) shown(frames uint64) {
 	}
 }
 
+// pending reports whether a size was postponed.
+func (z *sizes) pending() bool {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.timer != nil
+}
+
+// changing reports whether the next size would have to wait.
+func (z *sizes) changing() bool {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.timer != nil || z.awaited || time.Since(z.given) < resizeGap
+}
+
 // stop stops the timer of a postponed size. It reports whether a size was pending.
 func (z *sizes) stop() bool {
 	z.mu.Lock()

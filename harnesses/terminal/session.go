@@ -41,6 +41,8 @@ type session struct {
 	replies      *pendingReplies
 	snapshots    *past.Writer
 	sizes        sizes
+	viewers      viewers
+	redrawing    *redrawing
 	conversation conversation
 }
 
@@ -71,6 +73,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 		done: make(chan struct{}), reread: make(chan struct{}, 1), log: NewChanges(),
 		replies:      &pendingReplies{client: client},
 		snapshots:    past.NewWriter(handle, func(offset int64) { _ = client.Covered(offset) }),
+		redrawing:    newRedrawing(),
 		conversation: conversation{id: handle.Conversation},
 	}
 	reader, replay := s.rebuild(at)
@@ -154,7 +157,8 @@ func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error)
 	if err != nil {
 		return nil, err
 	}
-	return &outputReader{stream: stream}, nil
+	s.viewers.came()
+	return &outputReader{stream: stream, left: sync.OnceFunc(func() { s.viewers.left(time.Now()) })}, nil
 }
 
 // Held asks the session's holder whether it is the holder in the handle. It returns the
@@ -165,6 +169,7 @@ func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.
 // error if the holder cannot be reached, or if ctx ended, so that nobody wants the keys
 // any longer.
 func (s *session) Input(ctx context.Context, p []byte) error {
+	s.viewers.typed(time.Now())
 	_, err := s.view.Write(ctx, typing.Keys{ID: coleo.NewUUID(), Data: p})
 	return err
 }
@@ -184,6 +189,7 @@ func (s *session) Kill(context.Context) error {
 // Close first waits for a call that is still typing. Close writes a last snapshot. It
 // returns the error of closing the connection to the holder.
 func (s *session) Close() error {
+	s.redrawing.stop()
 	s.resizeNow()
 	s.cancel()
 	if s.State().State == coleo.Dead {

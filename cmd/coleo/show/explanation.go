@@ -68,6 +68,9 @@ func explanationText(x coleo.Explanation) string {
 	if x.Blind != "" {
 		b.WriteString("\nThe screen is blind: " + x.Blind + ".\n")
 	}
+	if x.Redrawn != "" {
+		b.WriteString("\nThe picture was redrawn once: " + x.Redrawn + ".\n")
+	}
 	if x.Disagreement != "" {
 		b.WriteString("\n" + Yellow.Paint("They disagree: "+x.Disagreement+".") + "\n")
 	}

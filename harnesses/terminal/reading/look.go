@@ -96,7 +96,7 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	if r.noteStill(now) {
 		r.settlingSince = time.Time{} // the answer grows
 	}
-	again := min(r.recognise(now), r.checkWitnesses(now))
+	again := min(r.recognise(now), r.noteRedraw(now), r.checkWitnesses(now))
 	most, soon := r.mostCautious(now)
 	again = min(again, soon)
 	raised := r.raised()
@@ -123,6 +123,9 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 		r.strange.end()
 	} else {
 		next.Dialog, soon = r.strange.show(r.picture, raised.Dialog, r.dialogs.epoch, now)
+		if left := r.redraws.pending(now); left > 0 {
+			next.Dialog, soon = nil, left
+		}
 		again = min(again, soon)
 	}
 	return min(again, r.settle(now, next))
@@ -183,6 +186,9 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 		bound = r.spec.Timing.Start.Duration()
 	}
 	if left := bound - now.Sub(r.unknown.since); left > 0 {
+		return left
+	}
+	if left := r.awaitRedraw(bound, now); left > 0 && !r.unknown.told {
 		return left
 	}
 	if !r.unknown.told {

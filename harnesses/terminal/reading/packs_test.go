@@ -31,9 +31,11 @@ func randomReadings(rng *rand.Rand, rows []string) rules.Readings {
 		}
 		return `^\S`
 	}
-	regions := []string{"screen", "bottom 3", "cursor", "composer", "below composer", "above composer 2", "title"}
+	regions := []string{"screen", "bottom 3", "cursor", "composer", "below composer", "above composer 2",
+		"above cursor 2", "title"}
 	conds := func() []rules.Cond {
-		out := []rules.Cond{{Where: regions[rng.IntN(len(regions))], Pattern: pattern(), Not: rng.IntN(4) == 0}}
+		out := []rules.Cond{{Where: regions[rng.IntN(len(regions))], Pattern: pattern()}}
+		out[0].Not = out[0].Where != "screen" && rng.IntN(4) == 0
 		if rng.IntN(3) == 0 {
 			out = append(out, rules.Cond{Where: "screen", Pattern: pattern()})
 		}

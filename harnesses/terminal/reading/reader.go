@@ -47,6 +47,7 @@ type Reader struct {
 	reading       coleo.Reading
 	settlingSince time.Time // since when idle or error has held; zero: no verdict has to settle
 	unknown       unknown
+	redraws       redraws
 	prompt        prompt
 	turn          newestTurn
 	mode          mode
@@ -210,6 +211,7 @@ func (r *Reader) Explain(now time.Time) coleo.Explanation {
 	if r.turn.blind {
 		x.Blind = blindNote
 	}
+	x.Redrawn = r.redrawnText(now)
 	if x.Version = r.packed.running; r.Unjudged() != "" {
 		x.Unjudged = fmt.Sprintf("nobody has judged the rules of %s on version %s", r.spec.Name, r.Unjudged())
 	}

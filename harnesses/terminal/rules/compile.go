@@ -127,6 +127,12 @@ func (c *compiler) head(s *Spec) {
 	c.plain("version", s.Version)
 	c.plain("command", s.Command)
 	c.plain("install", s.Install)
+	if s.Redraw != "" && !slices.Contains(redraws, s.Redraw) {
+		c.fail("redraw", "redraw must be one of %q, not %q", redraws, s.Redraw)
+	}
+	if s.Capabilities.Redraw && s.Redraw == "" {
+		c.fail("capabilities.redraw", "the capability redraw needs the key redraw: what makes it draw again")
+	}
 	if manager, name, ok := strings.Cut(s.Package, ":"); s.Package != "" &&
 		(!ok || name == "" || manager != "npm" && manager != "pip") {
 		c.fail("package", "package: %q is neither npm:NAME nor pip:NAME", s.Package)
@@ -239,6 +245,10 @@ func (c *compiler) conds(path, name string, list []Cond) {
 		where, err := parseRegion(list[i].Where)
 		if err != nil {
 			c.fail(at+".where", "%q: %v", name, err)
+		}
+		if list[i].Not && where.isWhole() {
+			c.fail(at, "%q: a condition with not = true may not look at %q, because a model can write there: use a "+
+				"smaller part, of at most %d rows", name, list[i].Where, mostRowsNot)
 		}
 		list[i].where, list[i].pattern = where, c.regexp(at+".pattern", list[i].Pattern)
 		list[i].needs = needsOf(list[i].Pattern)

@@ -11,9 +11,9 @@ import (
 // show. Rules, dialogs and other keys have lists of conditions.
 type Cond struct {
 	// The part of the screen to look at: `screen`, `bottom N`, `cursor`, `cursor line`,
-	// `wrapped line`, `title`, `modes`, `composer`, `below composer` or
-	// `above composer N`. N is a number of rows that are not blank, 1 to 99. The guide says
-	// what each part holds. The key is required.
+	// `wrapped line`, `title`, `modes`, `composer`, `below composer`, `above composer N`
+	// or `above cursor N`. N is a number of rows that are not blank, 1 to 99. The guide
+	// says what each part holds. The key is required.
 	Where string `toml:"where"`
 	// The regular expression that this part must match, such as `esc to interrupt`. The
 	// rows of the part are joined with `\n`. With `(?m)` at its beginning, `^` and `$`
@@ -22,11 +22,12 @@ type Cond struct {
 	// The color of the text: `red`, `green` or `blue`. This component must be a quarter
 	// stronger than the other two. Coleo looks at the group `mark` of the pattern, or
 	// else at the first character found. Only `screen`, `bottom N`, `cursor`, `below
-	// composer` and `above composer N` have colors.
+	// composer`, `above composer N` and `above cursor N` have colors.
 	Colour string `toml:"colour"`
 	// Whether the condition holds if the pattern is not found, instead of if it is
 	// found. The condition then also holds if the screen does not show the part, such
-	// as a composer.
+	// as a composer. It is not allowed with `screen`, or with more than 15 rows: there a
+	// model can write the text that must not show.
 	Not bool `toml:"not"`
 
 	where   region

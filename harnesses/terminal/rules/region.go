@@ -25,6 +25,8 @@ import (
 //	composer          the composer's text
 //	below composer    the rows below the composer
 //	above composer N  the last N rows above the composer that are not blank
+//	above cursor N    the last N rows above the cursor's row that are not blank; it is not
+//	                  on the screen while the cursor is hidden
 //
 // A region that is not on the screen, such as a missing composer, matches no pattern. A
 // condition with Not holds for such a region.
@@ -34,13 +36,22 @@ type region struct {
 }
 
 var regionForms = regexp.MustCompile(`^(screen|cursor|cursor line|wrapped line|title|modes|composer|below ` +
-	`composer|(bottom|above composer) ([1-9][0-9]?))$`)
+	`composer|(bottom|above composer|above cursor) ([1-9][0-9]?))$`)
+
+// mostRowsNot is the largest N of a region whose condition has Not. A condition with Not
+// on more rows sees the transcript too. A model can then write text that the condition
+// forbids, and the arm is locked until that text is gone.
+const mostRowsNot = 15
+
+// isWhole reports whether region r is the whole screen, or too large a part of it for a
+// condition with Not.
+func (r region) isWhole() bool { return r.name == "screen" || r.n > mostRowsNot }
 
 func parseRegion(s string) (region, error) {
 	m := regionForms.FindStringSubmatch(s)
 	if m == nil {
 		return region{}, fmt.Errorf("%q is no part of a screen: use screen, bottom N, cursor, cursor line, "+
-			"wrapped line, title, modes, composer, below composer or above composer N", s)
+			"wrapped line, title, modes, composer, below composer, above composer N or above cursor N", s)
 	}
 	if m[2] == "" {
 		return region{name: s}, nil
@@ -67,6 +78,11 @@ func (p *Picture) region(r region) ([]string, bool) {
 		return []string{p.Screen.Title}, true
 	case "modes":
 		return p.modes(), true
+	case "above cursor":
+		if !p.showsCursor() {
+			return nil, false
+		}
+		return lastRows(p.rows[:p.Screen.Cursor[1]], r.n), true
 	}
 	if p.Composer == nil {
 		return nil, false
@@ -112,6 +128,12 @@ func (p *Picture) cursorLine() string {
 		line = row + line
 	}
 	return line
+}
+
+// showsCursor reports whether the cursor is visible, and its row is known.
+func (p *Picture) showsCursor() bool {
+	y := p.Screen.Cursor[1]
+	return p.Screen.CursorVisible && 0 <= y && y < len(p.rows)
 }
 
 // wrappedLine returns the cursor's row, joined with the rows above that the terminal
@@ -179,6 +201,8 @@ func (p *Picture) rowNumbers(r region) []int {
 		return upTo(p.Composer.bottom, len(p.rows))
 	case "above composer":
 		return p.notBlank(p.Composer.top, r.n)
+	case "above cursor":
+		return p.notBlank(p.Screen.Cursor[1], r.n)
 	}
 	return nil
 }

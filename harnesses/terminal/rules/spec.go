@@ -69,6 +69,12 @@ type Spec struct {
 	// it takes a new size. After a new size, Coleo then waits for that update before it
 	// sends the next size.
 	WholeAfterResize bool `toml:"whole_after_resize"`
+	// What makes the agent CLI draw its whole picture again: `signal`, `rows` or `columns`.
+	// With `signal`, Coleo sends it SIGWINCH. With `rows` or `columns`, Coleo makes the
+	// terminal one row or one column smaller, and then as large as before. Coleo does so
+	// once if no rule knows a picture, or if a picture shows work and stands still. Nothing
+	// is typed. Without this key, Coleo never does so.
+	Redraw string `toml:"redraw"`
 
 	// What an agent CLI that says "working" by an escape sequence adds to that word when
 	// its turn has ended and only work in the background goes on. It is a regular

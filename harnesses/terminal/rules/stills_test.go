@@ -36,6 +36,10 @@ func TestPicturesThatWereMisreadOnce(t *testing.T) {
 			"  ┃\n  ┃\n  ┃\n  ┃  Build · mock-1\n  ╹" + strings.Repeat("▀", 60) +
 				"\n   ■⬝⬝⬝⬝⬝⬝⬝  esc interrupt     ctrl+p commands\n",
 			coleo.Processing},
+		"OpenCode's model may write what the title of a menu looks like": {"opencode",
+			"  ┃  say it\n\n            x" + strings.Repeat(" ", 20) + "esc\n\n     ▣  Build · mock-1 · 1.2s\n\n" +
+				"  ┃\n  ┃\n  ┃\n  ┃  Build · mock-1\n  ╹" + strings.Repeat("▀", 60) + "\n   /w      ctrl+p commands\n",
+			coleo.Idle},
 		"OpenCode's folder is drawn over its composer's edge at 40x15": {"opencode",
 			"  ┃\n  ┃  Ask anything… \"What is the\n  ┃  tech stack of this project?\"\n  ┃\n  ┃  Build · mock-1 " +
 				"Coleo endpoint\n" +

@@ -49,6 +49,12 @@ func (t *Typist) Pause() (resume func()) {
 	return resume
 }
 
+// TryPause does the same as Pause, but only if nobody types.
+func (t *Typist) TryPause() (resume func(), free bool) {
+	_, resume, free = t.turn.tryTake()
+	return resume, free
+}
+
 // turn lets one caller type at a time. Only the caller who has taken the turn can
 // access unseen, which the last caller left behind.
 type turn struct {

@@ -1,0 +1,172 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"coleo.dev"
+)
+
+// redrawLook is the time between two looks at a screen that is drawn again.
+const redrawLook = 50 * time.Millisecond
+
+// wipedRows is how many of the last rows with text a partial wipe takes. The composers and
+// the dialogs of most agent CLIs have more.
+const wipedRows = 5
+
+// redraw wipes the agent CLI's picture, as a command of the model can by printing past the
+// agent CLI. Coleo must have the agent CLI draw it again before it tells that no rule knows
+// the picture.
+func redraw(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	term, ok := t.Session.(coleo.Terminal)
+	if !ok {
+		return skip("it has no terminal")
+	}
+	came := ""
+	for _, rows := range []int{wipedRows, 0} {
+		nonce := Nonce()
+		if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
+			return err
+		}
+		n, of, err := t.wipe(ctx, term, rows)
+		if err != nil {
+			return err
+		}
+		came = fmt.Sprintf("%d of %d rows", n, of)
+	}
+	nonce := Nonce()
+	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
+		return fmt.Errorf("after its picture was wiped, and drawn again: %w", err)
+	}
+	if c := t.Harness.Info().Capabilities; c.Approval && c.FileEditing {
+		if err := t.wipeDialog(ctx, term); err != nil {
+			return err
+		}
+	}
+	t.details = "it was drawn again, " + came + " after the whole picture was wiped"
+	return nil
+}
+
+// wipeDialog wipes the picture of a dialog. The same appearance must be read again.
+func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
+	q, err := t.askToWrite(ctx)
+	if err != nil {
+		return err
+	}
+	if _, _, err := t.wipe(ctx, term, 0); err != nil {
+		return fmt.Errorf("a dialog: %w", err)
+	}
+	return t.deny(ctx, q)
+}
+
+// wipe wipes the last rows with text, or with 0 all rows, and waits until the picture is
+// drawn again and reads as before. It returns how many of the rows with text came back.
+func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, of int, err error) {
+	was, before, from := t.Session.State(), texts(term.Screen().Lines), coleo.NewestCursor(t.Session)
+	text, what := "\x1b[2J\x1b[H", "the whole picture was wiped"
+	kept := 0
+	if rows > 0 {
+		kept = max(0, len(before)-rows)
+		text, what = wipeBelow(term.Screen().Lines, kept), "its last rows were wiped"
+	}
+	if err := t.printPast(text); err != nil {
+		return 0, 0, err
+	}
+	if err := t.awaitRedraw(ctx, from); err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", what, err)
+	}
+	if came, err = t.awaitPicture(ctx, term, was, before, kept); err != nil {
+		return 0, 0, fmt.Errorf("%s, and drawn again: %w", what, err)
+	}
+	return came, len(before), nil
+}
+
+// wipeBelow returns what wipes all rows below the first kept rows with text.
+func wipeBelow(lines []string, kept int) string {
+	y := 0
+	for ; y < len(lines) && kept > 0; y++ {
+		if strings.TrimSpace(lines[y]) != "" {
+			kept--
+		}
+	}
+	return fmt.Sprintf("\x1b[%d;1H\x1b[Jnothing is here", y+1)
+}
+
+// texts returns the rows that have text.
+func texts(lines []string) []string {
+	var out []string
+	for _, line := range lines {
+		if line = strings.TrimRight(line, " "); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// printPast prints to the agent CLI's terminal, past the agent CLI.
+func (t *Trial) printPast(text string) error {
+	tty, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/0", t.Session.Handle().Process.PID),
+		os.O_WRONLY|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return fmt.Errorf("open the agent CLI's terminal: %w", err)
+	}
+	defer tty.Close()
+	_, err = tty.WriteString(text)
+	return err
+}
+
+// awaitRedraw waits for a redraw. It returns an error if the picture is told as unknown
+// first.
+func (t *Trial) awaitRedraw(ctx context.Context, from coleo.Cursor) error {
+	for c, err := range t.Session.Changes(ctx, from) {
+		switch {
+		case err != nil:
+			return err
+		case c.Kind == coleo.ChangeRedraw:
+			return nil
+		case c.Kind == coleo.ChangeUnrecognised:
+			return fmt.Errorf("it was told as unknown, and not drawn again")
+		}
+	}
+	return fmt.Errorf("it was not drawn again: %w", context.Cause(ctx))
+}
+
+// awaitPicture waits until a rule reads the screen as it was, and the screen shows nothing
+// that it did not show before. It returns the number of rows with text that it shows.
+func (t *Trial) awaitPicture(ctx context.Context, term coleo.Terminal, was coleo.Reading, before []string,
+	kept int) (int, error) {
+	for {
+		r, now := t.Session.State(), texts(term.Screen().Lines)
+		differs := differing(before, now, kept)
+		if r.Known && r.State == was.State && (was.Dialog == nil || r.Dialog != nil &&
+			r.Dialog.Fingerprint == was.Dialog.Fingerprint) && differs == "" {
+			return len(now), nil
+		}
+		if elapse(ctx, redrawLook); ctx.Err() != nil {
+			return 0, fmt.Errorf("it reads %s, known: %t, dialog %+v; %s", r.State, r.Known, r.Dialog, differs)
+		}
+	}
+}
+
+// differing describes how the rows now differ from the rows before. The first kept rows must
+// be there. The others may lack some at the beginning: some agent CLIs do not keep the
+// transcript that they have printed.
+func differing(before, now []string, kept int) string {
+	if len(now) <= kept || len(now) > len(before) {
+		return fmt.Sprintf("it shows %d rows, and showed %d", len(now), len(before))
+	}
+	want := append(before[:kept:kept], before[len(before)-(len(now)-kept):]...)
+	for i, row := range want {
+		if !strings.HasPrefix(row, now[i]) && !strings.HasPrefix(now[i], row) { // a hint may come or go
+			return fmt.Sprintf("it shows the row %q in place of %q", now[i], row)
+		}
+	}
+	return ""
+}

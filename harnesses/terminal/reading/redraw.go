@@ -1,0 +1,197 @@
+package reading
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+)
+
+const (
+	// redrawUnknown is how long a picture that no rule knows must stand still until it
+	// gets a redraw. An agent CLI draws a new picture in a shorter time.
+	redrawUnknown = 2 * time.Second
+	// redrawWork is how long a picture that shows work must stand still until it gets a
+	// redraw. The clocks and the spinners of agent CLIs move within a second.
+	redrawWork = 10 * time.Second
+	// redrawStart bounds how long Coleo waits for the beginning of a redraw before it tells
+	// that no rule knows the picture.
+	redrawStart = time.Second
+	// redrawEnd bounds how long a redraw may take. A slow agent CLI draws for a new size
+	// only after seconds.
+	redrawEnd = 25 * time.Second
+	// redrawShown is how long the agent CLI may take to draw, after everything was done that
+	// makes it draw.
+	redrawShown = 2 * time.Second
+	// redrawRetry is how long Coleo waits until it tries again to make a redraw that was not
+	// possible, because somebody watched or typed.
+	redrawRetry = 5 * time.Second
+	// redrawDoublings bounds how often the time doubles for which a picture must stand still.
+	// It doubles with each redraw that brought another picture which needs one. An unknown
+	// page with a slow clock would else be redrawn for ever.
+	redrawDoublings = 8
+	// redrawsIn is the largest number of redraws within redrawsTime. A program that garbles
+	// the picture all the time would else make the agent CLI draw all the time.
+	redrawsIn = 8
+	// redrawsTime is the time for which redrawsIn counts.
+	redrawsTime = 10 * time.Minute
+)
+
+// redraws decides which picture gets a redraw. A picture needs one if no rule knows it, or
+// if it shows work and stands still. It gets one at most, until another picture needs none.
+type redraws struct {
+	picture string        // the picture that needs a redraw, as text; "" if the present one needs none
+	why     string        // why the picture needs it
+	since   time.Time     // since when the picture stands still
+	after   time.Duration // how long it must stand still
+	retry   time.Time     // the redraw was not possible; it is tried again then
+	vain    int           // number of redraws since the last picture that needed none
+
+	had   []string    // the pictures that had a redraw since the last picture that needed none
+	times []time.Time // when the newest redraws began, at most redrawsIn of them
+	begun time.Time
+	done  time.Time // when the newest redraw was done; zero while it is under way
+	of    string    // why the newest redraw was made
+}
+
+// note notes the picture that needs a redraw.
+func (d *redraws) note(picture, why string, after time.Duration, now time.Time) {
+	if picture != d.picture || why != d.why {
+		d.picture, d.why, d.since, d.retry = picture, why, now, time.Time{}
+	}
+	d.after = after << min(d.vain, redrawDoublings)
+}
+
+// none notes that the present picture needs no redraw. If it is garbled later, it may look
+// as it did before, and gets another redraw.
+func (d *redraws) none() { d.picture, d.vain, d.had = "", 0, nil }
+
+// running reports whether a redraw is under way.
+func (d *redraws) running() bool { return !d.begun.IsZero() && d.done.IsZero() }
+
+// wait returns how long to wait until the picture may get its redraw. It returns IdleLook if
+// the picture gets none.
+func (d *redraws) wait(now time.Time) time.Duration {
+	if d.picture == "" || slices.Contains(d.had, d.picture) || d.running() {
+		return IdleLook
+	}
+	return max(0, d.after-now.Sub(d.since), d.notBefore().Sub(now))
+}
+
+// notBefore returns the time before which no redraw begins.
+func (d *redraws) notBefore() time.Time {
+	if len(d.times) == redrawsIn {
+		if free := d.times[0].Add(redrawsTime); free.After(d.retry) {
+			return free
+		}
+	}
+	return d.retry
+}
+
+// underWay returns for how much longer the newest redraw may still change the picture.
+func (d *redraws) underWay(now time.Time) time.Duration {
+	switch {
+	case d.begun.IsZero():
+		return 0
+	case d.done.IsZero():
+		return max(0, redrawEnd-now.Sub(d.begun))
+	}
+	return max(0, redrawShown-now.Sub(d.done))
+}
+
+// pending returns for how much longer a redraw may still change the picture, including one
+// that has not begun.
+func (d *redraws) pending(now time.Time) time.Duration {
+	if left := d.underWay(now); left > 0 {
+		return left
+	}
+	if d.picture == "" || slices.Contains(d.had, d.picture) || d.notBefore().After(now) {
+		return 0
+	}
+	return max(0, d.after+redrawStart-now.Sub(d.since))
+}
+
+// noteRedraw decides whether the last picture needs a redraw. It returns how long to wait
+// until the redraw is due.
+func (r *Reader) noteRedraw(now time.Time) time.Duration {
+	if r.spec.Redraw == "" || r.mode.noProcess || r.reading.State == coleo.Dead {
+		r.redraws.none()
+		return IdleLook
+	}
+	text := func() string { return r.picture.Screen.Title + "\n" + strings.Join(r.picture.Screen.Lines, "\n") }
+	switch {
+	case r.verdict.State == "" && r.reading.State == coleo.Initializing:
+		r.redraws.note(text(), "no rule knew the picture", r.spec.Timing.Start.Duration(), now)
+	case r.verdict.State == "":
+		after := redrawUnknown
+		if r.redraws.vain == 0 && now.Sub(r.unknown.since) >= r.spec.Timing.Unknown.Duration() {
+			after = 0 // it never stands still
+		}
+		r.redraws.note(text(), "no rule knew the picture", after, now)
+	case r.verdict.State.Working():
+		r.redraws.note(text(), "the picture showed work and stood still", redrawWork, now)
+	default:
+		r.redraws.none()
+	}
+	if left := r.redraws.wait(now); left > 0 {
+		return left
+	}
+	return redrawRetry // the session begins it at once, or not at all
+}
+
+// awaitRedraw returns for how much longer a picture that no rule knows is not told, because
+// a redraw may still change it. The argument bound is how long such a picture is not told
+// in any case.
+func (r *Reader) awaitRedraw(bound time.Duration, now time.Time) time.Duration {
+	d := &r.redraws
+	if left := d.underWay(now); left > 0 || d.vain > 0 {
+		return left
+	}
+	return min(d.pending(now), bound+redrawStart-now.Sub(r.unknown.since))
+}
+
+// WantsRedraw reports whether the present picture needs a redraw now.
+func (r *Reader) WantsRedraw(now time.Time) bool {
+	return r.painting.begun.IsZero() && r.redraws.wait(now) == 0
+}
+
+// Redrawing tells the Reader that a redraw of the present picture begins. It returns false
+// if the picture needs none any longer.
+func (r *Reader) Redrawing(now time.Time) bool {
+	d := &r.redraws
+	if !r.WantsRedraw(now) {
+		return false
+	}
+	d.had, d.begun, d.done, d.of = appendBounded(d.had, d.picture), now, time.Time{}, d.why
+	if d.times = append(d.times, now); len(d.times) > redrawsIn {
+		d.times = d.times[1:]
+	}
+	d.vain++
+	return true
+}
+
+// Redrawn tells the Reader that everything was done for the redraw. What is drawn
+// afterwards decides.
+func (r *Reader) Redrawn(now time.Time) {
+	r.redraws.done = now
+	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeRedraw, Reading: r.reading,
+		Note: "redrawn once, because " + r.redraws.of})
+}
+
+// RedrawRefused tells the Reader that no redraw is possible now.
+func (r *Reader) RedrawRefused(now time.Time) { r.redraws.retry = now.Add(redrawRetry) }
+
+// redrawnText describes the newest redraw, or is "" if there was none.
+func (r *Reader) redrawnText(now time.Time) string {
+	d := &r.redraws
+	if d.begun.IsZero() {
+		return ""
+	}
+	text := fmt.Sprintf("%s ago, because %s", coleo.Age(now.Sub(d.begun)), d.of)
+	if d.picture != "" && slices.Contains(d.had, d.picture) && d.pending(now) == 0 {
+		text += "; the picture stayed as it was"
+	}
+	return text
+}

@@ -1,0 +1,128 @@
+package reading
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
+)
+
+// redrawn is a bench whose agent CLI can be made to draw again, and is idle.
+func redrawn(t *testing.T) *bench {
+	t.Helper()
+	b := newBenchOf(t, strings.Replace(casttest.PlainSpec, "command =", "redraw = \"signal\"\ncommand =", 1))
+	return b.shows(casttest.Idle).after(time.Second).wants(coleo.Idle, "composer")
+}
+
+// wantsRedraw checks whether a redraw is wanted.
+func (b *bench) wantsRedraw(what string, want bool) *bench {
+	b.t.Helper()
+	if got := b.r.WantsRedraw(b.now); got != want {
+		b.t.Errorf("%s: a redraw is wanted: %t, want %t", what, got, want)
+	}
+	return b
+}
+
+// draws makes the redraw, in which the agent CLI prints output.
+func (b *bench) draws(output string) *bench {
+	b.t.Helper()
+	if !b.r.Redrawing(b.now) {
+		b.t.Error("no redraw begins")
+	}
+	b.shows(output).r.Redrawn(b.now)
+	return b
+}
+
+func TestWorkThatStandsStillIsRedrawnOnce(t *testing.T) {
+	t.Parallel()
+	b := redrawn(t)
+	for n := range 20 { // a clock
+		b.shows(casttest.Busy+fmt.Sprintf("\x1b7\x1b[5;1H%ds\x1b8", n)).after(time.Second).wantsRedraw("it works", false)
+	}
+	b.after(redrawWork).wantsRedraw("it stands still", true)
+	b.draws(casttest.Busy).wants(coleo.Processing, "busy")
+	b.after(2*redrawWork).wantsRedraw("another picture of work that stands still", true)
+	b.draws(casttest.Busy).after(time.Hour).wantsRedraw("the same picture", false).wants(coleo.Processing, "busy")
+	b.shows(casttest.Idle).after(time.Second).wants(coleo.Idle, "composer")
+	if notes := b.told(coleo.ChangeRedraw); len(notes) != 2 || notes[0] !=
+		"redrawn once, because the picture showed work and stood still" {
+		t.Errorf("told: %q", notes)
+	}
+}
+
+// A rest of the spinner is on an idle screen.
+func TestWorkThatWasOnlyARestIsIdleAfterARedraw(t *testing.T) {
+	t.Parallel()
+	b := redrawn(t).shows(casttest.Busy).after(redrawWork).wantsRedraw("a rest", true).wants(coleo.Processing, "busy")
+	b.draws(casttest.Idle).after(time.Second).wants(coleo.Idle, "composer")
+}
+
+func TestAnUnknownPictureIsToldAfterItsRedraw(t *testing.T) {
+	t.Parallel()
+	unknown := redrawn(t).r.spec.Timing.Unknown.Duration()
+	for name, f := range map[string]func(b *bench){
+		"that is not possible": func(b *bench) { b.r.RedrawRefused(b.now) },
+		"that changes nothing": func(b *bench) { b.draws("") },
+	} {
+		b := redrawn(t).shows("\x1b[2Jgarbled").wantsRedraw("while it may be drawn", false)
+		b.after(redrawUnknown).wantsRedraw("once it stands still", true)
+		f(b)
+		b.after(time.Second).wantsRedraw("again", false)
+		if told := b.told(coleo.ChangeUnrecognised); len(told) > 0 {
+			t.Errorf("a redraw %s: told too early: %q", name, told)
+		}
+		if told := b.after(unknown).told(coleo.ChangeUnrecognised); len(told) != 1 {
+			t.Errorf("a redraw %s: told %q, want one", name, told)
+		}
+	}
+}
+
+// A page with a clock never stands still. It gets its redraw before it is told. Each further
+// one takes longer.
+func TestAnUnknownPictureThatChangesIsNotRedrawnForEver(t *testing.T) {
+	t.Parallel()
+	b := redrawn(t)
+	redraws := 0
+	for n := range 3600 {
+		b.shows(fmt.Sprintf("\x1b[2J\x1b[Hcode: %d", n/10)).after(800 * time.Millisecond)
+		if b.r.WantsRedraw(b.now) {
+			if told := b.told(coleo.ChangeUnrecognised); redraws == 0 && len(told) > 0 {
+				t.Errorf("it was told before its redraw: %q", told)
+			}
+			b.draws("")
+			redraws++
+		}
+	}
+	if told := b.told(coleo.ChangeUnrecognised); len(told) != 1 || redraws == 0 || redraws > 4 {
+		t.Errorf("%d redraws in an hour, told %q", redraws, told)
+	}
+}
+
+// The same picture may come again after the agent CLI has drawn another one.
+func TestAPictureThatIsGarbledAgainIsRedrawnAgainButNotForEver(t *testing.T) {
+	t.Parallel()
+	b := redrawn(t)
+	for range redrawsIn {
+		b.shows("\x1b[2Jgarbled").after(redrawUnknown).wantsRedraw("it is garbled", true)
+		b.draws(casttest.Idle).after(time.Second).wants(coleo.Idle, "composer")
+	}
+	b.shows("\x1b[2Jgarbled").after(redrawUnknown).wantsRedraw("it is garbled all the time", false)
+	b.after(redrawsTime).wantsRedraw("later", true)
+	if told := b.told(coleo.ChangeUnrecognised); len(told) != 1 {
+		t.Errorf("told %q, want the one that got no redraw in time", told)
+	}
+}
+
+// Without a way to make it draw again, nothing waits.
+func TestWithoutAWayNoRedrawIsWanted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t).shows(casttest.Idle).after(time.Second).shows("\x1b[2Jgarbled").after(redrawUnknown)
+	b.wantsRedraw("an unknown picture", false)
+	if told := b.after(b.r.spec.Timing.Unknown.Duration()).told(coleo.ChangeUnrecognised); len(told) != 1 {
+		t.Errorf("told %q, want one", told)
+	}
+	b.shows(casttest.Busy).after(2*redrawWork).wantsRedraw("work that stands still", false)
+}

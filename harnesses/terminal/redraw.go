@@ -1,0 +1,187 @@
+package terminal
+
+import (
+	"sync"
+	"syscall"
+	"time"
+
+	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/holder/process"
+)
+
+// viewerGone is how long a viewer may take between two requests for output. After that time
+// it has gone. A viewer asks again at once, but the machine may be loaded.
+const viewerGone = 5 * time.Second
+
+// viewers knows whether somebody watches the terminal, or types into it by hand.
+type viewers struct {
+	mu   sync.Mutex
+	open int       // requests for output that are under way
+	last time.Time // when the last one ended, or the last key was typed by hand
+}
+
+func (v *viewers) came() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.open++
+}
+
+func (v *viewers) left(now time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.open, v.last = v.open-1, now
+}
+
+func (v *viewers) typed(now time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.last = now
+}
+
+// watching reports whether somebody watches or types.
+func (v *viewers) watching(now time.Time) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.open > 0 || !v.last.IsZero() && now.Sub(v.last) < viewerGone
+}
+
+// redrawing lets one redraw run at a time.
+type redrawing struct {
+	mu      sync.Mutex
+	busy    bool
+	closing chan struct{} // closed by stop
+	running sync.WaitGroup
+}
+
+func newRedrawing() *redrawing { return &redrawing{closing: make(chan struct{})} }
+
+// begin runs do, unless a redraw runs or stop was called. It does not wait for the end of do.
+func (g *redrawing) begin(do func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.closing:
+		return
+	default:
+	}
+	if g.busy {
+		return
+	}
+	g.busy = true
+	g.running.Go(func() {
+		do()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.busy = false
+	})
+}
+
+// stop waits for the end of a redraw, which then hurries. No other one begins.
+func (g *redrawing) stop() {
+	g.mu.Lock()
+	select {
+	case <-g.closing:
+	default:
+		close(g.closing)
+	}
+	g.mu.Unlock()
+	g.running.Wait()
+}
+
+// redrawIfWanted begins a redraw if the Reader wants one.
+func (s *session) redrawIfWanted() {
+	r, unlock := s.live.lock()
+	wanted := r.WantsRedraw(time.Now())
+	unlock()
+	if wanted {
+		s.redrawing.begin(s.redraw)
+	}
+}
+
+// redraw makes the agent CLI draw its picture again, if nobody watches and nobody types.
+// Nobody can type before its end.
+func (s *session) redraw() {
+	resume, free := s.typist.TryPause()
+	if free {
+		defer resume()
+	}
+	r, unlock := s.live.lock()
+	begun := false
+	if !free || s.viewers.watching(time.Now()) || s.sizes.changing() {
+		r.RedrawRefused(time.Now())
+	} else {
+		begun = r.Redrawing(time.Now())
+	}
+	unlock()
+	if !begun {
+		return
+	}
+	s.askRedraw()
+	r, unlock = s.live.lock()
+	r.Redrawn(time.Now())
+	unlock()
+	s.live.lookAgain()
+}
+
+// askRedraw does what makes the agent CLI draw its picture again. Errors are dropped: the
+// next picture shows what came of it.
+func (s *session) askRedraw() {
+	view := s.Screen()
+	switch s.rules().Redraw {
+	case rules.RedrawSignal:
+		if id := s.handle.Process; process.Same(id) {
+			_ = syscall.Kill(-id.PID, syscall.SIGWINCH)
+		}
+	case rules.RedrawRows:
+		s.resizeAndBack(view.Cols, view.Rows-1)
+	case rules.RedrawColumns:
+		s.resizeAndBack(view.Cols-1, view.Rows)
+	}
+}
+
+// drawLimit bounds how long Coleo waits for what a program draws for the smaller size. A
+// program that is too slow sees only the size from before, and draws nothing. On a loaded
+// machine a program takes over a second.
+const drawLimit = 5 * time.Second
+
+// awaitDrawn waits until the program has drawn a whole picture after the offset from.
+func (s *session) awaitDrawn(from int64) {
+	limit := time.NewTimer(drawLimit)
+	defer limit.Stop()
+	for {
+		w, unlock := s.live.watch()
+		drawn, looked := w.End() > from && w.UntilWhole(time.Now()) == 0, w.next()
+		unlock()
+		if drawn {
+			return
+		}
+		select {
+		case <-looked:
+		case <-limit.C:
+			return
+		case <-s.redrawing.closing:
+			return
+		}
+	}
+}
+
+// resizeAndBack gives the program a size, and the present size again once the program has
+// drawn. It returns when the program has both.
+func (s *session) resizeAndBack(cols, rows int) {
+	r, unlock := s.live.lock()
+	view, from := r.Core().View(), r.End()
+	unlock()
+	_ = s.Resize(s.ctx, cols, rows)
+	s.awaitDrawn(from)
+	_ = s.Resize(s.ctx, view.Cols, view.Rows)
+	tick := time.NewTicker(resizeGap)
+	defer tick.Stop()
+	for s.sizes.pending() {
+		select {
+		case <-tick.C:
+		case <-s.redrawing.closing:
+			s.resizeNow()
+			return
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package terminal
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/holder/process"
+)
+
+// drawer is a program under a real holder. It draws first, and another text at each SIGWINCH.
+// It counts the signals.
+type drawer struct {
+	t      *testing.T
+	counts string
+}
+
+// setDrawer starts a drawer and its session. The keys are put before the tables of its Spec.
+func setDrawer(t *testing.T, keys, first, then string) (*drawer, *session) {
+	t.Helper()
+	described := strings.Replace(stageSpec, "[launch.permission]", keys+"[timing]\nstart_ms = 300\nunknown_ms = 300\n"+
+		"[launch.permission]", 1)
+	spec, err := rules.ParseSpec("drawer.toml", []byte(described))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	d := &drawer{t: t, counts: filepath.Join(dir, "counts")}
+	program := filepath.Join(dir, "drawer")
+	script := "#!/bin/sh\nstty raw -echo\n" +
+		"trap 'echo x >>" + d.counts + `; printf "` + then + `"' WINCH` + "\n" +
+		`printf "` + first + `"` + "\nwhile :; do sleep 1000 & wait $!; done\n"
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(spec, Hooks{}, []string{os.Args[0], asHolder}, NewShared()).Spawn(t.Context(), coleo.SpawnConfig{
+		Arm: filepath.Base(filepath.Dir(dir)) + filepath.Base(dir), Generation: 1, Nonce: "n1",
+		Dir: filepath.Join(dir, "hold"), Workdir: dir, Binary: program, Environ: os.Environ(), Cols: 40, Rows: 10,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = s.Kill(context.Background())
+		_ = s.Close()
+		process.Sweep(s.Handle().Arm)
+	})
+	return d, s.(*session)
+}
+
+// signals returns the number of signals that the program has had.
+func (d *drawer) signals() int {
+	text, _ := os.ReadFile(d.counts)
+	return strings.Count(string(text), "x")
+}
+
+// awaitChange returns the first change of the kind, and the kinds before it.
+func (d *drawer) awaitChange(s *session, kind coleo.ChangeKind) (c coleo.Change, before []coleo.ChangeKind) {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
+	defer cancel()
+	for c := range s.Changes(ctx, 0) {
+		if c.Kind == kind {
+			return c, before
+		}
+		before = append(before, c.Kind)
+	}
+	d.t.Fatalf("no change of the kind %s; there were %v", kind, before)
+	return c, nil
+}
+
+func (d *drawer) awaitIdle(s *session) {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
+	defer cancel()
+	if _, err := coleo.WaitForIdle(ctx, s); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+const (
+	cleared = `\033[2J\033[H`
+	garbled = cleared + "garbled"
+	drawn   = cleared + `> \r\n----\033[1;3H`
+)
+
+func TestAPictureThatNoRuleKnowsIsRedrawnBeforeItIsTold(t *testing.T) {
+	t.Parallel()
+	for _, way := range []string{"signal", "rows", "columns"} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			d, s := setDrawer(t, "redraw = \""+way+"\"\n", garbled, drawn)
+			c, before := d.awaitChange(s, coleo.ChangeRedraw)
+			d.awaitIdle(s)
+			for _, kind := range before {
+				if kind == coleo.ChangeUnrecognised {
+					t.Errorf("the picture was told before it was redrawn: %v", before)
+				}
+			}
+			if !strings.Contains(c.Note, "redrawn once, because no rule knew the picture") {
+				t.Errorf("the note is %q", c.Note)
+			}
+			if x := s.Explain(); !strings.Contains(x.Redrawn, "because no rule knew the picture") {
+				t.Errorf("it is explained by %q", x.Redrawn)
+			}
+			if v := s.Screen(); v.Cols != 40 || v.Rows != 10 {
+				t.Errorf("the size is %dx%d, want the size from before", v.Cols, v.Rows)
+			}
+		})
+	}
+}
+
+// A program on a loaded machine looks at its size late. It must see the smaller one, because it
+// draws nothing for the size that it has.
+func TestASlowProgramSeesBothSizes(t *testing.T) {
+	t.Parallel()
+	late := `$(sleep 0.6; [ "$(stty size)" = "10 40" ] || printf "` + drawn + `")`
+	d, s := setDrawer(t, "redraw = \"rows\"\n", garbled, late)
+	d.awaitChange(s, coleo.ChangeRedraw)
+	d.awaitIdle(s)
+}
+
+func TestAPictureIsRedrawnAtMostOnce(t *testing.T) {
+	t.Parallel()
+	d, s := setDrawer(t, "redraw = \"signal\"\n", garbled, garbled)
+	d.awaitChange(s, coleo.ChangeRedraw)
+	d.awaitChange(s, coleo.ChangeUnrecognised)
+	if n := d.signals(); n != 1 {
+		t.Errorf("the program had %d signals, want 1", n)
+	}
+	if x := s.Explain(); !strings.Contains(x.Redrawn, "the picture stayed as it was") {
+		t.Errorf("it is explained by %q", x.Redrawn)
+	}
+}
+
+// A viewer must not see its terminal flicker. Keys must not meet a picture that changes.
+func TestNothingIsRedrawnWhileSomebodyWatchesOrTypes(t *testing.T) {
+	t.Parallel()
+	for name, occupy := range map[string]func(t *testing.T, s *session) (leave func()){
+		"watches": func(t *testing.T, s *session) func() {
+			out, err := s.Output(t.Context(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func() { _ = out.Close() }
+		},
+		"types": func(_ *testing.T, s *session) func() { return s.typist.Pause() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, s := setDrawer(t, "redraw = \"signal\"\n", drawn, drawn)
+			d.awaitIdle(s)
+			leave := occupy(t, s)
+			if err := d.print(s, "\x1b[2J"); err != nil {
+				t.Fatal(err)
+			}
+			if _, before := d.awaitChange(s, coleo.ChangeUnrecognised); len(before) == 0 || d.signals() != 0 {
+				t.Errorf("the program had %d signals, want none; changes %v", d.signals(), before)
+			}
+			leave()
+			d.awaitChange(s, coleo.ChangeRedraw) // it is made up for
+			d.awaitIdle(s)
+		})
+	}
+}
+
+// print writes to the program's terminal, as a program that it has started would.
+func (d *drawer) print(s *session, text string) error {
+	tty, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/0", s.handle.Process.PID), os.O_WRONLY|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return err
+	}
+	defer tty.Close()
+	_, err = tty.WriteString(text)
+	return err
+}
