@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -13,6 +14,10 @@ import (
 
 // redrawLook is the time between two looks at a screen that is drawn again.
 const redrawLook = 50 * time.Millisecond
+
+// redrawStill is how long a screen must stand still before it is wiped. Agent CLIs draw a
+// dialog in steps, and move the transcript above it.
+const redrawStill = time.Second
 
 // wipedRows is how many of the last rows with text a partial wipe takes. The composers and
 // the dialogs of most agent CLIs have more.
@@ -69,7 +74,8 @@ func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 // wipe wipes the last rows with text, or with 0 all rows, and waits until the picture is
 // drawn again and reads as before. It returns how many of the rows with text came back.
 func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, of int, err error) {
-	was, before, from := t.Session.State(), texts(term.Screen().Lines), coleo.NewestCursor(t.Session)
+	before := texts(stillScreen(ctx, term))
+	was, from := t.Session.State(), coleo.NewestCursor(t.Session)
 	text, what := "\x1b[2J\x1b[H", "the whole picture was wiped"
 	kept := 0
 	if rows > 0 {
@@ -86,6 +92,21 @@ func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, 
 		return 0, 0, fmt.Errorf("%s, and drawn again: %w", what, err)
 	}
 	return came, len(before), nil
+}
+
+// stillScreen returns the rows of the screen once they have stood still for redrawStill. Clocks
+// may go on.
+func stillScreen(ctx context.Context, term coleo.Terminal) []string {
+	last, since := term.Screen().Lines, time.Now()
+	for ctx.Err() == nil && time.Since(since) < redrawStill {
+		elapse(ctx, redrawLook)
+		now := term.Screen().Lines
+		if withoutClock(strings.Join(now, "\n")) != withoutClock(strings.Join(last, "\n")) {
+			since = time.Now()
+		}
+		last = now
+	}
+	return last
 }
 
 // wipeBelow returns what wipes all rows below the first kept rows with text.
@@ -155,6 +176,11 @@ func (t *Trial) awaitPicture(ctx context.Context, term coleo.Terminal, was coleo
 	}
 }
 
+// clocks match what a clock in a row changes: "1m 38s", and the blanks around it.
+var clocks = regexp.MustCompile(`[ ─]*\b(\d+m )?\d+s\b[ ─]*`)
+
+func withoutClock(row string) string { return clocks.ReplaceAllString(row, " ") }
+
 // differing describes how the rows now differ from the rows before. The first kept rows must
 // be there. The others may lack some at the beginning: some agent CLIs do not keep the
 // transcript that they have printed.
@@ -164,7 +190,8 @@ func differing(before, now []string, kept int) string {
 	}
 	want := append(before[:kept:kept], before[len(before)-(len(now)-kept):]...)
 	for i, row := range want {
-		if !strings.HasPrefix(row, now[i]) && !strings.HasPrefix(now[i], row) { // a hint may come or go
+		was, is := withoutClock(row), withoutClock(now[i])
+		if !strings.HasPrefix(was, is) && !strings.HasPrefix(is, was) { // a hint may come or go
 			return fmt.Sprintf("it shows the row %q in place of %q", now[i], row)
 		}
 	}

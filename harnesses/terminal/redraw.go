@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"time"
 
+	"coleo.dev/harnesses/terminal/past"
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder/process"
 )
@@ -166,17 +167,19 @@ func (s *session) awaitDrawn(from int64) {
 }
 
 // resizeAndBack gives the program a size, and the present size again once the program has
-// drawn. It returns when the program has both.
+// drawn. It returns when the program has drawn for that, too: it may lose keys before.
 func (s *session) resizeAndBack(cols, rows int) {
-	r, unlock := s.live.lock()
-	view, from := r.Core().View(), r.End()
-	unlock()
-	_ = s.Resize(s.ctx, cols, rows)
-	s.awaitDrawn(from)
-	_ = s.Resize(s.ctx, view.Cols, view.Rows)
+	view := s.Screen()
+	for _, size := range []past.Size{{Cols: cols, Rows: rows}, {Cols: view.Cols, Rows: view.Rows}} {
+		r, unlock := s.live.lock()
+		from := r.End()
+		unlock()
+		_ = s.Resize(s.ctx, size.Cols, size.Rows)
+		s.awaitDrawn(from)
+	}
 	tick := time.NewTicker(resizeGap)
 	defer tick.Stop()
-	for s.sizes.pending() {
+	for s.sizes.changing() {
 		select {
 		case <-tick.C:
 		case <-s.redrawing.closing:
