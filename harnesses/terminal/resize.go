@@ -95,13 +95,6 @@ func (z *sizes) shown(frames uint64) {
 	}
 }
 
-// pending reports whether a size was postponed.
-func (z *sizes) pending() bool {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	return z.timer != nil
-}
-
 // changing reports whether the next size would have to wait.
 func (z *sizes) changing() bool {
 	z.mu.Lock()
