@@ -153,7 +153,7 @@ func miscarrying() []mutant {
 			passes: []string{"simple_prompt"}, fails: []string{"resize_midstream"}, says: "has ended"},
 		{name: "does not draw its picture again", edits: word("stubborn"),
 			passes: []string{"simple_prompt"}, fails: []string{"redraw"},
-			says: "the picture was wiped, and drawn again: it reads", within: 3 * hangs},
+			says: "its last rows were wiped, and drawn again: it reads idle, known: false", within: 3 * hangs},
 		{name: "starts a new conversation to resume", edits: []string{`args = ["--resume"]`, `args = []`},
 			passes: []string{"simple_prompt"}, fails: []string{"resume_after_kill"}, says: "the model saw 1 message"},
 		{name: "ignores the model that is asked for",
