@@ -244,3 +244,12 @@ func (s *Spec) Info() coleo.Info {
 		Trust: s.Launch.Trust.File,
 	}
 }
+
+// The values of Spec.Redraw.
+const (
+	RedrawSignal  = "signal"
+	RedrawRows    = "rows"
+	RedrawColumns = "columns"
+)
+
+var redraws = []string{RedrawSignal, RedrawRows, RedrawColumns}
