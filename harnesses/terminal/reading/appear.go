@@ -62,6 +62,7 @@ type appearances struct {
 	page   int        // which one of several questions it is; 0 if unknown
 	size   [2]int     // columns and rows of the last picture with a dialog
 	before *earlier   // the appearance before the terminal got another size; nil if there is none
+	parted *earlier   // a question that is drawn in parts; nil if there is none
 
 	settleTime time.Duration        // how long the text must stay the same before it is told
 	lastShown  map[string]time.Time // texts of dialogs, and when each text was last seen
@@ -80,7 +81,7 @@ func (a *appearances) showDialog(v *rules.Verdict, s *coleo.Screen, now time.Tim
 	text := hashOf(v, v.Dialog.Options)
 	otherPage := v.Dialog.Page > 0 && a.page > 0 && v.Dialog.Page != a.page
 	same := !otherPage && !a.hiddenSinceKeys && (a.text != "" && text == a.latest || a.list.takePage(v))
-	if !same && (otherPage || !a.reflowed(v, now)) {
+	if !same && (otherPage || !a.reflowed(v, now) && !a.rejoined(text, now)) {
 		a.begin(text, v, now)
 	}
 	a.latest = text
@@ -96,6 +97,7 @@ func (a *appearances) showDialog(v *rules.Verdict, s *coleo.Screen, now time.Tim
 func (a *appearances) begin(text string, v *rules.Verdict, now time.Time) {
 	maps.DeleteFunc(a.lastShown, func(_ string, last time.Time) bool { return now.Sub(last) > returnWithin })
 	_, shownBefore := a.lastShown[text]
+	a.part(v, now)
 	a.doubtful = a.hiddenSinceKeys && (text == a.text || text == a.latest)
 	switch {
 	case v.Draft:
@@ -119,7 +121,7 @@ func (a *appearances) unknownPicture() { a.hiddenSinceKeys = a.hiddenSinceKeys |
 // end records a picture that a rule recognizes and that shows no dialog.
 func (a *appearances) end() {
 	a.text, a.keysTyped, a.hiddenSinceKeys, a.doubtful = "", false, false, false
-	a.list, a.before, a.page = optionList{}, nil, 0
+	a.list, a.before, a.parted, a.page = optionList{}, nil, nil, 0
 }
 
 // settling returns how much longer the dialog's text must stay the same before the Reader
@@ -151,7 +153,7 @@ func (r *Reader) NoteKeys(keys []byte) (first bool) {
 	before := r.dialogs.keysTyped
 	r.dialogs.keysTyped = before || r.dialogs.text != "" && !onlyMoves(keys)
 	if r.dialogs.keysTyped {
-		r.dialogs.before = nil
+		r.dialogs.before, r.dialogs.parted = nil, nil
 	}
 	return !before
 }

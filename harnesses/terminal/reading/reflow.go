@@ -11,8 +11,9 @@ import (
 
 // reflowWithin is how long an agent CLI may take to draw a dialog anew after the
 // terminal got another size. In this time the same text with other line ends is the
-// same appearance.
-const reflowWithin = 3 * time.Second
+// same appearance. Gemini CLI 0.61.0 takes 0.1 s, and seconds on a loaded machine. A
+// redraw may take redrawEnd, and its second size comes behind its first.
+const reflowWithin = 30 * time.Second
 
 // earlier is an appearance from before the terminal got another size.
 type earlier struct {
@@ -45,6 +46,36 @@ func (a *appearances) reflowed(v *rules.Verdict, now time.Time) bool {
 	}
 	a.text, a.title, a.since, a.n, a.list, a.words = b.text, b.title, b.since, b.n, b.list, b.words
 	a.list.about, a.doubtful = hashOf(v, nil), false
+	return true
+}
+
+// partedWithin is how long an agent CLI may take to draw a question whole again. Gemini CLI
+// draws all of it after each key, and seconds pass on a loaded machine until all of it has
+// arrived.
+const partedWithin = 10 * time.Second
+
+// part keeps a question if a picture with the same title and other options replaces it. The
+// picture may be a part of the same question.
+func (a *appearances) part(v *rules.Verdict, now time.Time) {
+	switch {
+	case a.text == "" || a.keysTyped || a.hiddenSinceKeys || v.Dialog.Kind != coleo.DialogQuestion ||
+		v.Dialog.Title != a.title:
+		a.parted = nil
+	case a.parted == nil:
+		a.parted = &earlier{at: now, text: a.text, title: a.title, words: a.words, since: a.since, n: a.n, list: a.list}
+	}
+}
+
+// rejoined reports whether a picture shows the whole of a question that was drawn in parts.
+// If so, its appearance continues. No key that may have answered it was typed since. An
+// approval never continues: the same command may be asked for twice.
+func (a *appearances) rejoined(text string, now time.Time) bool {
+	b := a.parted
+	if b == nil || a.keysTyped || a.hiddenSinceKeys || text != b.text || now.Sub(b.at) > partedWithin {
+		return false
+	}
+	a.text, a.title, a.since, a.n, a.list, a.words = b.text, b.title, b.since, b.n, b.list, b.words
+	a.parted, a.doubtful = nil, false
 	return true
 }
 

@@ -2,6 +2,7 @@ package typing
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"coleo.dev"
@@ -101,11 +102,24 @@ func (t *Typist) choose(ctx context.Context, same Check, v rules.Verdict, d cole
 	case err != nil:
 		return err
 	case steps.Ticking != nil:
-		return t.tickAll(ctx, same, v, *steps.Ticking)
+		return t.tickAll(ctx, whileDrawn(same, v.Dialog.Title), v, *steps.Ticking)
 	case steps.Keys != "":
 		return t.pressSlowlyIf(ctx, steps.Keys, same)
 	}
-	return t.moveTo(ctx, same, steps)
+	return t.moveTo(ctx, whileDrawn(same, v.Dialog.Title), steps)
+}
+
+// whileDrawn returns a check that waits while the screen shows something else under the
+// same title. Between two keys that move a mark, an agent CLI may draw the dialog in parts.
+func whileDrawn(same Check, title string) Check {
+	return func(r *reading.Reader) error {
+		err := same(r)
+		var e *coleo.Error
+		if errors.As(err, &e) && e.Code == coleo.EStale && e.Dialog != nil && e.Dialog.Title == title {
+			return Passing{e}
+		}
+		return err
+	}
 }
 
 // moveTo moves the mark of a list to an option. It presses ENTER only after it has seen

@@ -1,0 +1,33 @@
+package reading
+
+import (
+	"strings"
+	"testing"
+)
+
+// A question that is drawn in parts stays the same. After a key that may have answered it, it
+// is another one.
+func TestAQuestionThatIsDrawnInPartsIsTheSame(t *testing.T) {
+	t.Parallel()
+	whole := numbered.Replace(fruits("☐", " ", " ", " ] Type something"))
+	part := strings.Replace(whole, "  2. [ ] Banana\n         a yellow one\n", "", 1)
+	for name, c := range map[string]struct {
+		key  string
+		same bool
+	}{"nothing was typed": {"", true}, "the mark was moved": {"DOWN", true}, "it may be answered": {"ENTER", false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := watch(t, specFor(t, "claude"), 100, 30)
+			first := w.draw(whole)
+			if c.key != "" {
+				w.press(c.key)
+			}
+			if between := w.draw(part); between.Fingerprint == first.Fingerprint || len(between.Options) >= len(first.Options) {
+				t.Errorf("the part is %+v, the whole %+v", between, first)
+			}
+			if again := w.draw(whole); (again.Fingerprint == first.Fingerprint) != c.same {
+				t.Errorf("drawn again it is %s, was %s; want the same: %t", again.Fingerprint, first.Fingerprint, c.same)
+			}
+		})
+	}
+}
