@@ -71,7 +71,9 @@ func TestAnEndLooksAtTheArmAlone(t *testing.T) {
 	}
 	alone := end("a")
 	startStrangers(t)
-	if got := end("b"); got-alone > crowdSize/2 {
+	// A look at all processes reads twice for each of them. The host agent's other work reads
+	// some hundred times more while a loaded machine ends an arm slowly.
+	if got := end("b"); got-alone > crowdSize {
 		t.Errorf("an end reads %d times, and %d times beside %d more processes", alone, got, crowdSize)
 	}
 }

@@ -61,6 +61,14 @@ func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Rea
 	return cmd, out
 }
 
+// write writes a program. No process is started meanwhile: until it runs its own program, it
+// would have the file open for writing, and the kernel runs no such file.
+func write(path string, program []byte) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(path, program, 0o755)
+}
+
 // program copies the test binary to a path at which the stranger can read it.
 func program(t testing.TB) string {
 	t.Helper()
@@ -72,7 +80,7 @@ func program(t testing.TB) string {
 	path := filepath.Join(dir, "stranger")
 	self, err := os.ReadFile("/proc/self/exe")
 	if err == nil {
-		err = os.WriteFile(path, self, 0o755)
+		err = write(path, self)
 	}
 	if err == nil {
 		err = os.Chmod(dir, 0o755)
