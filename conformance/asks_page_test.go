@@ -1,11 +1,8 @@
 package conformance
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,35 +15,16 @@ import (
 // test NAME --asks all`, as NAME@VERSION.json.
 const asksDir = "testdata/asks"
 
-// readAskReports returns the reports, sorted by the names of their files. With -update it
-// removes from the files what no page shows.
+// readAskReports returns the reports, sorted by the names of their files.
 func readAskReports(t *testing.T) []*AsksReport {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(asksDir, "*@*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []*AsksReport
-	for _, path := range paths {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := &AsksReport{}
-		if err := json.Unmarshal(raw, r); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		_, r.AgentCLI, _ = strings.Cut(strings.TrimSuffix(filepath.Base(path), ".json"), "@")
+	return readFolder(t, asksDir, func(r *AsksReport, version string) {
+		r.AgentCLI = version
 		for i := range r.Asks {
 			r.Asks[i].Seconds = 0
 			r.Asks[i].Details, _, _ = strings.Cut(r.Asks[i].Details, "\n")
 		}
-		out = append(out, r)
-		if *update {
-			writeJSON(t, path, r)
-		}
-	}
-	return out
+	})
 }
 
 // asksPart returns the text of docs/compatibility.md about dialogs.

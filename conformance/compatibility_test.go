@@ -19,29 +19,14 @@ const (
 )
 
 // readReports returns the reports by the name of their harness, oldest version first.
-// With -update it removes from the files what no page shows.
 func readReports(t *testing.T) map[string][]*Report {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(reportsDir, "*@*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := map[string][]*Report{}
-	for _, path := range paths {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := &Report{}
-		if err := json.Unmarshal(raw, r); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		_, r.AgentCLI, _ = strings.Cut(strings.TrimSuffix(filepath.Base(path), ".json"), "@")
-		trim(r)
+	for _, r := range readFolder(t, reportsDir, func(r *Report, version string) {
+		r.AgentCLI = version
+		trimResults(r.Results)
+	}) {
 		out[r.Harness] = append(out[r.Harness], r)
-		if *update {
-			writeJSON(t, path, r)
-		}
 	}
 	for _, list := range out {
 		slices.SortFunc(list, func(a, b *Report) int { return compareVersions(a.AgentCLI, b.AgentCLI) })
@@ -49,9 +34,35 @@ func readReports(t *testing.T) map[string][]*Report {
 	return out
 }
 
-// trim keeps one line of the details of failed checks, and none of those that passed.
-func trim(r *Report) { trimResults(r.Results) }
+// readFolder returns the reports NAME@VERSION.json of a folder, sorted by the names of their
+// files. The function trim sets the version, and removes what no page shows. With -update
+// the files are written without it.
+func readFolder[R any](t *testing.T, dir string, trim func(r *R, version string)) (out []*R) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*@*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := new(R)
+		if err := json.Unmarshal(raw, r); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		_, version, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".json"), "@")
+		trim(r, version)
+		out = append(out, r)
+		if *update {
+			writeJSON(t, path, r)
+		}
+	}
+	return out
+}
 
+// trimResults keeps one line of the details of failed checks, and none of those that passed.
 func trimResults(list []Result) {
 	for i := range list {
 		result := &list[i]

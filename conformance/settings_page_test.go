@@ -1,10 +1,7 @@
 package conformance
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,34 +14,15 @@ import (
 // harness test NAME --settings all`, as NAME@VERSION.json.
 const settingsDir = "testdata/settings"
 
-// readSettingReports returns the reports, sorted by the names of their files. With -update
-// it removes from the files what no page shows.
+// readSettingReports returns the reports, sorted by the names of their files.
 func readSettingReports(t *testing.T) []*SettingsReport {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(settingsDir, "*@*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []*SettingsReport
-	for _, path := range paths {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := &SettingsReport{}
-		if err := json.Unmarshal(raw, r); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		_, r.AgentCLI, _ = strings.Cut(strings.TrimSuffix(filepath.Base(path), ".json"), "@")
+	return readFolder(t, settingsDir, func(r *SettingsReport, version string) {
+		r.AgentCLI = version
 		for i := range r.Settings {
 			trimResults(r.Settings[i].Results)
 		}
-		out = append(out, r)
-		if *update {
-			writeJSON(t, path, r)
-		}
-	}
-	return out
+	})
 }
 
 // settingsPart returns the text of docs/compatibility.md about settings.

@@ -57,7 +57,7 @@ func (t *Typist) tickAll(ctx context.Context, same Check, v rules.Verdict, how r
 	}
 	told := *e
 	told.Message = fmt.Sprintf("nothing was submitted, %s: %s", k.ticked(),
-		strings.ReplaceAll(e.Message, "nothing was typed", "keys were typed before"))
+		strings.ReplaceAll(e.Message, "nothing was typed", "keys may have been typed before"))
 	return &told
 }
 
