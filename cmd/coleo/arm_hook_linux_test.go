@@ -89,6 +89,7 @@ func TestWhatAHookReportsWhileNobodyListensIsKept(t *testing.T) {
 		_, claim := f.witness("hook")
 		return claim.Rule == "Prompt"
 	})
+	f.must("hook", reports, `{"event":"Stop","answer":"nothing"}`)
 	f.wait("one", coleo.Idle)
 }
 
