@@ -53,8 +53,9 @@ var mayImport = map[string][]string{
 	"registry": {".", "config", "harnesses/"},
 	"host": {".", "pty", "holder", "holder/journal", "holder/process", "store", "registry",
 		"bus", "boottime"},
-	"brain":                   {".", "store", "bus", "recovery", "modelresolver", "registry"},
-	"api":                     {".", "brain", "localsocket", "web", "api/signin"},
+	"wire":                    {"."},
+	"brain":                   {".", "wire", "store", "bus", "recovery", "modelresolver", "registry"},
+	"api":                     {".", "wire", "brain", "localsocket", "web", "api/signin"},
 	"api/signin":              {"."},
 	"conformance/netns":       {},
 	"conformance/stranger":    {},
@@ -92,9 +93,9 @@ var mayImport = map[string][]string{
 		"harnesses/terminal/mend", "harnesses/terminal/pack", "harnesses/terminal/reading", "registry",
 		"cmd/coleo/verb",
 		"cmd/coleo/show", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/recording"},
-	"cmd/coleo/arm": {".", "api", "holder/journal", "pty", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup",
+	"cmd/coleo/arm": {".", "api", "wire", "holder/journal", "pty", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup",
 		"cmd/coleo/model"},
-	"cmd/coleo/server": {".", "api", "brain", "bus", "config", "holder/process", "host", "localsocket", "store",
+	"cmd/coleo/server": {".", "api", "wire", "brain", "bus", "config", "holder/process", "host", "localsocket", "store",
 		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/model", "cmd/coleo/arm"},
 }
 
@@ -127,7 +128,7 @@ var home = map[string][]string{
 // testOnly lists what tests may import beyond their package.
 var testOnly = []string{"conformance/", "record/recordtest", "hook", "registry", "pty", "pty/device", "holder",
 	"holder/process", "store", "bus", "bus/bustest",
-	"localsocket", "host", "brain", "api", "harnesses/terminal/casttest",
+	"localsocket", "host", "brain", "api", "wire", "harnesses/terminal/casttest",
 	"harnesses/terminal/rules"}
 
 // source is one Go file with its imports.

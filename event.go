@@ -106,13 +106,6 @@ type RunEnd struct {
 	Usage      *Usage `json:"usage,omitempty"` // of the whole conversation so far, if the agent CLI reports it
 }
 
-// LastRun is an arm's most recently ended run.
-type LastRun struct {
-	Run  string    `json:"run"`
-	Time time.Time `json:"time"` // of its end
-	RunEnd
-}
-
 // Decided records how a dialog was answered.
 type Decided struct {
 	Dialog   Dialog   `json:"dialog"`

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 type armsReply struct {
@@ -28,7 +29,7 @@ type renameBody struct {
 }
 
 type spawnInput struct {
-	Body coleo.SpawnRequest
+	Body wire.SpawnRequest
 }
 
 type armsInput struct {
@@ -63,7 +64,7 @@ func (s *Server) deleteArm(ctx context.Context, in *armOnly) (*reply[deleteReply
 	return &reply[deleteReply]{deleteReply{err == nil}}, err
 }
 
-func (s *Server) createArm(ctx context.Context, in *spawnInput) (*reply[coleo.SpawnReply], error) {
+func (s *Server) createArm(ctx context.Context, in *spawnInput) (*reply[wire.SpawnReply], error) {
 	if in.Body.Name == "" {
 		return nil, coleo.Errorf(coleo.EInvalid, "a new arm needs a name")
 	}
@@ -79,8 +80,8 @@ func (s *Server) createArm(ctx context.Context, in *spawnInput) (*reply[coleo.Sp
 
 // spawnArm starts the arm in the path. The path has the arm's name, or the id of an
 // existing arm. If the body also has a name, the two names must be the same.
-func (s *Server) spawnArm(ctx context.Context, in *armBody[*coleo.SpawnRequest]) (*reply[coleo.SpawnReply], error) {
-	var r coleo.SpawnRequest
+func (s *Server) spawnArm(ctx context.Context, in *armBody[*wire.SpawnRequest]) (*reply[wire.SpawnReply], error) {
+	var r wire.SpawnRequest
 	if in.Body != nil {
 		r = *in.Body
 	}
@@ -99,21 +100,21 @@ func (s *Server) spawnArm(ctx context.Context, in *armBody[*coleo.SpawnRequest])
 	return s.spawn(ctx, r)
 }
 
-func (s *Server) spawn(ctx context.Context, r coleo.SpawnRequest) (*reply[coleo.SpawnReply], error) {
+func (s *Server) spawn(ctx context.Context, r wire.SpawnRequest) (*reply[wire.SpawnReply], error) {
 	if err := coleo.CheckName(r.Name); err != nil {
 		return nil, err
 	}
 	out, err := s.brain.Spawn(ctx, r)
-	return &reply[coleo.SpawnReply]{out}, err
+	return &reply[wire.SpawnReply]{out}, err
 }
 
-func (s *Server) recoverArm(ctx context.Context, in *armBody[*coleo.RecoverRequest]) (*reply[coleo.SpawnReply], error) {
-	var r coleo.RecoverRequest
+func (s *Server) recoverArm(ctx context.Context, in *armBody[*wire.RecoverRequest]) (*reply[wire.SpawnReply], error) {
+	var r wire.RecoverRequest
 	if in.Body != nil {
 		r = *in.Body
 	}
 	out, err := s.brain.Recover(ctx, in.ID, r)
-	return &reply[coleo.SpawnReply]{out}, err
+	return &reply[wire.SpawnReply]{out}, err
 }
 
 func (s *Server) renameArm(ctx context.Context, in *armBody[renameBody]) (*reply[armReply], error) {

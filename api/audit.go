@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 // auditedText bounds how much of a text the audit stores, in bytes. 200 bytes are
@@ -80,12 +81,12 @@ func auditOf(in any) (arm string, detail any) {
 		return q.ID, nil
 	case *spawnInput:
 		return q.Body.Name, spawned(q.Body)
-	case *armBody[*coleo.SpawnRequest]:
+	case *armBody[*wire.SpawnRequest]:
 		if q.Body == nil {
 			return q.ID, nil
 		}
 		return q.ID, spawned(*q.Body)
-	case *armBody[*coleo.RecoverRequest]:
+	case *armBody[*wire.RecoverRequest]:
 		return q.ID, q.Body
 	case *armBody[promptBody]:
 		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), q.Body.Interrupt, q.Body.Unproven}
@@ -93,7 +94,7 @@ func auditOf(in any) (arm string, detail any) {
 		b := q.Body
 		b.Lease, b.Words = "", short(b.Words)
 		return q.ID, b
-	case *armBody[coleo.LeaseRequest]:
+	case *armBody[wire.LeaseRequest]:
 		return q.ID, map[string]any{"holder": short(q.Body.Holder), "release": q.Body.Release}
 	case *armBody[inputBody]:
 		return q.ID, map[string]int{"bytes": max(len(q.Body.Data), len(q.Body.Text))}
@@ -109,13 +110,13 @@ func auditOf(in any) (arm string, detail any) {
 
 // spawnDetail is what the audit stores of a request for a new arm.
 type spawnDetail struct {
-	coleo.SpawnRequest
+	wire.SpawnRequest
 	Env []string `json:"env,omitempty"` // names only; this field hides the request's own Env
 }
 
 // spawned returns the audit details of a new arm. The details have only the beginnings
 // of the prompt and of the script. They have no values of environment variables.
-func spawned(q coleo.SpawnRequest) spawnDetail {
+func spawned(q wire.SpawnRequest) spawnDetail {
 	q.InitialPrompt, q.Script = short(q.InitialPrompt), short(q.Script)
 	names := coleo.EnvNames(q.Env)
 	q.Env = nil

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 // audited returns the commands that a server has recorded, oldest first.
@@ -89,7 +90,7 @@ func TestTypingByHandIsAuditedOnce(t *testing.T) {
 	t.Parallel()
 	b := &scriptedBrain{
 		output: silentTerminal,
-		lease:  func(coleo.LeaseRequest) (coleo.Lease, error) { return coleo.Lease{ID: "l1"}, nil },
+		lease:  func(wire.LeaseRequest) (coleo.Lease, error) { return coleo.Lease{ID: "l1"}, nil },
 		input:  func(string, []byte) error { return nil },
 	}
 	_, client := running(t, newServer(t, b))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 // Brain carries out the requests of the routes. Each method that works on one arm takes
@@ -20,10 +21,10 @@ type Brain interface {
 	Arm(ctx context.Context, arm string) (coleo.Arm, error)
 	// Spawn starts the arm called r.Name. If there is no such arm, Spawn creates it. It
 	// returns EConflict if the arm already runs.
-	Spawn(ctx context.Context, r coleo.SpawnRequest) (coleo.SpawnReply, error)
+	Spawn(ctx context.Context, r wire.SpawnRequest) (wire.SpawnReply, error)
 	// Recover brings an arm back. It returns EUnavailable if the arm cannot be brought
 	// back.
-	Recover(ctx context.Context, arm string, r coleo.RecoverRequest) (coleo.SpawnReply, error)
+	Recover(ctx context.Context, arm string, r wire.RecoverRequest) (wire.SpawnReply, error)
 	// Kill ends an arm's whole process tree. Then it returns the arm's row.
 	Kill(ctx context.Context, arm string) (coleo.Arm, error)
 	// Remove forgets a stopped arm. It returns EConflict if the arm runs.
@@ -43,7 +44,7 @@ type Brain interface {
 
 	// LastRun returns the arm's most recently ended run. It returns ENotFound if no run
 	// of the arm has ended.
-	LastRun(ctx context.Context, arm string) (coleo.LastRun, error)
+	LastRun(ctx context.Context, arm string) (wire.LastRun, error)
 	// Usage returns the tokens that the arm's conversation has used.
 	Usage(ctx context.Context, arm string) (coleo.Usage, error)
 	// Explain returns the evidence behind the arm's state.
@@ -66,7 +67,7 @@ type Brain interface {
 	Resize(ctx context.Context, arm string, lease string, cols, rows int) error
 	// Lease takes, renews or releases the right to type by hand. It returns EBusy while
 	// somebody else has the lease.
-	Lease(ctx context.Context, arm string, r coleo.LeaseRequest) (coleo.Lease, error)
+	Lease(ctx context.Context, arm string, r wire.LeaseRequest) (coleo.Lease, error)
 
 	// WaitArm waits until the arm is in one of the states, or ctx ends.
 	WaitArm(ctx context.Context, arm string, states []coleo.State) (coleo.Arm, error)
@@ -75,13 +76,13 @@ type Brain interface {
 	WaitRun(ctx context.Context, run string) (coleo.RunEnd, error)
 	// Events returns events in order. It also returns the cursor with which the next
 	// call continues.
-	Events(ctx context.Context, f coleo.EventFilter) (list []coleo.Event, next string, err error)
+	Events(ctx context.Context, f wire.EventFilter) (list []coleo.Event, next string, err error)
 	// Subscribe returns a sequence that lasts until ctx ends. The sequence has each
 	// event that follows the given cursor once, with the event's own cursor. It also
 	// has the arms that change after the call. The empty cursor means now. If a reader
 	// falls too far behind, its sequence ends early. Subscribe returns EInvalid for a
 	// bad cursor.
-	Subscribe(ctx context.Context, after string) (iter.Seq[coleo.Update], error)
+	Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error)
 
 	// BeginAudit records a command that is about to be carried out.
 	BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err error)

@@ -17,6 +17,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api/signin"
+	"coleo.dev/wire"
 )
 
 const testToken = "a-token-of-the-tests-0123456789"
@@ -29,15 +30,15 @@ type scriptedBrain struct {
 	prompt    func(ctx context.Context, p coleo.Prompt, lease string) (coleo.Receipt, error)
 	interrupt func(ctx context.Context) error
 	respond   func(dialog coleo.Fingerprint, d coleo.Decision) error
-	spawn     func(r coleo.SpawnRequest) (coleo.SpawnReply, error)
+	spawn     func(r wire.SpawnRequest) (wire.SpawnReply, error)
 	output    func(ctx context.Context, from int64) (coleo.Output, error)
 	waited    func(d time.Duration) // called with the wait of each Output
 	input     func(lease string, data []byte) error
 	resize    func(cols, rows int) error
-	lease     func(r coleo.LeaseRequest) (coleo.Lease, error)
+	lease     func(r wire.LeaseRequest) (coleo.Lease, error)
 	wait      func(ctx context.Context, states []coleo.State) (coleo.Arm, error)
-	events    func(f coleo.EventFilter) ([]coleo.Event, string, error)
-	subscribe func(ctx context.Context) iter.Seq[coleo.Update]
+	events    func(f wire.EventFilter) ([]coleo.Event, string, error)
+	subscribe func(ctx context.Context) iter.Seq[wire.Update]
 	after     atomic.Pointer[string] // the cursor of the last Subscribe
 	full      error                  // why nothing can be audited
 	mu        sync.Mutex
@@ -88,13 +89,13 @@ func (b *scriptedBrain) Arm(_ context.Context, arm string) (coleo.Arm, error) {
 	return coleo.Arm{}, coleo.Errorf(coleo.ENotFound, "no arm called %q", arm)
 }
 
-func (b *scriptedBrain) Spawn(_ context.Context, r coleo.SpawnRequest) (coleo.SpawnReply, error) {
+func (b *scriptedBrain) Spawn(_ context.Context, r wire.SpawnRequest) (wire.SpawnReply, error) {
 	return b.spawn(r)
 }
 
-func (b *scriptedBrain) Recover(ctx context.Context, arm string, r coleo.RecoverRequest) (coleo.SpawnReply, error) {
+func (b *scriptedBrain) Recover(ctx context.Context, arm string, r wire.RecoverRequest) (wire.SpawnReply, error) {
 	a, err := b.Arm(ctx, arm)
-	return coleo.SpawnReply{Recovered: true, RecoveryMode: coleo.RecoveryReattached, Arm: a, Model: r.Model}, err
+	return wire.SpawnReply{Recovered: true, RecoveryMode: coleo.RecoveryReattached, Arm: a, Model: r.Model}, err
 }
 
 func (b *scriptedBrain) Kill(ctx context.Context, arm string) (coleo.Arm, error) {
@@ -169,7 +170,7 @@ func (b *scriptedBrain) Resize(_ context.Context, _, _ string, cols, rows int) e
 	return b.resize(cols, rows)
 }
 
-func (b *scriptedBrain) Lease(_ context.Context, _ string, r coleo.LeaseRequest) (coleo.Lease, error) {
+func (b *scriptedBrain) Lease(_ context.Context, _ string, r wire.LeaseRequest) (coleo.Lease, error) {
 	return b.lease(r)
 }
 
@@ -185,11 +186,11 @@ func (b *scriptedBrain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, 
 	return coleo.RunEnd{Status: coleo.Idle, Answer: "4"}, b.fail
 }
 
-func (b *scriptedBrain) Events(_ context.Context, f coleo.EventFilter) ([]coleo.Event, string, error) {
+func (b *scriptedBrain) Events(_ context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
 	return b.events(f)
 }
 
-func (b *scriptedBrain) Subscribe(ctx context.Context, after string) (iter.Seq[coleo.Update], error) {
+func (b *scriptedBrain) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error) {
 	if after == "bad" {
 		return nil, coleo.Errorf(coleo.EInvalid, "no cursor")
 	}

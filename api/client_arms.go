@@ -11,6 +11,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api/signin"
+	"coleo.dev/wire"
 )
 
 // Arms returns the arms. If all is false, it leaves out the idle arms of the harness
@@ -31,24 +32,24 @@ func (c *Client) Arm(ctx context.Context, arm string) (coleo.Arm, error) {
 
 // Create creates a new arm and starts it. r.Name must be set. Create returns EConflict
 // if an arm already has this name.
-func (c *Client) Create(ctx context.Context, r coleo.SpawnRequest) (coleo.SpawnReply, error) {
-	var out coleo.SpawnReply
+func (c *Client) Create(ctx context.Context, r wire.SpawnRequest) (wire.SpawnReply, error) {
+	var out wire.SpawnReply
 	err := c.callFor(ctx, startTime, post, "/api/arms", r, &out)
 	return out, err
 }
 
 // Spawn starts the arm called r.Name. If there is no such arm, Spawn creates it. It
 // returns EConflict if the arm runs.
-func (c *Client) Spawn(ctx context.Context, r coleo.SpawnRequest) (coleo.SpawnReply, error) {
-	var out coleo.SpawnReply
+func (c *Client) Spawn(ctx context.Context, r wire.SpawnRequest) (wire.SpawnReply, error) {
+	var out wire.SpawnReply
 	err := c.callFor(ctx, startTime, post, armPath(r.Name, "/spawn"), r, &out)
 	return out, err
 }
 
 // Recover attaches to the session of an arm again, or starts the arm again. It returns
 // the errors of Brain.Recover, for example EUnavailable if nothing could be done.
-func (c *Client) Recover(ctx context.Context, arm string, r coleo.RecoverRequest) (coleo.SpawnReply, error) {
-	var out coleo.SpawnReply
+func (c *Client) Recover(ctx context.Context, arm string, r wire.RecoverRequest) (wire.SpawnReply, error) {
+	var out wire.SpawnReply
 	err := c.callFor(ctx, startTime, post, armPath(arm, "/recover"), r, &out)
 	return out, err
 }
@@ -103,7 +104,7 @@ func (c *Client) Interrupt(ctx context.Context, arm string) (coleo.Interruption,
 
 // Lease takes, renews or releases the right to type by hand. It returns EBusy while
 // somebody else has the lease.
-func (c *Client) Lease(ctx context.Context, arm string, r coleo.LeaseRequest) (coleo.Lease, error) {
+func (c *Client) Lease(ctx context.Context, arm string, r wire.LeaseRequest) (coleo.Lease, error) {
 	var out leaseReply
 	err := c.call(ctx, post, armPath(arm, "/lease"), r, &out)
 	return out.Lease, err
@@ -129,8 +130,8 @@ func (c *Client) Explain(ctx context.Context, arm string) (coleo.Explanation, er
 
 // LastRun returns the arm's most recently ended run. It returns ENotFound if no run of
 // the arm has ended.
-func (c *Client) LastRun(ctx context.Context, arm string) (coleo.LastRun, error) {
-	var out coleo.LastRun
+func (c *Client) LastRun(ctx context.Context, arm string) (wire.LastRun, error) {
+	var out wire.LastRun
 	err := c.call(ctx, get, armPath(arm, "/last"), nil, &out)
 	return out, err
 }
@@ -189,7 +190,7 @@ func (c *Client) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) 
 // Events returns a page of the events of an arm or of a run. It also returns the cursor
 // for the next page. A page with large events may have fewer events than the limit. An
 // empty page means that there are no more events.
-func (c *Client) Events(ctx context.Context, f coleo.EventFilter) ([]coleo.Event, string, error) {
+func (c *Client) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
 	path := armPath(f.Arm, "/events")
 	if f.Run != "" {
 		path = "/api/runs/" + url.PathEscape(f.Run) + "/events"

@@ -10,6 +10,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 // connect opens a WebSocket. The WebSocket is closed when ctx ends, or when a check
@@ -42,30 +43,30 @@ func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, fun
 // follow the given cursor. The empty cursor means now. If the connection breaks, the
 // sequence ends with EUnavailable. To continue, call Follow again with the cursor of
 // the last event.
-func (c *Client) Follow(ctx context.Context, after string) iter.Seq2[coleo.Update, error] {
-	return func(yield func(coleo.Update, error) bool) {
+func (c *Client) Follow(ctx context.Context, after string) iter.Seq2[wire.Update, error] {
+	return func(yield func(wire.Update, error) bool) {
 		conn, done, err := c.connect(ctx, "/ws")
 		if err != nil {
-			yield(coleo.Update{}, err)
+			yield(wire.Update{}, err)
 			return
 		}
 		defer done()
 		if err := conn.WriteJSON(control{Type: "subscribe", Channel: channelAll, After: after}); err != nil {
-			yield(coleo.Update{}, c.unreachable(ctx, get, err))
+			yield(wire.Update{}, c.unreachable(ctx, get, err))
 			return
 		}
 		for {
 			var m feedMessage
 			if err := conn.ReadJSON(&m); err != nil {
 				if ctx.Err() == nil {
-					yield(coleo.Update{}, coleo.Errorf(coleo.EUnavailable, "the connection to %s ended: %w", c.where,
+					yield(wire.Update{}, coleo.Errorf(coleo.EUnavailable, "the connection to %s ended: %w", c.where,
 						err))
 				}
 				return
 			}
 			updates, err := m.updates()
 			if err != nil {
-				yield(coleo.Update{}, err)
+				yield(wire.Update{}, err)
 				return
 			}
 			for _, u := range updates {
@@ -87,7 +88,7 @@ type feedMessage struct {
 	Cursor  string          `json:"cursor"`
 }
 
-func (m feedMessage) updates() ([]coleo.Update, error) {
+func (m feedMessage) updates() ([]wire.Update, error) {
 	if m.Error != nil {
 		return nil, m.Error
 	}
@@ -96,7 +97,7 @@ func (m feedMessage) updates() ([]coleo.Update, error) {
 	case m.Event == "arms.snapshot":
 		var all armsReply
 		err = json.Unmarshal(m.Data, &all)
-		out := make([]coleo.Update, len(all.Arms))
+		out := make([]wire.Update, len(all.Arms))
 		for i := range all.Arms {
 			out[i].Arm = &all.Arms[i]
 		}
@@ -104,15 +105,15 @@ func (m feedMessage) updates() ([]coleo.Update, error) {
 	case m.Event == "arm.created", m.Event == "arm.updated":
 		arm := new(coleo.Arm)
 		err = json.Unmarshal(m.Data, arm)
-		return []coleo.Update{{Arm: arm}}, err
+		return []wire.Update{{Arm: arm}}, err
 	case m.Event == "arm.deleted":
 		var gone removed
 		err = json.Unmarshal(m.Data, &gone)
-		return []coleo.Update{{Removed: gone.ID}}, err
+		return []wire.Update{{Removed: gone.ID}}, err
 	case m.Channel == channelEvents:
 		event := new(coleo.Event)
 		err = json.Unmarshal(m.Data, event)
-		return []coleo.Update{{Event: event, Cursor: m.Cursor}}, err
+		return []wire.Update{{Event: event, Cursor: m.Cursor}}, err
 	}
 	return nil, nil
 }

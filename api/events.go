@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 var outputType = reflect.TypeFor[coleo.Output]()
@@ -49,14 +50,14 @@ func (s *Server) eventRoutes(d table) {
 }
 
 func (s *Server) armEvents(ctx context.Context, in *armEventsInput) (*reply[eventsReply], error) {
-	return s.events(ctx, coleo.EventFilter{Arm: in.ID, After: in.After, Limit: in.Limit})
+	return s.events(ctx, wire.EventFilter{Arm: in.ID, After: in.After, Limit: in.Limit})
 }
 
 func (s *Server) runEvents(ctx context.Context, in *runEventsInput) (*reply[eventsReply], error) {
-	return s.events(ctx, coleo.EventFilter{Run: in.Run, After: in.After, Limit: in.Limit})
+	return s.events(ctx, wire.EventFilter{Run: in.Run, After: in.After, Limit: in.Limit})
 }
 
-func (s *Server) events(ctx context.Context, f coleo.EventFilter) (*reply[eventsReply], error) {
+func (s *Server) events(ctx context.Context, f wire.EventFilter) (*reply[eventsReply], error) {
 	if f.Limit == 0 {
 		f.Limit = usualEvents
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 // newsBox is how many messages may wait for a slow client. If there are more, the
@@ -44,7 +45,7 @@ type feed struct {
 	mu     sync.Mutex // held during a snapshot, so that no news older than the snapshot follow it
 	on     map[string]bool
 	known  map[string]bool // arms that the client knows
-	source chan iter.Seq[coleo.Update]
+	source chan iter.Seq[wire.Update]
 	begun  bool // the client has subscribed, so the source of news exists
 }
 
@@ -56,7 +57,7 @@ func (s *Server) serveFeed(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f := &feed{socket: k, s: s, on: map[string]bool{}, known: map[string]bool{},
-		source: make(chan iter.Seq[coleo.Update], 1)}
+		source: make(chan iter.Seq[wire.Update], 1)}
 	k.run(f.read, f.follow)
 }
 
@@ -143,7 +144,7 @@ func (f *feed) follow(ctx context.Context) error {
 	}
 }
 
-func (f *feed) pass(u coleo.Update) {
+func (f *feed) pass(u wire.Update) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 // sendUpdates returns a brain's Subscribe that sends a test's updates until the channel is
 // closed.
-func sendUpdates(from <-chan coleo.Update) func(context.Context) iter.Seq[coleo.Update] {
-	return func(ctx context.Context) iter.Seq[coleo.Update] {
-		return func(yield func(coleo.Update) bool) {
+func sendUpdates(from <-chan wire.Update) func(context.Context) iter.Seq[wire.Update] {
+	return func(ctx context.Context) iter.Seq[wire.Update] {
+		return func(yield func(wire.Update) bool) {
 			for {
 				select {
 				case u, ok := <-from:
@@ -29,7 +30,7 @@ func sendUpdates(from <-chan coleo.Update) func(context.Context) iter.Seq[coleo.
 
 func TestTheFeed(t *testing.T) {
 	t.Parallel()
-	source := make(chan coleo.Update)
+	source := make(chan wire.Update)
 	base := serveHTTP(t, newServer(t, &scriptedBrain{subscribe: sendUpdates(source)}))
 	conn, err := open(t, base, "/ws", "X-API-Key", testToken)
 	if err != nil {
@@ -48,30 +49,30 @@ func TestTheFeed(t *testing.T) {
 	readMessage(t, conn, `{"channel":"arms","event":"arms.snapshot","data":{"arms":[{"id":"a1"`)
 
 	known, stranger := testArms()[0], coleo.Arm{ID: "a9"}
-	source <- coleo.Update{Arm: &known}
+	source <- wire.Update{Arm: &known}
 	readMessage(t, conn, `{"channel":"arms","event":"arm.updated","data":{"id":"a1"`)
-	source <- coleo.Update{Arm: &stranger}
+	source <- wire.Update{Arm: &stranger}
 	readMessage(t, conn, `"event":"arm.created","data":{"id":"a9"`)
-	source <- coleo.Update{Arm: &stranger}
+	source <- wire.Update{Arm: &stranger}
 	readMessage(t, conn, `"event":"arm.updated","data":{"id":"a9"`)
-	source <- coleo.Update{Removed: "a9"}
+	source <- wire.Update{Removed: "a9"}
 	readMessage(t, conn, `"event":"arm.deleted","data":{"id":"a9"}`)
-	source <- coleo.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventState}} // for another channel
-	source <- coleo.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventSpawned}}
+	source <- wire.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventState}} // for another channel
+	source <- wire.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventSpawned}}
 	readMessage(t, conn, `{"channel":"arms","event":"arm.spawned","data":{`)
-	source <- coleo.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventStopped}}
+	source <- wire.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventStopped}}
 	readMessage(t, conn, `"event":"arm.killed"`)
 
 	send(t, conn, `{"type":"subscribe","channel":"arm-events","after":"z1"}`)
 	readMessage(t, conn, `"type":"error","error":{"code":"invalid"`)
 	send(t, conn, `{"type":"subscribe","channel":"arm-events"}`)
 	readMessage(t, conn, `{"type":"subscribed","channel":"arm-events"}`)
-	source <- coleo.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventRunEnd, Seq: 7}, Cursor: "z7"}
+	source <- wire.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventRunEnd, Seq: 7}, Cursor: "z7"}
 	readMessage(t, conn, `{"channel":"arm-events","event":"run_end","data":{"host":"","epoch":"","seq":7,"arm":"a1"`)
 	send(t, conn, `{"type":"unsubscribe","channel":"arm-events"}`)
 	readMessage(t, conn, `unsubscribed`)
-	source <- coleo.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventRunEnd}}
-	source <- coleo.Update{Removed: "a1"}
+	source <- wire.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventRunEnd}}
+	source <- wire.Update{Removed: "a1"}
 	readMessage(t, conn, `"arm.deleted"`)
 
 	close(source) // the brain cuts this reader off
@@ -82,9 +83,9 @@ func TestTheFeed(t *testing.T) {
 
 func TestTheClientFollows(t *testing.T) {
 	t.Parallel()
-	source := make(chan coleo.Update, 3)
-	source <- coleo.Update{Removed: "a2"}
-	source <- coleo.Update{Event: &coleo.Event{Kind: coleo.EventStopped, Arm: "a1"}, Cursor: "z2"}
+	source := make(chan wire.Update, 3)
+	source <- wire.Update{Removed: "a2"}
+	source <- wire.Update{Event: &coleo.Event{Kind: coleo.EventStopped, Arm: "a1"}, Cursor: "z2"}
 	brain := &scriptedBrain{subscribe: sendUpdates(source)}
 	c := socketClient(t, newServer(t, brain))
 	var got []string

@@ -15,6 +15,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/localsocket"
+	"coleo.dev/wire"
 )
 
 // socketClient serves s at a socket whose path is longer than a socket address may be. It
@@ -50,8 +51,8 @@ func socketClient(t *testing.T, s *Server) *Client {
 func TestEveryRouteThroughItsClient(t *testing.T) {
 	t.Parallel()
 	b := &scriptedBrain{
-		spawn: func(r coleo.SpawnRequest) (coleo.SpawnReply, error) {
-			return coleo.SpawnReply{Spawned: true, Arm: coleo.Arm{Name: r.Name, Harness: r.Harness}, Model: r.Model},
+		spawn: func(r wire.SpawnRequest) (wire.SpawnReply, error) {
+			return wire.SpawnReply{Spawned: true, Arm: coleo.Arm{Name: r.Name, Harness: r.Harness}, Model: r.Model},
 				nil
 		},
 		prompt: func(_ context.Context, p coleo.Prompt, lease string) (coleo.Receipt, error) {
@@ -80,11 +81,11 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			}
 			return nil
 		},
-		lease: func(r coleo.LeaseRequest) (coleo.Lease, error) { return coleo.Lease{ID: "l1", Holder: r.Holder}, nil },
+		lease: func(r wire.LeaseRequest) (coleo.Lease, error) { return coleo.Lease{ID: "l1", Holder: r.Holder}, nil },
 		wait: func(_ context.Context, states []coleo.State) (coleo.Arm, error) {
 			return coleo.Arm{Name: fmt.Sprint(states)}, nil
 		},
-		events: func(f coleo.EventFilter) ([]coleo.Event, string, error) {
+		events: func(f wire.EventFilter) ([]coleo.Event, string, error) {
 			return []coleo.Event{{Arm: f.Arm, Run: f.Run, Seq: uint64(f.Limit)}}, "after " + f.After, nil
 		},
 	}
@@ -93,15 +94,15 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 		"2 arms": func() (any, error) { l, err := c.Arms(ctx, true); return fmt.Sprintf("%d arms", len(l)), err },
 		"a1":     func() (any, error) { a, err := c.Arm(ctx, "octavia"); return a.ID, err },
 		"new h": func() (any, error) {
-			r, err := c.Create(ctx, coleo.SpawnRequest{Name: "new", Harness: "h"})
+			r, err := c.Create(ctx, wire.SpawnRequest{Name: "new", Harness: "h"})
 			return r.Arm.Name + " " + r.Arm.Harness, err
 		},
 		"octavia m": func() (any, error) {
-			r, err := c.Spawn(ctx, coleo.SpawnRequest{Name: "octavia", Model: "m"})
+			r, err := c.Spawn(ctx, wire.SpawnRequest{Name: "octavia", Model: "m"})
 			return r.Arm.Name + " " + r.Model, err
 		},
 		"reattached m": func() (any, error) {
-			r, err := c.Recover(ctx, "a1", coleo.RecoverRequest{Model: "m"})
+			r, err := c.Recover(ctx, "a1", wire.RecoverRequest{Model: "m"})
 			return string(r.RecoveryMode) + " " + r.Model, err
 		},
 		"nautilus": func() (any, error) { a, err := c.Kill(ctx, "a2"); return a.Name, err },
@@ -120,7 +121,7 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 				"")
 		},
 		"l1 me": func() (any, error) {
-			l, err := c.Lease(ctx, "a1", coleo.LeaseRequest{Holder: "me"})
+			l, err := c.Lease(ctx, "a1", wire.LeaseRequest{Holder: "me"})
 			return l.ID + " " + l.Holder, err
 		},
 		"typed":   func() (any, error) { return "typed", c.Input(ctx, "a1", "l1", []byte("\x03\xff")) },
@@ -153,8 +154,8 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			return a.Name, err
 		},
 		"4":               func() (any, error) { e, err := c.WaitRun(ctx, "run-1"); return e.Answer, err },
-		"a1  100 after c": func() (any, error) { return page(c.Events(ctx, coleo.EventFilter{Arm: "a1", After: "c"})) },
-		" r1 7 after ":    func() (any, error) { return page(c.Events(ctx, coleo.EventFilter{Run: "r1", Limit: 7})) },
+		"a1  100 after c": func() (any, error) { return page(c.Events(ctx, wire.EventFilter{Arm: "a1", After: "c"})) },
+		" r1 7 after ":    func() (any, error) { return page(c.Events(ctx, wire.EventFilter{Run: "r1", Limit: 7})) },
 		"h1":              func() (any, error) { h, err := c.Hosts(ctx); return h[0].ID, err },
 		"h":               func() (any, error) { h, err := c.Harnesses(ctx); return h[0].Name, err },
 		`{"providers":[{"id":"p"}],"connected":["p"]}`: func() (any, error) {

@@ -17,6 +17,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/localsocket"
+	"coleo.dev/wire"
 )
 
 // open opens a WebSocket of the server at base with the given headers, as a program does.
@@ -207,13 +208,13 @@ func TestAClientThatAnswersPingsStays(t *testing.T) {
 
 // flood sends news without end. When the server stops taking them, it reports how many
 // were taken.
-func flood(taken chan<- int) func(context.Context) iter.Seq[coleo.Update] {
+func flood(taken chan<- int) func(context.Context) iter.Seq[wire.Update] {
 	arm := testArms()[0]
 	arm.Workdir = strings.Repeat("x", 64<<10)
-	return func(ctx context.Context) iter.Seq[coleo.Update] {
-		return func(yield func(coleo.Update) bool) {
+	return func(ctx context.Context) iter.Seq[wire.Update] {
+		return func(yield func(wire.Update) bool) {
 			n := 0
-			for ctx.Err() == nil && yield(coleo.Update{Arm: &arm}) {
+			for ctx.Err() == nil && yield(wire.Update{Arm: &arm}) {
 				n++
 			}
 			taken <- n
@@ -244,7 +245,7 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 func TestTheServerClosesItsSocketsWhenItStops(t *testing.T) {
 	t.Parallel()
 	var released atomic.Bool
-	s := newServer(t, &scriptedBrain{output: silentTerminal, lease: func(r coleo.LeaseRequest) (coleo.Lease, error) {
+	s := newServer(t, &scriptedBrain{output: silentTerminal, lease: func(r wire.LeaseRequest) (coleo.Lease, error) {
 		if r.Release {
 			<-time.After(20 * time.Millisecond) // a slow host
 			released.Store(true)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 type promptBody struct {
@@ -83,7 +84,7 @@ func (s *Server) interrupt(ctx context.Context, in *armOnly) (*reply[interruptRe
 	return &reply[interruptReply]{interruptReply{err == nil, out}}, err
 }
 
-func (s *Server) lease(ctx context.Context, in *armBody[coleo.LeaseRequest]) (*reply[leaseReply], error) {
+func (s *Server) lease(ctx context.Context, in *armBody[wire.LeaseRequest]) (*reply[leaseReply], error) {
 	l, err := s.brain.Lease(ctx, in.ID, in.Body)
 	return &reply[leaseReply]{leaseReply{l}}, err
 }

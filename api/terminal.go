@@ -9,6 +9,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 // pieceBox is how many pieces of output may wait for a viewer. With two pieces, the
@@ -136,7 +137,7 @@ func (t *terminal) take(holder string) {
 			return
 		}
 	}
-	lease, err := t.brain.Lease(t.ctx, t.arm, coleo.LeaseRequest{ID: t.lease.ID, Holder: orElse(holder, "a viewer")})
+	lease, err := t.brain.Lease(t.ctx, t.arm, wire.LeaseRequest{ID: t.lease.ID, Holder: orElse(holder, "a viewer")})
 	end(err)
 	if err != nil {
 		t.lease = coleo.Lease{}
@@ -155,7 +156,7 @@ func (t *terminal) letGo(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.times.write)
 	defer cancel()
-	_, err := t.brain.Lease(ctx, t.arm, coleo.LeaseRequest{ID: t.lease.ID, Release: true})
+	_, err := t.brain.Lease(ctx, t.arm, wire.LeaseRequest{ID: t.lease.ID, Release: true})
 	t.lease = coleo.Lease{}
 	t.check(err)
 }

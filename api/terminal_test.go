@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 // terminalOf is a terminal that returns the given pieces, one at a time, and then nothing.
@@ -95,7 +96,7 @@ func TestATerminalThatIsNotThere(t *testing.T) {
 type keyboard struct {
 	mu     sync.Mutex
 	typed  strings.Builder
-	leases []coleo.LeaseRequest
+	leases []wire.LeaseRequest
 	now    chan struct{} // signalled at each lease and each input
 	life   time.Duration
 }
@@ -111,7 +112,7 @@ func (k *keyboard) brain() *scriptedBrain {
 			return nil
 		},
 		resize: func(cols, rows int) error { return coleo.Errorf(coleo.EInvalid, "%dx%d", cols, rows) },
-		lease: func(r coleo.LeaseRequest) (coleo.Lease, error) {
+		lease: func(r wire.LeaseRequest) (coleo.Lease, error) {
 			k.mu.Lock()
 			defer k.mu.Unlock()
 			k.leases = append(k.leases, r)
@@ -153,7 +154,7 @@ func TestKeysNeedTheLease(t *testing.T) {
 	if got := k.typed.String(); got != "l1:ls\r l1:\x03 " {
 		t.Errorf("typed %q", got)
 	}
-	if last := k.leases[len(k.leases)-1]; last != (coleo.LeaseRequest{ID: "l1", Release: true}) {
+	if last := k.leases[len(k.leases)-1]; last != (wire.LeaseRequest{ID: "l1", Release: true}) {
 		t.Errorf("the last word on the lease = %+v, want its release", last)
 	}
 }
@@ -168,7 +169,7 @@ func TestTheLeaseIsGivenBackWhenTheViewerGoes(t *testing.T) {
 	<-k.now
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if last := k.leases[len(k.leases)-1]; last != (coleo.LeaseRequest{ID: "l1", Release: true}) {
+	if last := k.leases[len(k.leases)-1]; last != (wire.LeaseRequest{ID: "l1", Release: true}) {
 		t.Errorf("the last word on the lease = %+v, want its release", last)
 	}
 }
@@ -184,7 +185,7 @@ func TestTypingRenewsTheLease(t *testing.T) {
 	<-k.now
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.leases) != 2 || k.leases[1] != (coleo.LeaseRequest{ID: "l1", Holder: "ann"}) ||
+	if len(k.leases) != 2 || k.leases[1] != (wire.LeaseRequest{ID: "l1", Holder: "ann"}) ||
 		k.typed.String() != "l1:a " {
 		t.Errorf("leases %+v, typed %q", k.leases, k.typed.String())
 	}

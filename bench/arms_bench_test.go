@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 // manyArms is the larger number of arms that BenchmarkArms compares with fewArms.
@@ -103,7 +103,7 @@ func (f *fleet) shell(i int) {
 	f.b.Helper()
 	name := "arm-" + strconv.Itoa(i)
 	f.call(http.MethodPost, "/api/arms/"+name+"/spawn",
-		coleo.SpawnRequest{Harness: "generic", Workdir: filepath.Join(f.dir, "work")}, nil)
+		wire.SpawnRequest{Harness: "generic", Workdir: filepath.Join(f.dir, "work")}, nil)
 }
 
 // pid returns the process that runs a verb.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 // fleet is an installation of the shipped coleo in a folder of its own: serve, a host
@@ -92,7 +93,7 @@ func (f *fleet) call(method, path string, body, out any) {
 func (f *fleet) spawn(name string) {
 	f.b.Helper()
 	f.call(http.MethodPost, "/api/arms/"+name+"/spawn",
-		coleo.SpawnRequest{Harness: "fake", Workdir: filepath.Join(f.dir, "work")}, nil)
+		wire.SpawnRequest{Harness: "fake", Workdir: filepath.Join(f.dir, "work")}, nil)
 	f.idle(name)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/wire"
 )
 
 // Time limits of commands to a host agent.
@@ -307,7 +308,7 @@ func (b *Brain) Resize(ctx context.Context, idOrName, lease string, cols, rows i
 // there is no such arm. It returns EBusy while somebody else has the lease. It returns
 // EExited if the arm has never run. It returns EUnavailable if the host agent cannot be
 // asked.
-func (b *Brain) Lease(ctx context.Context, idOrName string, q coleo.LeaseRequest) (coleo.Lease, error) {
+func (b *Brain) Lease(ctx context.Context, idOrName string, q wire.LeaseRequest) (coleo.Lease, error) {
 	var l coleo.Lease
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"coleo.dev/bus/bustest"
 	"coleo.dev/registry"
 	"coleo.dev/store"
+	"coleo.dev/wire"
 )
 
 // patience bounds every wait of these tests. A wait ends as soon as the state is there.
@@ -116,7 +117,7 @@ func (s *scripted) spawnUnanswered(name string) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
-	_, err := s.brain.Spawn(ctx, coleo.SpawnRequest{Name: name, Harness: "aider", Workdir: "/w"})
+	_, err := s.brain.Spawn(ctx, wire.SpawnRequest{Name: name, Harness: "aider", Workdir: "/w"})
 	if !bus.Unanswered(err) {
 		s.t.Fatalf("spawn = %v, want that the answer did not come", err)
 	}
@@ -241,7 +242,7 @@ func TestAnArmIsStartedElsewhereOnProofAlone(t *testing.T) {
 		Host: "there", Generation: 4, Workdir: "/w",
 	}
 	check(t, s.db.CreateArm(t.Context(), was))
-	_, err := s.brain.Recover(t.Context(), "ada", coleo.RecoverRequest{})
+	_, err := s.brain.Recover(t.Context(), "ada", wire.RecoverRequest{})
 	if coleo.ErrorCode(err) != coleo.EUnavailable || !strings.Contains(err.Error(), "--force") {
 		t.Fatalf("recover = %v, want a refusal that names --force", err)
 	}
@@ -249,7 +250,7 @@ func TestAnArmIsStartedElsewhereOnProofAlone(t *testing.T) {
 		row.AgentID != was.AgentID {
 		t.Fatalf("%d orders to start it, and its row is %s/%s on %s", len(orders), row.Status, row.State, row.AgentID)
 	}
-	_, err = s.brain.Recover(t.Context(), "ada", coleo.RecoverRequest{Force: true})
+	_, err = s.brain.Recover(t.Context(), "ada", wire.RecoverRequest{Force: true})
 	check(t, err)
 	if o := <-orders; o.Config.Generation <= was.Generation {
 		t.Errorf("it is started in generation %d behind %d", o.Config.Generation, was.Generation)
@@ -259,7 +260,7 @@ func TestAnArmIsStartedElsewhereOnProofAlone(t *testing.T) {
 		return nil
 	})
 	check(t, err)
-	_, err = s.brain.Recover(t.Context(), "ada", coleo.RecoverRequest{})
+	_, err = s.brain.Recover(t.Context(), "ada", wire.RecoverRequest{})
 	check(t, err)
 	<-orders
 }

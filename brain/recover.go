@@ -7,6 +7,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/recovery"
+	"coleo.dev/wire"
 )
 
 // Recover brings an arm back. It gathers evidence, lets package recovery decide, and
@@ -14,14 +15,14 @@ import (
 // identity and is attached. Recover returns ENotFound if there is no such arm. It
 // returns EUnavailable, with the reason, if no remedy exists. It returns EUnproven if
 // the session cannot prove its identity. Other errors come from the host agent.
-func (b *Brain) Recover(ctx context.Context, idOrName string, q coleo.RecoverRequest) (coleo.SpawnReply, error) {
+func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequest) (wire.SpawnReply, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
-		return coleo.SpawnReply{}, err
+		return wire.SpawnReply{}, err
 	}
 	evidence, err := b.evidence(ctx, arm, q)
 	if err != nil {
-		return coleo.SpawnReply{}, err
+		return wire.SpawnReply{}, err
 	}
 	remedy := recovery.Decide(evidence)
 	b.Log.Info("recover", "arm", arm.Name, "remedy", remedy.Action, "reason", remedy.Reason)
@@ -30,7 +31,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q coleo.RecoverReq
 		if why := b.watchOf(arm).Missing; why != "" {
 			remedy.Reason += " Nobody watches the arm: " + why + "."
 		}
-		return coleo.SpawnReply{}, coleo.Errorf(coleo.EUnavailable, "%s", remedy.Reason)
+		return wire.SpawnReply{}, coleo.Errorf(coleo.EUnavailable, "%s", remedy.Reason)
 	case recovery.Reattach:
 		err = b.reattach(ctx, arm)
 	case recovery.KillAndRestart:
@@ -41,7 +42,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q coleo.RecoverReq
 		err = b.restart(ctx, arm, q, remedy)
 	}
 	if err != nil {
-		return coleo.SpawnReply{}, err
+		return wire.SpawnReply{}, err
 	}
 	b.catchUp(ctx, first(remedy.Host, arm.AgentID))
 	reply, err := b.reply(ctx, arm.ID)
@@ -51,7 +52,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q coleo.RecoverReq
 }
 
 // evidence gathers the present facts on which the decision depends.
-func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q coleo.RecoverRequest) (recovery.Evidence, error) {
+func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverRequest) (recovery.Evidence, error) {
 	h, err := b.Registry.Get(arm.Harness)
 	if err != nil {
 		return recovery.Evidence{}, err
@@ -122,7 +123,7 @@ func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 }
 
 // restart starts the arm's next generation with its previous configuration.
-func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q coleo.RecoverRequest, r recovery.Remedy) error {
+func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverRequest, r recovery.Remedy) error {
 	var c coleo.SpawnConfig
 	if len(arm.Config) > 0 {
 		if err := json.Unmarshal(arm.Config, &c); err != nil {

@@ -3,12 +3,13 @@ package brain
 import (
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/wire"
 )
 
 // checkScripted returns an error for options that do not fit the scripted model. If a
 // request names the scripted model, checkScripted clears the provider and the endpoint
 // in c. These come from the stopped arm or the defaults.
-func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q coleo.SpawnRequest) error {
+func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q wire.SpawnRequest) error {
 	if q.Model == coleo.ModelScripted && q.Provider == "" && q.Endpoint == "" {
 		c.Provider, c.Endpoint = "", ""
 	}

@@ -13,6 +13,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/wire"
 )
 
 // initialPromptTimeout bounds the wait until a new arm is idle. If the arm is not idle
@@ -26,38 +27,38 @@ const initialPromptTimeout = 5 * time.Minute
 //
 // If the host agent does not answer, the arm's row stays. The host's log then shows
 // whether the arm was started.
-func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnReply, error) {
+func (b *Brain) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply, error) {
 	arm, known, err := b.named(ctx, q.Name)
 	if err != nil {
-		return coleo.SpawnReply{}, err
+		return wire.SpawnReply{}, err
 	}
 	config, err := b.configure(&arm, q, known)
 	if err != nil {
-		return coleo.SpawnReply{}, err
+		return wire.SpawnReply{}, err
 	}
 	host, err := b.place(arm.Harness, q.AgentID, arm.AgentID)
 	if err != nil {
-		return coleo.SpawnReply{}, err
+		return wire.SpawnReply{}, err
 	}
 	if known && host.ID != arm.AgentID && !ended(arm) {
-		return coleo.SpawnReply{}, coleo.Errorf(coleo.EConflict,
+		return wire.SpawnReply{}, coleo.Errorf(coleo.EConflict,
 			"nothing was started: the earlier start of arm %s on host agent %s could not be proven to have ended; "+
 				"'coleo arm recover %s --force' starts it anyway", arm.Name, arm.AgentID, arm.Name)
 	}
 	fallback, err := b.resolve(ctx, &arm, &config)
 	if err != nil {
-		return coleo.SpawnReply{}, err
+		return wire.SpawnReply{}, err
 	}
 	warning := b.shared(ctx, arm)
 	arm.AgentID, arm.Host, arm.Status, arm.State = host.ID, host.Hostname, coleo.StatusStarting, coleo.Initializing
 	if arm.Config, err = json.Marshal(config); err != nil {
-		return coleo.SpawnReply{}, err
+		return wire.SpawnReply{}, err
 	}
 	arm.Rule = ruleOrdered
 	defer b.ordered(arm.ID)()
 	was, err := b.enter(ctx, arm, known)
 	if err != nil {
-		return coleo.SpawnReply{}, err
+		return wire.SpawnReply{}, err
 	}
 	order := bus.SpawnOrder{
 		ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover, Env: q.Env,
@@ -68,7 +69,7 @@ func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnRep
 		if !bus.Unanswered(err) {
 			b.takeOut(ctx, arm, was)
 		}
-		return coleo.SpawnReply{}, err
+		return wire.SpawnReply{}, err
 	}
 	reply, err := b.reply(ctx, arm.ID)
 	if err != nil {
@@ -104,7 +105,7 @@ func (b *Brain) named(ctx context.Context, name string) (coleo.Arm, bool, error)
 // configure returns the configuration of a start. A value that the request leaves out
 // comes from the stopped arm. If the stopped arm does not have the value, it comes from
 // the defaults.
-func (b *Brain) configure(arm *coleo.Arm, q coleo.SpawnRequest, known bool) (coleo.SpawnConfig, error) {
+func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (coleo.SpawnConfig, error) {
 	var c coleo.SpawnConfig
 	if known && len(arm.Config) > 0 {
 		if err := json.Unmarshal(arm.Config, &c); err != nil {
@@ -356,12 +357,12 @@ func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) 
 	return next, b.DB.SetConfig(ctx, key, strconv.Itoa(next))
 }
 
-func (b *Brain) reply(ctx context.Context, id string) (coleo.SpawnReply, error) {
+func (b *Brain) reply(ctx context.Context, id string) (wire.SpawnReply, error) {
 	arm, err := b.Arm(ctx, id)
 	if err != nil {
-		return coleo.SpawnReply{}, err
+		return wire.SpawnReply{}, err
 	}
-	return coleo.SpawnReply{
+	return wire.SpawnReply{
 		Distributed: arm.AgentID != "", AgentID: arm.AgentID, Host: arm.Host, SessionID: arm.SessionID,
 		PID: arm.PID, Port: arm.Port, Provider: arm.Provider, Model: arm.Model, Arm: arm,
 	}, nil

@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/store"
+	"coleo.dev/wire"
 )
 
 // updateRoom is how many updates a subscriber may fall behind. A subscriber that falls
@@ -24,9 +25,9 @@ type updates struct {
 	closed bool
 }
 
-// update is a coleo.Update with the position of its event in serve's log.
+// update is a wire.Update with the position of its event in serve's log.
 type update struct {
-	coleo.Update
+	wire.Update
 	position uint64 // 0: the update has no event
 }
 
@@ -81,7 +82,7 @@ func (u *updates) end() {
 //
 // Subscribe returns EInvalid for a bad cursor. A cursor beyond the end of the log is
 // bad: it comes from another store, or from a newer copy of this store.
-func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[coleo.Update], error) {
+func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error) {
 	from, err := positionOf(after)
 	if err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[coleo.Upd
 			"the cursor %q is ahead of serve's log: the log was restored or created again; start without a cursor",
 			after)
 	}
-	return func(yield func(coleo.Update) bool) {
+	return func(yield func(wire.Update) bool) {
 		defer b.updates.leave(c)
 		for {
 			page, err := b.DB.Entries(ctx, store.EventFilter{After: from})
@@ -125,7 +126,7 @@ func (b *Brain) Cursor() string { return cursorOf(b.DB.Head()) }
 
 // passNews yields published updates. It leaves out the events up to the position had,
 // because the subscriber already has these events.
-func (b *Brain) passNews(ctx context.Context, c <-chan update, had uint64, yield func(coleo.Update) bool) {
+func (b *Brain) passNews(ctx context.Context, c <-chan update, had uint64, yield func(wire.Update) bool) {
 	for {
 		select {
 		case u, ok := <-c:
@@ -139,13 +140,13 @@ func (b *Brain) passNews(ctx context.Context, c <-chan update, had uint64, yield
 }
 
 // news is Subscribe with the empty cursor, so it begins now.
-func (b *Brain) news(ctx context.Context) iter.Seq[coleo.Update] {
+func (b *Brain) news(ctx context.Context) iter.Seq[wire.Update] {
 	news, _ := b.Subscribe(ctx, "") // Subscribe fails only for a bad cursor
 	return news
 }
 
 func asUpdate(e store.Entry) update {
-	return update{coleo.Update{Event: &e.Event, Cursor: cursorOf(e.Position)}, e.Position}
+	return update{wire.Update{Event: &e.Event, Cursor: cursorOf(e.Position)}, e.Position}
 }
 
 // publishLog publishes each event of serve's log after a position once, in order. After
@@ -182,18 +183,18 @@ func (b *Brain) publishArm(ctx context.Context, id string) {
 	// A missing row means that the arm was removed. publishRemoved publishes the
 	// removal.
 	if arm, err := b.Arm(ctx, id); err == nil {
-		b.updates.publish(update{Update: coleo.Update{Arm: &arm}})
+		b.updates.publish(update{Update: wire.Update{Arm: &arm}})
 	}
 }
 
 func (b *Brain) publishRemoved(id string) {
-	b.updates.publish(update{Update: coleo.Update{Removed: id}})
+	b.updates.publish(update{Update: wire.Update{Removed: id}})
 }
 
 // Events returns the events of all hosts that match f and follow its cursor. It also
 // returns the next cursor. A cursor is opaque. It returns EInvalid for a bad cursor,
 // and ENotFound if the filter names an unknown arm.
-func (b *Brain) Events(ctx context.Context, f coleo.EventFilter) ([]coleo.Event, string, error) {
+func (b *Brain) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
 	after, err := positionOf(f.After)
 	if err != nil {
 		return nil, "", err

@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/wire"
 )
 
 // rowsOf adds idle arms of the scripted host and returns their pulses.
@@ -55,7 +56,7 @@ func TestAStartAsksOfItsArmAlone(t *testing.T) {
 	const starts = 30
 	began, before := time.Now(), ofAll.Load()
 	for i := range starts {
-		_, err := s.brain.Spawn(t.Context(), coleo.SpawnRequest{Name: "arm-" + strconv.Itoa(i), Harness: "aider",
+		_, err := s.brain.Spawn(t.Context(), wire.SpawnRequest{Name: "arm-" + strconv.Itoa(i), Harness: "aider",
 			Workdir: "/w"})
 		check(t, err)
 		if !<-drawn {
@@ -84,7 +85,7 @@ func TestAnArmThatHasRunIsNotCalledNew(t *testing.T) {
 	})
 	check(t, s.db.CreateArm(t.Context(), coleo.Arm{ID: "a", Name: "ada", Harness: "aider", AgentID: scriptedHost,
 		Status: coleo.StatusStopped, State: coleo.Dead}))
-	_, err := s.brain.Spawn(t.Context(), coleo.SpawnRequest{Name: "ada", Workdir: "/w"})
+	_, err := s.brain.Spawn(t.Context(), wire.SpawnRequest{Name: "ada", Workdir: "/w"})
 	check(t, err)
 	if <-drawn {
 		t.Error("the host agent is told that the id is new, and need not look for an earlier start")

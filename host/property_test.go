@@ -22,6 +22,7 @@ import (
 	"coleo.dev/holder/process"
 	"coleo.dev/localsocket"
 	"coleo.dev/store"
+	"coleo.dev/wire"
 )
 
 var (
@@ -116,9 +117,9 @@ func (h *history) step() {
 		do   func()
 	}{
 		{"spawn " + name, func() {
-			_, _ = h.brain.Spawn(ctx, coleo.SpawnRequest{Name: name, Harness: "fake", Workdir: h.path("work-" + name)})
+			_, _ = h.brain.Spawn(ctx, wire.SpawnRequest{Name: name, Harness: "fake", Workdir: h.path("work-" + name)})
 		}},
-		{"recover " + name, func() { _, _ = h.brain.Recover(ctx, name, coleo.RecoverRequest{}) }},
+		{"recover " + name, func() { _, _ = h.brain.Recover(ctx, name, wire.RecoverRequest{}) }},
 		{"kill " + name, func() { _, _ = h.brain.Kill(ctx, name) }},
 		{"restart", h.restart},
 		{"lose", func() { h.whileDown(h.loseDB) }},
@@ -129,12 +130,12 @@ func (h *history) step() {
 		{"serve restarts", func() { h.leave(); h.startServe() }},
 		{"the holder of " + name + " dies", func() { h.killHolder(h.handle(name)) }},
 		{"the host agent is cut off while " + name + " is recovered", func() {
-			h.partition(func() { _, _ = h.brain.Recover(ctx, name, coleo.RecoverRequest{}) })
+			h.partition(func() { _, _ = h.brain.Recover(ctx, name, wire.RecoverRequest{}) })
 		}},
 		{"the host agent is cut off while " + name + " is spawned and its holder dies", func() {
 			handle := h.handle(name)
 			h.partition(func() {
-				_, _ = h.brain.Spawn(ctx, coleo.SpawnRequest{Name: name, Harness: "fake",
+				_, _ = h.brain.Spawn(ctx, wire.SpawnRequest{Name: name, Harness: "fake",
 					Workdir: h.path("work-" + name)})
 				h.killHolder(handle)
 			})

@@ -8,7 +8,7 @@ import (
 )
 
 // EventFilter selects events of serve's log. An empty field matches all events. Callers
-// of the API use coleo.EventFilter instead.
+// of the API use wire.EventFilter instead.
 type EventFilter struct {
 	Run   string
 	Arm   string // id

@@ -7,6 +7,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/fakeagent"
+	"coleo.dev/wire"
 )
 
 // armOutcome is what coleo prints of one arm, as JSON.
@@ -84,12 +85,12 @@ func TestRecoverReturnsWhenTheArmCanBePrompted(t *testing.T) {
 	w.must("arm", "spawn", "-n", "slow", "-w", dir, "--harness", "fake")
 	f := &fake{world: w, name: "slow", workdir: dir}
 	f.must("arm", "kill", f.name)
-	if reply := decode[coleo.SpawnReply](w, "arm", "recover", f.name); reply.Arm.State != coleo.Idle {
+	if reply := decode[wire.SpawnReply](w, "arm", "recover", f.name); reply.Arm.State != coleo.Idle {
 		t.Errorf("recover returns when the arm is %s, want idle", reply.Arm.State)
 	}
 	f.checkAnswer("at once")
 	f.must("arm", "kill", f.name)
-	if reply := decode[coleo.SpawnReply](w, "arm", "recover", f.name, "--no-wait"); reply.Arm.State == coleo.Idle {
+	if reply := decode[wire.SpawnReply](w, "arm", "recover", f.name, "--no-wait"); reply.Arm.State == coleo.Idle {
 		t.Error("recover --no-wait waits")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 func TestTheLastAnswerIsPrinted(t *testing.T) {
@@ -21,7 +22,7 @@ func TestTheLastAnswerIsPrinted(t *testing.T) {
 	if out := f.must("arm", "last", f.name); out != "second\n" {
 		t.Errorf("arm last printed %q", out)
 	}
-	if last := decode[coleo.LastRun](f.world, "arm", "last", f.name); last.Answer != "second" || last.Run == "" ||
+	if last := decode[wire.LastRun](f.world, "arm", "last", f.name); last.Answer != "second" || last.Run == "" ||
 		last.Status != coleo.Idle {
 		t.Errorf("arm last --json = %+v", last)
 	}

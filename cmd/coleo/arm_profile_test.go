@@ -14,6 +14,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/fakeagent"
+	"coleo.dev/wire"
 )
 
 // allowed are the names of the variables that an agent CLI may get from the user. The
@@ -130,7 +131,7 @@ func TestARealAgentCLIInTheUsersOwnProfile(t *testing.T) {
 	real := w.path("bin/claude") // records HOME before the agent CLI has written anything
 	script := "#!/bin/sh\ncp -a \"$HOME\" " + w.path("seen") + "\nexec \"" + claudePath() + "\" \"$@\"\n"
 	w.check(os.WriteFile(real, []byte(script), 0o700))
-	reply := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", "real", "-w", dir, "--harness",
+	reply := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "real", "-w", dir, "--harness",
 		"claude-code", "--endpoint", model.URL(), "--model", "mock-1")
 	if d := reply.Arm.Dialog; reply.Arm.State != coleo.WaitingApproval || d == nil || d.Kind != coleo.DialogTrust {
 		t.Fatalf("the arm is %s with %+v, want the question for trust", reply.Arm.State, d)
@@ -159,7 +160,7 @@ func TestARealAgentCLIIsToldToTrustTheWorkFolder(t *testing.T) {
 	model, dir := startModel(t), w.workdirOf("it's \"real\" .d")
 	r := w.run("--json", "arm", "spawn", "-n", "real", "-w", dir, "--harness", "claude-code", "--endpoint", model.URL(),
 		"--model", "mock-1", "--trust-workdir")
-	var reply coleo.SpawnReply
+	var reply wire.SpawnReply
 	if json.Unmarshal([]byte(r.out), &reply) != nil || reply.Arm.State != coleo.Idle {
 		t.Fatalf("%v\nwant it idle, without a question for trust", r)
 	}

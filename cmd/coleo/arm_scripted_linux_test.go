@@ -15,6 +15,7 @@ import (
 	"coleo.dev/conformance"
 	"coleo.dev/conformance/fakeagent"
 	"coleo.dev/conformance/netns"
+	"coleo.dev/wire"
 )
 
 // needAgent skips a test whose agent CLI is not installed, unless COLEO_REQUIRE names its
@@ -62,7 +63,7 @@ func TestAnArmWithTheScriptedModelOutlivesDownAndUp(t *testing.T) {
 		t.Run(harness, func(t *testing.T) {
 			needAgent(t, harness, command)
 			w := newWorld(t, "")
-			first := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", w.workdirOf("one"),
+			first := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", w.workdirOf("one"),
 				"--harness", harness, "--model", "scripted")
 			if first.Arm.State != coleo.Idle || first.Arm.Model != coleo.ModelScripted {
 				t.Fatalf("the arm is %+v, want it idle, with the scripted model", first.Arm)
@@ -118,7 +119,7 @@ func TestAnyUserGetsAnArmWithTheScriptedModel(t *testing.T) {
 
 func (w *world) scripted(f *fake) {
 	w.t.Helper()
-	reply := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", f.name, "-w", f.workdir, "--harness", "fake", "--model",
+	reply := decode[wire.SpawnReply](w, "arm", "spawn", "-n", f.name, "-w", f.workdir, "--harness", "fake", "--model",
 		"scripted", "-e", "GIVEN=x")
 	modelPID, host := w.onlyProcess(model.ScriptedVerb), w.onlyProcess("agent")
 	if here := w.netOf(reply.PID); here == w.netOf(host) || here != w.netOf(modelPID) {

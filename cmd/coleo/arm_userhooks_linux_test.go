@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 // listeningUser is a user with hooks of their own. The hooks are programs that record the
@@ -52,7 +53,7 @@ func (u *listeningUser) prompts(harness string, args ...string) {
 	client, err := u.client()
 	u.check(err)
 	u.must("up")
-	reply, err := client.Spawn(u.t.Context(), coleo.SpawnRequest{
+	reply, err := client.Spawn(u.t.Context(), wire.SpawnRequest{
 		Name: "own", Workdir: u.workdir, Harness: harness, Profile: coleo.ProfileHermetic, Home: u.home,
 		Endpoint: u.model,
 		Model:    "mock-1", Args: args,
@@ -90,7 +91,7 @@ func TestSettingsThatCannotBeJoinedWithOursAreRefused(t *testing.T) {
 	client, err := u.client()
 	u.check(err)
 	u.must("up")
-	_, err = client.Spawn(t.Context(), coleo.SpawnRequest{
+	_, err = client.Spawn(t.Context(), wire.SpawnRequest{
 		Name: "own", Workdir: u.workdir, Harness: "claude-code", Profile: coleo.ProfileHermetic, Home: u.home,
 		Endpoint: u.model, Args: []string{"--settings", "nowhere.json"},
 	})

@@ -7,6 +7,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/fakeagent"
+	"coleo.dev/wire"
 )
 
 func TestWrongSpawnsSayWhatIsWrong(t *testing.T) {
@@ -96,13 +97,13 @@ func TestAnAgentCLIThatEndsAtItsStartShowsItsLastScreen(t *testing.T) {
 func TestTwoArmsInOneFolderAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	reply := decode[coleo.SpawnReply](f.world, "arm", "spawn", "-n", "two", "-w", f.workdir, "--harness", "fake")
+	reply := decode[wire.SpawnReply](f.world, "arm", "spawn", "-n", "two", "-w", f.workdir, "--harness", "fake")
 	if want := "arm one works in the same folder (" + f.workdir + ")"; reply.Warning != want {
 		t.Errorf("warning %q, want %q", reply.Warning, want)
 	}
 	f.must("arm", "kill", "two")
 	f.must("arm", "kill", "one")
-	reply = decode[coleo.SpawnReply](f.world, "arm", "spawn", "-n", "two", "-w", f.workdir, "--harness", "fake")
+	reply = decode[wire.SpawnReply](f.world, "arm", "spawn", "-n", "two", "-w", f.workdir, "--harness", "fake")
 	if reply.Warning != "" {
 		t.Errorf("with no other live arm the warning is %q", reply.Warning)
 	}

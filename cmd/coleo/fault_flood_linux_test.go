@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"coleo.dev"
 	"coleo.dev/api"
+	"coleo.dev/wire"
 )
 
 // The limits of the flood. The time limit needs an otherwise idle machine and a build
@@ -56,7 +56,7 @@ func (p *printer) echo(keys int) []time.Duration {
 	p.t.Helper()
 	client, err := p.client()
 	p.check(err)
-	lease, err := client.Lease(p.t.Context(), p.name, coleo.LeaseRequest{Holder: "the test"})
+	lease, err := client.Lease(p.t.Context(), p.name, wire.LeaseRequest{Holder: "the test"})
 	p.check(err)
 	var out []time.Duration
 	for i := range keys {

@@ -12,6 +12,7 @@ import (
 	"coleo.dev/conformance"
 	"coleo.dev/conformance/fakeagent"
 	"coleo.dev/holder/process"
+	"coleo.dev/wire"
 )
 
 // killed maps the processes that may die at any moment to what `up` must then start.
@@ -62,9 +63,9 @@ func (w *world) awaitRun(run string) coleo.RunEnd {
 
 // recovers recovers an arm and checks the mode. The process must be a new one exactly if
 // the mode says so.
-func (w *world) recovers(name string, mode coleo.RecoveryMode, pid int) coleo.SpawnReply {
+func (w *world) recovers(name string, mode coleo.RecoveryMode, pid int) wire.SpawnReply {
 	w.t.Helper()
-	reply := decode[coleo.SpawnReply](w, "arm", "recover", name)
+	reply := decode[wire.SpawnReply](w, "arm", "recover", name)
 	if reply.RecoveryMode != mode || (reply.PID == pid) != (mode == coleo.RecoveryReattached) ||
 		reply.Spawned == (mode == coleo.RecoveryReattached) {
 		w.t.Errorf("recover = %s, process %d (was %d), spawned %v; want %s",

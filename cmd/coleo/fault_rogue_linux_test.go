@@ -24,6 +24,7 @@ import (
 	"coleo.dev/conformance/stranger"
 	"coleo.dev/holder"
 	"coleo.dev/holder/process"
+	"coleo.dev/wire"
 )
 
 // The rogue is a program that an agent CLI has started. It tries to answer the agent
@@ -310,7 +311,7 @@ func TestARealAgentCLICannotApproveItsOwnDialog(t *testing.T) {
 	l := &live{world: w, name: "real", model: startModel(t)}
 	l.workdir = w.workdirOf(l.name)
 	w.giveAway(l.workdir)
-	decode[coleo.SpawnReply](w, "arm", "spawn", "-n", l.name, "-w", l.workdir, "--harness", "claude-code",
+	decode[wire.SpawnReply](w, "arm", "spawn", "-n", l.name, "-w", l.workdir, "--harness", "claude-code",
 		"--profile", "hermetic", "--home", l.home, "--endpoint", l.model.URL(), "--model", "mock-1")
 	l.must("arm", "prompt", l.name, "run (setsid "+w.path("bin/rogue")+" "+w.dir+" "+l.name+" >/dev/null 2>&1 &)")
 	l.wait(l.name, coleo.WaitingApproval)

@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/fakeagent"
+	"coleo.dev/wire"
 )
 
 // fake is an arm with the fake agent CLI.
@@ -35,7 +36,7 @@ func (w *world) workdir(name string, script fakeagent.Script) string {
 func (w *world) spawnFake(name string) *fake {
 	w.t.Helper()
 	dir := w.workdir(name, fakeagent.Script{})
-	reply := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", name, "-w", dir, "--harness", "fake")
+	reply := decode[wire.SpawnReply](w, "arm", "spawn", "-n", name, "-w", dir, "--harness", "fake")
 	if reply.Arm.State != coleo.Idle {
 		w.t.Fatalf("spawned arm is %s, want idle", reply.Arm.State)
 	}

@@ -19,6 +19,7 @@ import (
 	"coleo.dev/conformance"
 	"coleo.dev/conformance/modelserver"
 	"coleo.dev/conformance/netns"
+	"coleo.dev/wire"
 )
 
 // live is an arm with a real agent CLI that uses a scripted model.
@@ -46,7 +47,7 @@ func newLive(t *testing.T) *live {
 		l.bodies = append(l.bodies, body)
 	})
 	l.workdir = l.workdirOf(l.name)
-	reply := decode[coleo.SpawnReply](l.world, "arm", "spawn", "-n", l.name, "-w", l.workdir,
+	reply := decode[wire.SpawnReply](l.world, "arm", "spawn", "-n", l.name, "-w", l.workdir,
 		"--harness", "claude-code",
 		"--profile", "hermetic", "--home", l.home, "--endpoint", endpoint, "--model", "mock-1")
 	if reply.Arm.State != coleo.Idle {

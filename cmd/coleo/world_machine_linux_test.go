@@ -16,6 +16,7 @@ import (
 	"coleo.dev/bus/bustest"
 	"coleo.dev/conformance/fakeagent"
 	"coleo.dev/holder"
+	"coleo.dev/wire"
 )
 
 // machineVerb makes the test binary the first process of a machine.
@@ -211,7 +212,7 @@ func (w *world) spawnFakeOn(name, agent string, more ...string) *fake {
 	w.t.Helper()
 	dir := w.workdir(name, fakeagent.Script{})
 	args := append([]string{"arm", "spawn", "-n", name, "-w", dir, "--harness", "fake", "--agent", agent}, more...)
-	reply := decode[coleo.SpawnReply](w, args...)
+	reply := decode[wire.SpawnReply](w, args...)
 	if reply.AgentID != agent || reply.Arm.State != coleo.Idle {
 		w.t.Fatalf("the arm is %s on %s, want idle on %s", reply.Arm.State, reply.AgentID, agent)
 	}

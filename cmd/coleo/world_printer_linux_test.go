@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 // The fake printer is an agent CLI that only writes. Its output is known, so that each
@@ -118,7 +119,7 @@ func (w *world) spawnPrinter(name, kind string) *printer {
 	w.t.Helper()
 	p := &printer{world: w, name: name, kind: kind, workdir: w.path("work-" + name)}
 	w.check(os.MkdirAll(p.workdir, 0o700))
-	reply := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", name, "-w", p.workdir, "--harness", "printer", "--model",
+	reply := decode[wire.SpawnReply](w, "arm", "spawn", "-n", name, "-w", p.workdir, "--harness", "printer", "--model",
 		kind, "--no-wait")
 	p.pid = reply.PID
 	return p

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 // patience bounds every wait of these tests. It is far longer than any step takes,
@@ -253,7 +254,7 @@ func (w *world) events(arm string, kind coleo.EventKind) []coleo.Event {
 	client, err := w.client()
 	w.check(err)
 	var out []coleo.Event
-	for f := (coleo.EventFilter{Arm: arm, Limit: 1000}); ; {
+	for f := (wire.EventFilter{Arm: arm, Limit: 1000}); ; {
 		list, next, err := client.Events(w.t.Context(), f)
 		w.check(err)
 		if len(list) == 0 {

@@ -16,6 +16,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api"
+	"coleo.dev/wire"
 )
 
 // detachKey ends attach. It is Ctrl-], which is also the escape key of telnet.
@@ -40,12 +41,12 @@ cursor.`
 }
 
 func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
-	lease, err := client.Lease(c.Context(), arm.ID, coleo.LeaseRequest{Holder: me()})
+	lease, err := client.Lease(c.Context(), arm.ID, wire.LeaseRequest{Holder: me()})
 	if err != nil {
 		return err
 	}
 	defer func() {
-		_, _ = client.Lease(context.WithoutCancel(c.Context()), arm.ID, coleo.LeaseRequest{ID: lease.ID, Release: true})
+		_, _ = client.Lease(context.WithoutCancel(c.Context()), arm.ID, wire.LeaseRequest{ID: lease.ID, Release: true})
 	}()
 	fd := int(os.Stdin.Fd())
 	cols, rows, err := term.GetSize(fd)
@@ -154,7 +155,7 @@ func renew(ctx context.Context, client *api.Client, arm, lease string) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			_, _ = client.Lease(ctx, arm, coleo.LeaseRequest{ID: lease, Holder: me()})
+			_, _ = client.Lease(ctx, arm, wire.LeaseRequest{ID: lease, Holder: me()})
 		}
 	}
 }

@@ -10,11 +10,12 @@ import (
 	"coleo.dev"
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/wire"
 )
 
 // recoverFlags are the flags of arm recover.
 type recoverFlags struct {
-	q       coleo.RecoverRequest
+	q       wire.RecoverRequest
 	timeout time.Duration
 	noWait  bool
 	local   bool

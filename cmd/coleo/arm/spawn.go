@@ -18,11 +18,12 @@ import (
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/wire"
 )
 
 // spawnFlags are the flags of arm spawn.
 type spawnFlags struct {
-	q        coleo.SpawnRequest
+	q        wire.SpawnRequest
 	mcp      []string
 	env      []string // NAME=VALUE or NAME
 	envFiles []string
@@ -186,7 +187,7 @@ func spawnedLine(arm coleo.Arm) string {
 }
 
 // sayTrust tells the user in advance which of the user's files Coleo will edit.
-func sayTrust(c *cobra.Command, client *api.Client, q coleo.SpawnRequest, usual string) error {
+func sayTrust(c *cobra.Command, client *api.Client, q wire.SpawnRequest, usual string) error {
 	list, err := client.Harnesses(c.Context())
 	if err != nil {
 		return err
@@ -255,7 +256,7 @@ func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit ti
 
 // lastScreen returns an arm's last screen from the arm's events.
 func lastScreen(ctx context.Context, client *api.Client, arm string) (last *coleo.Screen) {
-	for f := (coleo.EventFilter{Arm: arm}); ; {
+	for f := (wire.EventFilter{Arm: arm}); ; {
 		events, next, err := client.Events(ctx, f)
 		if err != nil || len(events) == 0 {
 			return last

@@ -11,6 +11,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api"
+	"coleo.dev/wire"
 )
 
 // eventPage is how many events one request asks for.
@@ -54,7 +55,7 @@ screen may be incomplete.`
 // transcript returns an arm's conversation, read from its events.
 func transcript(ctx context.Context, client *api.Client, name string) ([]conversationStep, error) {
 	out := []conversationStep{}
-	for f := (coleo.EventFilter{Arm: name, Limit: eventPage}); ; {
+	for f := (wire.EventFilter{Arm: name, Limit: eventPage}); ; {
 		list, next, err := client.Events(ctx, f)
 		if err != nil || len(list) == 0 {
 			return out, err

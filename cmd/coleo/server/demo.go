@@ -16,6 +16,7 @@ import (
 	"coleo.dev/cmd/coleo/arm"
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/wire"
 )
 
 // demoArms has the name and the harness of each arm of the demonstration.
@@ -80,7 +81,7 @@ func demoArm(ctx context.Context, s setup.Setup, client *api.Client, name, harne
 		step("%s: runs already, and is left alone", name)
 		return nil
 	}
-	q := coleo.SpawnRequest{Name: name, Harness: harness, Workdir: filepath.Join(s.State, "demo", name, "work")}
+	q := wire.SpawnRequest{Name: name, Harness: harness, Workdir: filepath.Join(s.State, "demo", name, "work")}
 	if !ownLogin {
 		q.Model = coleo.ModelScripted
 	}

@@ -1,0 +1,77 @@
+package wire
+
+import "coleo.dev"
+
+// SpawnRequest asks for a new arm, or for the next start of a stopped one. If a field
+// has the zero value, its value comes from the template, the stopped arm or the
+// harness. The JSON form of a SpawnRequest is the body of POST /api/arms/{id}/spawn.
+type SpawnRequest struct {
+	Name     string `json:"name,omitempty" doc:"Name of the arm; random if left out"`
+	Domain   string `json:"domain,omitempty" doc:"What the arm is for, for people"`
+	Template string `json:"template,omitempty" doc:"Template that fills in what is left out"`
+
+	Harness  string `json:"harness,omitempty" doc:"Harness that drives the arm"`
+	Workdir  string `json:"workdir,omitempty" doc:"Absolute path of the folder to work in, on the arm's host"`
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty" doc:"Model, provider/model, or scripted, which needs no key and no network"`
+	Script   string `json:"script,omitempty" doc:"Answers of the scripted model: see docs/scripted-model.md"`
+	Endpoint string `json:"endpoint,omitempty" doc:"Base URL of another model server, without /v1"`
+
+	PermissionMode coleo.PermissionMode `json:"permissionMode,omitempty" enum:"ask,edit,plan,all"`
+	Profile        coleo.Profile        `json:"profile,omitempty" enum:"user,hermetic"`
+	Home           string               `json:"home,omitempty" doc:"HOME in the hermetic profile"`
+	Wrap           []string             `json:"wrap,omitempty" doc:"Command line put before the agent CLI's; must exec it"`
+	Args           []string             `json:"args,omitempty" doc:"Appended to the agent CLI's command line"`
+	MCPServers     []coleo.MCPServer    `json:"mcpServers,omitempty"`
+
+	// Env has environment variables for the agent CLI. The values are secrets. Only the
+	// host agent gets them, and no answer of the API shows them.
+	Env map[string]string `json:"env,omitempty" writeOnly:"true" doc:"Variables; they replace a stopped arm's"`
+
+	TrustWorkdir bool   `json:"trustWorkdir,omitempty" doc:"Trust the folder; may edit the agent CLI's own file"`
+	Conversation string `json:"conversation,omitempty" doc:"Conversation of the agent CLI to start or to take up"`
+	Recover      bool   `json:"recover,omitempty" doc:"Take up the arm's last conversation"`
+
+	InitialPrompt string `json:"initialPrompt,omitempty" doc:"Sent as soon as the agent CLI takes input"`
+	ContextBudget int    `json:"contextBudget,omitempty" doc:"Tokens"`
+
+	AgentID            string `json:"agentId,omitempty" doc:"Host agent that must run the arm"`
+	PreferAgent        bool   `json:"preferAgent,omitempty" doc:"No effect: a host agent is always preferred"`
+	AllowLocalFallback *bool  `json:"allowLocalFallback,omitempty" doc:"Whether the arm may run without a host agent"`
+	Terminal           string `json:"terminal,omitempty" enum:"ghostty,iterm2,terminal,tmux" doc:"Not supported"`
+
+	OnPartition coleo.OnPartition `json:"onPartition,omitempty" enum:"run,freeze" doc:"What to do while serve is away"`
+
+	Cols int `json:"cols,omitempty" doc:"Width of the terminal in cells"`
+	Rows int `json:"rows,omitempty" doc:"Height of the terminal in cells"`
+}
+
+// RecoverRequest says what to change when Coleo recovers an arm. Every field may be
+// left out.
+type RecoverRequest struct {
+	Workdir            string `json:"workdir,omitempty"`
+	Provider           string `json:"provider,omitempty"`
+	Model              string `json:"model,omitempty"`
+	AgentID            string `json:"agentId,omitempty"`
+	AllowLocalFallback *bool  `json:"allowLocalFallback,omitempty"`
+	Force              bool   `json:"force,omitempty" doc:"Start the arm even if an earlier start may still run"`
+}
+
+// SpawnReply is the result of a spawn or a recovery.
+type SpawnReply struct {
+	Spawned       bool               `json:"spawned"` // Coleo started a process
+	Recovered     bool               `json:"recovered"`
+	RecoveryMode  coleo.RecoveryMode `json:"recoveryMode,omitempty"`
+	Resumed       bool               `json:"resumed,omitempty"` // the conversation continues in a new process
+	Distributed   bool               `json:"distributed"`       // a host agent runs the arm
+	AgentID       string             `json:"agentId,omitempty"`
+	Host          string             `json:"host,omitempty"`
+	SessionID     string             `json:"sessionId,omitempty"`
+	PID           int                `json:"pid,omitempty"`
+	Port          int                `json:"port,omitempty"`
+	Provider      string             `json:"provider,omitempty"`
+	Model         string             `json:"model,omitempty"`
+	Arm           coleo.Arm          `json:"arm"`
+	Warning       string             `json:"warning,omitempty"`       // one line of text for users
+	ModelFallback string             `json:"modelFallback,omitempty"` // why the model is not the requested one
+}
