@@ -149,8 +149,9 @@ type DialogRule struct {
 	// The pattern of the row that submits the ticked options: `^(?P<mark>❯)? +Submit$`.
 	// Coleo moves the mark to it and presses `ENTER`. The group `mark` is required.
 	Submit patternText `toml:"submit"`
-	// The keys that submit the ticked options, if no row does: `TAB`. With `tick`,
-	// either `submit` or `submit_keys` is required.
+	// The keys that submit the ticked options, if no row does: `TAB`. All options must
+	// then be in sight, and no option takes a text. With `tick`, either `submit` or
+	// `submit_keys` is required. `tick = "digit"` needs `submit_keys`.
 	SubmitKeys keysText `toml:"submit_keys"`
 	// Keys that deny the dialog, whatever options it has: `ESCAPE`. They replace
 	// `deny`.

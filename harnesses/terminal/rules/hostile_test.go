@@ -73,6 +73,11 @@ func TestAHostileSpecIsOneClearLine(t *testing.T) {
 			"[[dialog]]\nname = \"d\"\nselect = \"digit\"\ntitle = \"x\"\noption = \"^x\"\nwhen = [" + cond +
 				"]\n[[rule]]",
 			`x.toml:12: dialog "d": option needs a group called label`},
+		"digits that tick, and a row that submits": {"[[rule]]",
+			"[[dialog]]\nname = \"d\"\nselect = \"digit\"\ntitle = \"x\"\n" +
+				"option = '^(?P<number>1) (?P<tick>x)(?P<label>.)'\n" +
+				"tick = \"digit\"\nsubmit = '^(?P<mark>>)submit'\nwhen = [" + cond + "]\n[[rule]]",
+			`x.toml:14: dialog "d": submit needs a key that ticks the marked option; with tick = "digit" use `},
 		"the second of two equal states": {"[[rule]]", rule +
 			"[[rule]]\nname = \"more\"\nstate = \"resting\"\nwhen = [" +
 			cond + "]\n[[rule]]", `x.toml:14: rule "more": "resting" is not a state`},

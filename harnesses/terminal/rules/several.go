@@ -17,7 +17,7 @@ type Ticking struct {
 	Text string // what the option that takes a text gets; "" for nothing
 	// Key ticks the marked option. It is "" if each option is ticked by its number.
 	Key        string
-	SubmitKeys string // the keys that submit; "" if a row does
+	SubmitKeys string // the keys that submit; "" if a row does. An option for a text might take them as text.
 }
 
 // Wants reports whether the option with the given index is to be ticked.
@@ -40,6 +40,10 @@ func (c *compiler) ticks(at string, d *DialogRule) {
 	}
 	if d.submit != nil && d.submit.SubexpIndex("mark") < 0 {
 		c.fail(at+"submit", "dialog %q: submit needs a group called mark", d.Name)
+	}
+	if d.submit != nil && d.Tick == byTick {
+		c.fail(at+"submit", "dialog %q: submit needs a key that ticks the marked option; with tick = %q use submit_keys",
+			d.Name, byTick)
 	}
 	c.keys(at+"submit_keys", d.SubmitKeys)
 }
@@ -76,7 +80,7 @@ func (v Verdict) ticking(d coleo.Decision) (Steps, error) {
 			v.Dialog.Title)
 	case len(want) == 0 && d.Words == "":
 		return Steps{}, coleo.Errorf(coleo.EInvalid, "no option of the dialog %q was named", v.Dialog.Title)
-	case d.Words != "" && (v.by.text == nil || v.by.Tick == byTick):
+	case d.Words != "" && (v.by.text == nil || v.by.SubmitKeys != ""):
 		return Steps{}, noText(v.Dialog)
 	}
 	last := len(v.Dialog.Options)

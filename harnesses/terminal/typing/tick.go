@@ -1,6 +1,7 @@
 package typing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,13 +156,7 @@ func (k *ticker) byDigit(ctx context.Context) error {
 			return err
 		}
 	}
-	return k.pressSlowlyIf(ctx, k.SubmitKeys, func(r *reading.Reader) error {
-		l, err := k.see(r)
-		if err == nil {
-			err = k.exact(l)
-		}
-		return err
-	})
+	return k.submit(ctx)
 }
 
 // exact returns an error unless exactly the wanted options are ticked.
@@ -186,7 +181,7 @@ func (k *ticker) exact(l listView) error {
 
 // byMark goes through the list with the mark, and ticks what is wanted. It repeats that
 // until one pass has changed nothing. So each tick was seen to be right after the last
-// key that ticked something. Then the mark is at the row that submits.
+// key that ticked something. Then it submits.
 func (k *ticker) byMark(ctx context.Context) error {
 	for range mostPasses {
 		changed, err := k.pass(ctx)
@@ -207,26 +202,27 @@ func (k *ticker) byMark(ctx context.Context) error {
 	return coleo.Errorf(coleo.ETimeout, "the ticks change again and again")
 }
 
-// submit presses ENTER while the mark is at the row that submits and the ticks are
-// exactly those that are wanted.
+// submit presses the keys that submit, while exactly the wanted options are ticked. If a
+// row submits, the key is ENTER, and the mark must be at that row.
 func (k *ticker) submit(ctx context.Context) error {
 	if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {
 		return err
 	}
-	return k.pressSlowlyIf(ctx, "ENTER", func(r *reading.Reader) error {
+	return k.pressSlowlyIf(ctx, cmp.Or(k.SubmitKeys, "ENTER"), func(r *reading.Reader) error {
 		l, err := k.see(r)
 		switch {
 		case err != nil:
 			return err
-		case !l.submit:
+		case k.SubmitKeys == "" && !l.submit:
 			return coleo.Errorf(coleo.EStale, "the mark has left the row that submits")
 		}
 		return k.exact(l)
 	})
 }
 
-// pass moves the mark to the first option, and then down to the row that submits. On its
-// way it ticks what is wanted. It reports whether it changed anything.
+// pass moves the mark to the first option, and then down to the row that submits. If keys
+// submit, it ends at the last option. On its way it ticks what is wanted. It reports
+// whether it changed anything.
 func (k *ticker) pass(ctx context.Context) (changed bool, err error) {
 	if err := k.moveUntil(ctx, "UP", func(l listView) bool { return !l.submit && l.dialog.Default == 0 }); err != nil {
 		return false, err
@@ -237,7 +233,8 @@ func (k *ticker) pass(ctx context.Context) (changed bool, err error) {
 			return changed, err
 		}
 		did, err := k.tickMarked(ctx, l)
-		if changed = changed || did; err != nil {
+		changed = changed || did
+		if atEnd := k.SubmitKeys != "" && l.dialog.Default == len(l.ticks)-1; err != nil || atEnd {
 			return changed, err
 		}
 		if err := k.move(ctx, "DOWN", l); err != nil {

@@ -24,9 +24,10 @@ end = '^(pick|alert)'
 select = "digit"
 `
 
-// Both ways to tick.
+// The ways to tick and to submit.
 const (
 	tickByMark  = "tick = \"ENTER\"\nsubmit = '^(?P<mark>>| )submit$'\n[launch.permission]\nask = \"\"\n"
+	submitByKey = "tick = \"ENTER\"\nsubmit_keys = \"TAB\"\n[launch.permission]\nask = \"\"\n"
 	tickByDigit = "tick = \"digit\"\nsubmit_keys = \"TAB\"\n[launch.permission]\nask = \"\"\n"
 )
 
@@ -146,6 +147,8 @@ func TestExactlyTheWantedOptionsAreSubmitted(t *testing.T) {
 	}{
 		"two, by the mark":           {tickByMark, nil, 0, 0, reply("", 1, 3), "13 "},
 		"two, by their digits":       {tickByDigit, nil, 0, 0, reply("", 1, 3), "13 "},
+		"two, submitted by a key":    {submitByKey, nil, 0, 0, reply("", 1, 3), "13 "},
+		"the same, others ticked":    {submitByKey, []int{1, 2}, 3, 0, reply("", 2, 3), "23 "},
 		"others were ticked":         {tickByMark, []int{1, 2}, 2, 0, reply("", 3), "3 "},
 		"others, by their digits":    {tickByDigit, []int{1, 2}, 0, 0, reply("", 2, 3), "23 "},
 		"the mark is at the submit":  {tickByMark, nil, 4, 0, reply("", 2), "2 "},
@@ -173,7 +176,7 @@ func TestExactlyTheWantedOptionsAreSubmitted(t *testing.T) {
 // does not answer the dialog, so this is the same appearance.
 func TestAListThatIsRedrawnSlowlyIsSubmitted(t *testing.T) {
 	t.Parallel()
-	for _, how := range []string{tickByMark, tickByDigit} {
+	for _, how := range []string{tickByMark, tickByDigit, submitByKey} {
 		b := newBoxes()
 		b.blank = true
 		if err := answerBoxes(t, how, b, reply("", 1, 3)); err != nil || b.submitted != "13 " {
@@ -220,6 +223,8 @@ func TestNoOtherTicksAreSubmitted(t *testing.T) {
 		"another option is ticked, by the mark":  {tickByMark, other, "ticked are 2 (b)"},
 		"another option is ticked, by digits":    {tickByDigit, other, "ticked are 2 (b)"},
 		"one more is ticked, by the mark":        {tickByMark, too, "ticked are"},
+		"keys are lost, submitted by a key":      {submitByKey, lost, "no option is ticked"},
+		"one more is ticked, submitted by a key": {submitByKey, too, "ticked are"},
 		"one more is ticked, by digits":          {tickByDigit, too, "ticked are"},
 		"another dialog, by the mark":            {tickByMark, replaced, "another dialog"},
 		"another dialog, by digits":              {tickByDigit, replaced, "another dialog"},
@@ -252,6 +257,7 @@ func TestWhatAListCannotDoIsRefused(t *testing.T) {
 		"an option that is not there":    {tickByMark, reply("", 9), coleo.EInvalid},
 		"the option for a text":          {tickByMark, reply("", 4), coleo.EInvalid},
 		"a text where digits tick":       {tickByDigit, reply("pear"), coleo.EUnsupported},
+		"a text where a key submits":     {submitByKey, reply("pear"), coleo.EUnsupported},
 		"a text of two lines":            {tickByMark, reply("a\nb"), coleo.EInvalid},
 		"a text with a control sequence": {tickByMark, reply("a\x1b[Bb"), coleo.EInvalid},
 		"nothing":                        {tickByMark, reply(""), coleo.EInvalid},
