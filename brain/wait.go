@@ -51,12 +51,14 @@ const confirmRetry = 200 * time.Millisecond
 // states, reached asks the host agent to confirm the row, again and again. It stops when
 // the host agent has confirmed the row, the row has another state, or ctx ends.
 func (b *Brain) reached(ctx context.Context, arm coleo.Arm, states []coleo.State) (coleo.Arm, bool, error) {
+	isIn := func(arm coleo.Arm) bool {
+		return slices.Contains(states, arm.State) && (arm.State != coleo.WaitingApproval || arm.Dialog != nil)
+	}
 	for {
-		stands := slices.Contains(states, arm.State) && (arm.State != coleo.WaitingApproval || arm.Dialog != nil)
 		switch {
-		case arm.Status == coleo.StatusStopped && !stands:
+		case arm.Status == coleo.StatusStopped && !isIn(arm):
 			return arm, true, stopped(arm)
-		case !stands:
+		case !isIn(arm):
 			return arm, false, nil
 		case arm.Status == coleo.StatusStopped:
 			return arm, true, nil
@@ -69,7 +71,7 @@ func (b *Brain) reached(ctx context.Context, arm coleo.Arm, states []coleo.State
 				"has not confirmed it", arm.Name, arm.State, arm.AgentID)
 		case err != nil:
 			return arm, true, err
-		case confirmed && row.State == arm.State && row.Generation == arm.Generation:
+		case confirmed && isIn(row) && row.State == arm.State && row.Generation == arm.Generation:
 			return row, true, nil
 		}
 		if arm = row; confirmed {

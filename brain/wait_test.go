@@ -70,3 +70,44 @@ func TestAStateThatNobodyConfirmsIsNotReached(t *testing.T) {
 		t.Errorf("the wait ended with %v, want a time-out that says that the state is not known", err)
 	}
 }
+
+// TestAQuestionIsWaitedForWithItsDialog: the dialog goes away while the host agent is
+// asked to confirm the row, and the next one is not complete yet.
+func TestAQuestionIsWaitedForWithItsDialog(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t)
+	s.rowsOf(1)
+	asks := func(seq uint64, d *coleo.Dialog) coleo.Event {
+		change, err := json.Marshal(coleo.Change{Kind: coleo.ChangeState,
+			Reading: coleo.Reading{State: coleo.WaitingApproval, Known: true, Dialog: d}})
+		check(t, err)
+		e := stateEvent(t, seq, coleo.WaitingApproval)
+		e.Payload = change
+		return e
+	}
+	list := []coleo.Event{asks(1, &coleo.Dialog{Title: "first"}), asks(2, nil), asks(3, &coleo.Dialog{Title: "next"})}
+	var head atomic.Uint64
+	head.Store(1)
+	s.answerWith(bus.OpEvents, func(_ context.Context, data json.RawMessage) (any, error) {
+		var o bus.EventsOrder
+		err := json.Unmarshal(data, &o)
+		to := head.Load()
+		return bus.Events{Epoch: "e", Head: to, List: list[min(o.After, to):to], Checked: true}, err
+	})
+	s.beat()
+	s.until("the row has the first dialog", func() bool { return s.row("arm-0").Dialog != nil })
+	s.answerWith(bus.OpPulse, func(context.Context, json.RawMessage) (any, error) {
+		head.CompareAndSwap(1, 2)
+		return bus.Pulse{Epoch: "e", Head: head.Load(), Arms: []bus.ArmPulse{{ID: "arm-0", Generation: 1,
+			Attached: true, Process: bus.ProcessAlive}}}, nil
+	})
+	go func() {
+		s.until("the first dialog is gone", func() bool { return s.row("arm-0").Dialog == nil })
+		head.Store(3)
+		s.beat()
+	}()
+	arm, err := s.brain.WaitArm(t.Context(), "arm-0", []coleo.State{coleo.WaitingApproval})
+	if err != nil || arm.Dialog == nil || arm.Dialog.Title != "next" {
+		t.Errorf("the wait ended with the dialog %+v, %v; want the next one", arm.Dialog, err)
+	}
+}
