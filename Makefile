@@ -88,7 +88,7 @@ test: build agents
 # Long runs with real agent CLIs: what is sent at dialogs, prompts of all kinds,
 # turns whose end is held against what the model has sent, and deliveries that are
 # disturbed, so many for each agent CLI; then all checks on all of them.
-# A part of the run that has passed on this commit is left out: what was broken off goes
+# A part of the run that has passed on this code is left out: what was broken off goes
 # on, by the reports in conformance/testdata/safety.
 SAFETY  ?= claude-code@$(CLAUDE_CODE),opencode@$(OPENCODE),codex@$(CODEX),gemini@$(GEMINI),aider@$(AIDER)
 SENDS   ?= 300
@@ -96,9 +96,10 @@ PROMPTS ?= 500
 TURNS   ?= 60
 MIDWAY  ?= 30
 DRAWN   ?= 1000
-# The last commit that changed more than the reports.
-REPORTED := ':!conformance/testdata/safety' ':!docs/compatibility.md'
-TESTED   = $(shell git log -1 --format=%h -- . $(REPORTED))$(shell git diff --quiet HEAD -- . $(REPORTED) || echo -dirty)
+# What these runs test, and the last commit that changed it.
+TRIED  := ':(glob)*.go' go.mod Makefile config conformance harnesses holder hook localsocket pty record registry \
+  ':!*.md' ':!arch_test.go' ':!conformance/testdata'
+TESTED  = $(shell git log -1 --format=%h -- $(TRIED))$(shell git diff --quiet HEAD -- $(TRIED) || echo -dirty)
 safety: build agents
 	@mkdir -p conformance/testdata/safety
 	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -timeout 12h -count=1 -v -run 'Nothing|Prompts|EveryTurn|Leftovers|Midway|Random' ./conformance \
