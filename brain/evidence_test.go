@@ -19,7 +19,7 @@ import (
 )
 
 // patience bounds every wait of these tests. A wait ends as soon as the state is there.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // scripted is a host agent on a real bus that answers as a test says, and the brain that
 // asks it.

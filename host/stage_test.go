@@ -55,7 +55,7 @@ func playFake(workdir string) int {
 }
 
 // patience bounds every wait of these tests. A wait ends as soon as the state is there.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // stage is a machine with a real bus and a real database, on which one host agent after
 // another runs. Its arms run the fake agent CLI under real holders.

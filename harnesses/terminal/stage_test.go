@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds every wait of these tests. A wait ends as soon as the state is there.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // stage is a program under a real holder. The program prints what the test wants and
 // keeps what is typed.

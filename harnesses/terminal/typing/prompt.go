@@ -3,6 +3,7 @@ package typing
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"coleo.dev"
@@ -38,7 +39,9 @@ const (
 // as text but, for example, as a command. It is EBlocked if a dialog is open. It is
 // EBusy if no prompt can be typed at present. It is EExited if the agent CLI has ended.
 // It is EUnrecognised if no rule recognizes the screen. It is ETimeout if ctx ended
-// first. It is EPromptLost if it cannot be proven that the prompt arrived.
+// first. It is EPromptLost if it cannot be proven that the prompt arrived. If a dialog
+// opens after the text was typed and before it was submitted, the error is EBlocked, and
+// says so.
 func (t *Typist) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	text, err := t.Spec().PromptText(p.Text)
 	if err != nil {
@@ -122,7 +125,7 @@ func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Recei
 		if coleo.Wanted(ctx) != nil {
 			return coleo.Receipt{}, t.unsubmittedError()
 		}
-		return coleo.Receipt{}, t.lostError(ctx, "the composer did not take the text")
+		return coleo.Receipt{}, t.notHeldError(ctx, text)
 	}
 	left.text = ""
 	if pause(ctx, t.Spec().Timing.PasteGap.Duration()) != nil {
@@ -142,6 +145,25 @@ func (t *Typist) unsubmittedError() error {
 		"time was up before the prompt was submitted to %s: its text stands in the composer, "+
 			"and the next prompt clears it",
 		t.Spec().Title)
+}
+
+// notHeldError returns the error for a text that was typed and that the composer did not
+// show. The submit key was not pressed. So the prompt has not been submitted, unless the
+// agent CLI took a new line in it for that key.
+func (t *Typist) notHeldError(ctx context.Context, text string) error {
+	dialog := peek(t.view, func(r *reading.Reader) *coleo.Dialog {
+		if !asks(r) {
+			return nil
+		}
+		return r.Reading().Dialog
+	})
+	if dialog == nil || strings.Contains(text, "\n") && !t.bracketed() {
+		return t.lostError(ctx, "the composer did not take the text")
+	}
+	e := coleo.Blocked(dialog)
+	e.Message = "the prompt was typed and not submitted, because a dialog opened meanwhile; if its text stands in the " +
+		"composer, the next prompt clears it: " + e.Message
+	return e
 }
 
 // lostError returns the error for a prompt that may not have arrived: there is no

@@ -110,7 +110,8 @@ func TestAPromptThatIsFoldedAtWorkIsNotSubmitted(t *testing.T) {
 	})
 }
 
-// A dialog that opens where the text should show is for the user to answer now.
+// A dialog that opens where the text should show is for the user to answer now. The submit
+// key was not pressed, so the prompt is not lost.
 func TestADialogInPlaceOfTheTextEndsTheWaitForIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,8 +121,11 @@ func TestADialogInPlaceOfTheTextEndsTheWaitForIt(t *testing.T) {
 		const heldTimeout = 10 * time.Second // of package typing
 		began := time.Now()
 		<-g.done
-		if took := time.Since(began); coleo.ErrorCode(g.err) != coleo.EPromptLost || took >= heldTimeout/2 {
-			t.Fatalf("after %s: %v; want %s before %s", took, g.err, coleo.EPromptLost, heldTimeout/2)
+		took := time.Since(began)
+		if coleo.ErrorCode(g.err) != coleo.EBlocked || !strings.Contains(g.err.Error(), "not submitted") ||
+			took >= heldTimeout/2 || g.typed() != "do it" {
+			t.Fatalf("after %s: typed %q, %v; want the text alone, and %s before %s", took, g.typed(), g.err,
+				coleo.EBlocked, heldTimeout/2)
 		}
 	})
 }
