@@ -160,6 +160,12 @@ func (t *Typist) notHeldError(ctx context.Context, text string) error {
 	if dialog == nil || strings.Contains(text, "\n") && !t.bracketed() {
 		return t.lostError(ctx, "the composer did not take the text")
 	}
+	return unsubmittedAt(dialog)
+}
+
+// unsubmittedAt returns the error for a prompt that was typed and not submitted, because a
+// dialog opened meanwhile.
+func unsubmittedAt(dialog *coleo.Dialog) error {
 	e := coleo.Blocked(dialog)
 	e.Message = "the prompt was typed and not submitted, because a dialog opened meanwhile; if its text stands in the " +
 		"composer, the next prompt clears it: " + e.Message

@@ -35,10 +35,14 @@ type before struct {
 func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Check) (coleo.Receipt, error) {
 	receipt := coleo.Receipt{ID: coleo.NewUUID(), Time: time.Now(), Text: text}
 	sent, at, err := t.pressSubmit(ctx, submission{text: text, time: receipt.Time}, also)
-	if err != nil {
-		if coleo.Wanted(ctx) != nil {
-			err = t.unsubmittedError()
-		}
+	var refusal *coleo.Error
+	switch {
+	case err == nil:
+	case coleo.Wanted(ctx) != nil:
+		return coleo.Receipt{}, t.unsubmittedError()
+	case errors.As(err, &refusal) && refusal.Code == coleo.EBlocked:
+		return coleo.Receipt{}, unsubmittedAt(refusal.Dialog)
+	default:
 		return coleo.Receipt{}, err
 	}
 	receipt.Offset, receipt.Cursor = at.Offset, at.Cursor
@@ -128,7 +132,8 @@ func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 		return err
 	}
 	if !tall && !picture.Holds(s.text) {
-		return coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")
+		// Gemini CLI 0.61.0 draws such a picture just before a dialog.
+		return Passing{coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")}
 	}
 	if also != nil {
 		return also(r)
