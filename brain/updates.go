@@ -192,9 +192,9 @@ func (b *Brain) publishRemoved(id string) {
 	b.updates.publish(update{Update: wire.Update{Removed: id}})
 }
 
-// Events returns the events of all hosts that match f and follow its cursor. It also
-// returns the next cursor. A cursor is opaque. It returns EInvalid for a bad cursor,
-// and ENotFound if the filter names an unknown arm.
+// Events returns the events of all hosts that match the filter f and come after the cursor
+// in f. It also returns the cursor for the next call. Callers must not interpret a cursor.
+// Events returns EInvalid for a bad cursor, and ENotFound if f names an unknown arm.
 func (b *Brain) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
 	after, err := positionOf(f.After)
 	if err != nil {

@@ -34,8 +34,8 @@ type launchFacts struct {
 	Workdir, Home, Endpoint, Provider, Model string
 	Permission                               string // the agent CLI's own word for the permission mode
 	Conversation                             string
-	// Account is a file in the folder of this start. The agent CLI can keep an account
-	// of its tokens in the file.
+	// Account is the path of a file in the folder of this start. The agent CLI can write
+	// into it how many tokens it has used.
 	Account                        string
 	Resume, Hermetic, TrustWorkdir bool
 	MCPServers                     []coleo.MCPServer

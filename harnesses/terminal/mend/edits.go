@@ -191,9 +191,9 @@ func (e *editor) regions(f field, c rules.Cond, must bool) {
 	}
 }
 
-// patterns makes the changes of a pattern, where a picture shows texts that the pattern
-// is applied to. The argument holds says whether a changed pattern does its work on a
-// picture.
+// patterns adds the changes of the pattern in field f. The function texts returns the texts
+// of a picture to which this pattern is applied. The function holds says whether a changed
+// pattern finds on a picture what it must find.
 func (e *editor) patterns(f field, texts func(*rules.Picture) []string,
 	holds func(*rules.Picture, *regexp.Regexp) bool) {
 	useful := func(pattern string) bool {
@@ -215,10 +215,10 @@ func (e *editor) patterns(f field, texts func(*rules.Picture) []string,
 	}
 }
 
-// letterOrDigit matches what does not stand in place of a glyph.
+// letterOrDigit matches one letter or digit. No agent CLI draws one instead of a glyph.
 var letterOrDigit = regexp.MustCompile(`^[A-Za-z0-9]$`)
 
-// fill makes the changes of one gap of a pattern.
+// fill adds the changes that put other text into one gap of a pattern.
 func (e *editor) fill(f field, g gap, texts func(*rules.Picture) []string, useful func(string) bool) {
 	found := map[string]int{} // on how many pictures
 	for _, p := range e.pictures {
