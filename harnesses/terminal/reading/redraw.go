@@ -142,9 +142,9 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 	return redrawRetry // the session begins it at once, or not at all
 }
 
-// awaitRedraw returns for how much longer a picture that no rule knows is not told, because
-// a redraw may still change it. The argument bound is how long such a picture is not told
-// in any case.
+// awaitRedraw returns for how much longer Coleo must not report that no rule knows the
+// picture, because a redraw may still change it. bound is the time after which Coleo would
+// report this without redraws.
 func (r *Reader) awaitRedraw(bound time.Duration, now time.Time) time.Duration {
 	d := &r.redraws
 	if left := d.underWay(now); left > 0 || d.vain > 0 {
@@ -173,8 +173,8 @@ func (r *Reader) Redrawing(now time.Time) bool {
 	return true
 }
 
-// Redrawn tells the Reader that everything was done for the redraw. What is drawn
-// afterwards decides.
+// Redrawn tells the Reader that the agent CLI got everything that makes it draw. From now
+// on, the pictures that it draws are read as usual.
 func (r *Reader) Redrawn(now time.Time) {
 	r.redraws.done = now
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeRedraw, Reading: r.reading,
