@@ -97,7 +97,7 @@ type ArmReport struct {
 	Config *coleo.SpawnConfig `json:"config,omitempty"`
 }
 
-// Proof is the outcome of checking a holder against the arm's handle.
+// Proof says whether a holder was found that belongs to the arm, by the arm's handle.
 type Proof string
 
 // The outcomes of a proof.

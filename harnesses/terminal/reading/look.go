@@ -10,8 +10,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// IdleLook is how long the loop sleeps when it expects nothing. Output wakes the loop,
-// so the only purpose of IdleLook is that the timer seldom fires.
+// IdleLook is how long the loop sleeps when it expects nothing. Output wakes the loop
+// anyway. IdleLook is long, so that an idle arm costs almost no work.
 const IdleLook = time.Hour
 
 const (
