@@ -98,7 +98,8 @@ func (a Ask) OwnStart() bool {
 	return a.Start || len(a.Args)+len(a.Env)+len(a.Files) > 0 || a.Permission != "" || a.Model != "" || a.Types != ""
 }
 
-// OnlyTyped reports whether what is typed by hand asks by itself.
+// OnlyTyped reports whether typing a.Types by hand is enough to open the dialog. The model
+// then does nothing for it.
 func (a Ask) OnlyTyped() bool {
 	return a.Types != "" && a.Tool == "" && a.Reply == "" && a.Prompt == "" && !a.Start
 }
@@ -107,10 +108,12 @@ func (a Ask) OnlyTyped() bool {
 type Asking interface {
 	// Asks returns the catalogue, in the order of the description.
 	Asks() []Ask
-	// QuietTools returns the tools that never ask, by their names. The value is what the
-	// checks call the tool with. If it is empty, the checks do not call the tool.
+	// QuietTools returns the tools that never ask. A key is the name of a tool. Its value
+	// has the arguments with which the checks call the tool. If the value is empty, the
+	// checks do not call it.
 	QuietTools() map[string]string
-	// WithAsk returns the same harness, whose agent CLI starts in the hermetic profile as
-	// the line says. WithAsk returns ENotFound if the catalogue has no such line.
+	// WithAsk returns a copy of the harness for one line of the catalogue. In the hermetic
+	// profile, the agent CLI of the copy starts as that line says. WithAsk returns
+	// ENotFound if the catalogue has no such line.
 	WithAsk(name string) (Harness, error)
 }

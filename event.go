@@ -63,8 +63,8 @@ type Note struct {
 	Text string `json:"text"`
 }
 
-// Outcome is how a turn ended. The log stores outcomes, so the meaning of an outcome
-// never changes.
+// Outcome is what became of a turn: how it ended, or that it goes on (OutcomeAsks). The log
+// stores outcomes, so the meaning of an outcome never changes.
 type Outcome string
 
 // The outcomes of a turn. A run_end event never has OutcomeAsks, but may have any other
@@ -75,7 +75,7 @@ const (
 	OutcomeInterrupted Outcome = "interrupted" // the turn was interrupted, or one of its dialogs was denied
 	OutcomeDied        Outcome = "died"        // the agent CLI has ended
 	OutcomeUnproven    Outcome = "unproven"    // the screen is idle, and nothing proves that the turn has ended
-	OutcomeAsks        Outcome = "asks"        // the turn continues when somebody answers a dialog
+	OutcomeAsks        Outcome = "asks"        // the turn has not ended: it continues when somebody answers a dialog
 )
 
 // OutcomeOf returns the outcome of a turn after which the agent CLI is in state s.

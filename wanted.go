@@ -8,16 +8,16 @@ import (
 // waiting is the key of WithLeft in a context.
 type waiting struct{}
 
-// WithLeft returns a context for carrying out an order whose sender waits for the
-// result. left must return how much longer the sender is certain to wait. This time
-// grows when the sender confirms that it still waits.
+// WithLeft returns a context for an order whose sender waits for the result. The function
+// left says for how much longer the sender will certainly wait. Each time the sender
+// confirms that it still waits, left returns a longer time again.
 func WithLeft(ctx context.Context, left func() time.Duration) context.Context {
 	return context.WithValue(ctx, waiting{}, left)
 }
 
-// Left returns how much longer Coleo may type on behalf of ctx. Two bounds apply: ctx's
-// deadline, and the time for which the sender is certain to wait. Left returns the
-// shorter time. If ctx has neither bound, the second result is false.
+// Left returns for how much longer Coleo may type on behalf of ctx. Two bounds apply: the
+// deadline of ctx, and the time from WithLeft for which the sender will certainly wait.
+// Left returns the shorter time. If ctx has neither bound, the second result is false.
 func Left(ctx context.Context) (time.Duration, bool) {
 	end, bounded := ctx.Deadline()
 	most := time.Until(end)

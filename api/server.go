@@ -96,9 +96,9 @@ func New(c Config) (*Server, error) {
 	return s, s.route()
 }
 
-// Handler returns the handler of requests. If trusted is true, the handler is for a
-// socket that only the user can open, and requests need no token. Otherwise the handler
-// is for TCP.
+// Handler returns the handler of all requests. If trusted is true, requests need no token:
+// such a handler is for a socket that only the user can open. Otherwise requests need the
+// token or a browser that is signed in: such a handler is for TCP.
 func (s *Server) Handler(trusted bool) http.Handler {
 	h := s.boundBodies(awaited(s.routes))
 	if trusted {

@@ -82,13 +82,14 @@ func (b *Brain) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply
 	return reply, nil
 }
 
-// named returns the stopped arm with that name, or a new arm. It returns EConflict if the
-// arm has not stopped.
-func (b *Brain) named(ctx context.Context, name string) (coleo.Arm, bool, error) {
+// named returns the arm with the given name, and whether the arm already has a row. If
+// there is no such arm, named returns a new arm and false. It returns EConflict if the arm
+// has not stopped.
+func (b *Brain) named(ctx context.Context, name string) (arm coleo.Arm, known bool, err error) {
 	if err := coleo.CheckName(name); err != nil {
 		return coleo.Arm{}, false, err
 	}
-	arm, err := b.DB.Arm(ctx, name)
+	arm, err = b.DB.Arm(ctx, name)
 	switch {
 	case coleo.ErrorCode(err) == coleo.ENotFound:
 		return coleo.Arm{ID: "arm-" + strings.ToLower(rand.Text()[:12]), Name: name, CreatedAt: b.Now().UTC()}, false,

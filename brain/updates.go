@@ -12,9 +12,9 @@ import (
 	"coleo.dev/wire"
 )
 
-// updateRoom is how many updates a subscriber may fall behind. A subscriber that falls
-// further behind is cut off and must subscribe again. For this it passes the cursor of
-// the last event that it saw, and reads the arms from the store.
+// updateRoom is how many updates a subscriber may fall behind. If a subscriber falls
+// further behind, its sequence ends. It may then call Subscribe again, with the cursor of
+// the last event that it saw, and read the arms from the store.
 const updateRoom = 512
 
 // updates sends every change to all subscribers. A slow subscriber does not slow down the
@@ -74,11 +74,12 @@ func (u *updates) end() {
 	}
 }
 
-// Subscribe returns a sequence of updates. The sequence has each event of serve's log
-// that follows the given cursor. It has each event once, in order, with the event's own
-// cursor. It also has each arm that changes after the call. The empty cursor means now.
-// The sequence ends when ctx ends, when the reader falls too far behind, or when the
-// store cannot be read.
+// Subscribe returns a sequence of updates. The sequence has each event of serve's log after
+// the event with the given cursor. It has each of these events once, in order, with the
+// event's own cursor. The empty cursor means now, as in news. In Events the empty cursor
+// means the beginning of the log. The sequence also has the row of each arm that changes
+// after the call. The sequence ends when ctx ends, when the reader falls too far behind, or
+// when the store cannot be read.
 //
 // Subscribe returns EInvalid for a bad cursor. A cursor beyond the end of the log is
 // bad: it comes from another store, or from a newer copy of this store.
@@ -191,9 +192,9 @@ func (b *Brain) publishRemoved(id string) {
 	b.updates.publish(update{Update: wire.Update{Removed: id}})
 }
 
-// Events returns the events of all hosts that match f and follow its cursor. It also
-// returns the next cursor. A cursor is opaque. It returns EInvalid for a bad cursor,
-// and ENotFound if the filter names an unknown arm.
+// Events returns the events of all hosts that match the filter f and come after the cursor
+// in f. It also returns the cursor for the next call. Callers must not interpret a cursor.
+// Events returns EInvalid for a bad cursor, and ENotFound if f names an unknown arm.
 func (b *Brain) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
 	after, err := positionOf(f.After)
 	if err != nil {
@@ -213,8 +214,9 @@ func (b *Brain) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, 
 // cursorOf returns the opaque form of a position in serve's log.
 func cursorOf(position uint64) string { return strconv.FormatUint(position, 36) }
 
-// positionOf returns the position that a cursor stands for. The empty cursor is the
-// beginning of the log. positionOf returns EInvalid for a text that is not a cursor.
+// positionOf returns the position that a cursor stands for. It returns EInvalid for a text
+// that is not a cursor. The empty cursor stands for the beginning of the log. Subscribe
+// does not use that meaning: there the empty cursor means now.
 func positionOf(cursor string) (uint64, error) {
 	if cursor == "" {
 		return 0, nil

@@ -97,7 +97,7 @@ type ArmReport struct {
 	Config *coleo.SpawnConfig `json:"config,omitempty"`
 }
 
-// Proof is the outcome of checking a holder against the arm's handle.
+// Proof says whether a holder was found that belongs to the arm, by the arm's handle.
 type Proof string
 
 // The outcomes of a proof.
@@ -129,7 +129,7 @@ type PulseOrder struct {
 // describes one moment. Serve believes a pulse for SilentAfter and no longer.
 type Pulse struct {
 	PID   int        `json:"pid"`
-	Epoch string     `json:"epoch"` // Epoch and Head: the log's end before the host agent looked at the arms
+	Epoch string     `json:"epoch"` // Epoch and Head: the end of the host's log before the host agent looked at the arms
 	Head  uint64     `json:"head"`
 	Arms  []ArmPulse `json:"arms"`
 	Of    string     `json:"of,omitempty"` // id of the only arm in this pulse; "" means all arms
@@ -158,12 +158,13 @@ type ArmPulse struct {
 	Unjudged string `json:"unjudged,omitempty"` // the version of the agent CLI, if nobody has judged the rules on it
 }
 
-// PulseEvery is the time between two pulse requests of serve to each host agent. A
-// pulse costs one request and one look at each process. This takes about 100 µs.
+// PulseEvery is the time between two of serve's pulse requests to the same host agent. A
+// request takes about 100 µs. The host agent looks at a living process at most every 2 s,
+// so only with every second request.
 //
-// If a host agent sends no answer for SilentAfter, serve reports that nobody watches
-// the arms of that host. Serve checks for silence with each pulse, so users see the report within 5
-// s. SilentAfter is long enough to tolerate one lost pulse.
+// If a host agent sends no answer for SilentAfter, serve reports that nobody watches the
+// arms of that host. Serve checks for silence with each request, so users see the report
+// within 5 s. SilentAfter is long enough to tolerate one lost answer.
 const (
 	PulseEvery  = 1500 * time.Millisecond
 	SilentAfter = 3500 * time.Millisecond
@@ -258,9 +259,9 @@ type LeaseOrder struct {
 	Release bool   `json:"release,omitempty"`
 }
 
-// EventsOrder asks for the events that follow one event. After and Epoch are the number
-// and the epoch of that event. If Epoch is set and the log does not have the event, the
-// answer starts with the log's first event.
+// EventsOrder asks for the events of a host's log that come after a given event. After is
+// the number of the given event, and Epoch is its epoch. If Epoch is set and the log does
+// not have the given event, the answer starts with the log's first event.
 type EventsOrder struct {
 	After uint64 `json:"after"`
 	Epoch string `json:"epoch,omitempty"` // "" means any epoch

@@ -6,16 +6,17 @@ import (
 	"path/filepath"
 )
 
-// Paths has the folders of Coleo's own files.
+// Paths has the folders in which Coleo keeps its files.
 type Paths struct {
 	State  string // arms, databases, logs, sockets; created by Ensure
 	Config string // config.toml, harnesses/*.toml
 	Data   string // agent CLIs that Coleo installed
 }
 
-// FindPaths returns the folders for the environment that getenv reads. If COLEO_DIR is
-// set, all folders are inside this folder. So two instances of Coleo can have separate
-// files. FindPaths returns an error if neither COLEO_DIR nor HOME is set.
+// FindPaths returns the folders that the environment asks for. getenv must return the value
+// of an environment variable. If COLEO_DIR is set, it names a folder, and all other folders
+// are inside it. So two instances of Coleo can have separate files. FindPaths returns an
+// error if neither COLEO_DIR nor HOME is set.
 func FindPaths(getenv func(string) string) (Paths, error) {
 	if dir := getenv("COLEO_DIR"); dir != "" {
 		dir, err := filepath.Abs(dir)

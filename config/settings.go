@@ -45,8 +45,8 @@ type Settings struct {
 	} `toml:"packs"`
 
 	// Notify is a shell command. Serve runs the command when an arm asks something, and
-	// when a turn has finished, failed or died. The command's environment describes the
-	// event: see docs/cli.md.
+	// when a run has ended, whatever its outcome. The command's environment describes
+	// the event: see docs/cli.md.
 	Notify string `toml:"notify"`
 }
 

@@ -53,9 +53,9 @@ func (t *Trial) askToRun(ctx context.Context, c command) (*coleo.Dialog, coleo.R
 	return reading.Dialog, r, nil
 }
 
-// decided answers a question and waits for the end of its turn. If other questions
-// follow, for example about the use of the output, it approves them. The same question
-// must not come again.
+// decided answers the dialog d with a choice, and waits for the end of the turn in which d
+// was opened. If other dialogs follow, for example about the use of the output, it approves
+// them. It returns an error if d is opened a second time.
 func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, choice coleo.Choice) error {
 	for now := d; ; choice = coleo.Approve {
 		r.Cursor = coleo.NewestCursor(t.Session)

@@ -252,8 +252,8 @@ func awaitTools(ctx context.Context, record string) {
 	}
 }
 
-// called reports whether a record has the start of the protocol, and after it a call
-// with the nonce. Since version 2026-07-28, the protocol begins with server/discover.
+// called reports whether a record has the protocol's first request, and later a call with
+// the nonce. Since version 2026-07-28 of the protocol, that request is server/discover.
 func called(record []mcpserver.Request, nonce string) bool {
 	begun := false
 	for _, q := range record {

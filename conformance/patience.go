@@ -10,23 +10,24 @@ import (
 	"time"
 )
 
-// The bounds of the checks are those of a quiet machine. On a loaded or slow machine, an
-// agent CLI gets as much more time as the machine is slower.
+// The time limits of the checks are those for a quiet machine. On a loaded or slow machine,
+// they are longer by the factor by which the machine is slower.
 const (
 	// patienceStep is the time between two looks at the load.
 	patienceStep = 200 * time.Millisecond
-	// hashesPerSecond is how often the machine on which the bounds were set hashes 64 kB
-	// in a second, with one core.
+	// hashesPerSecond says how fast the machine was on which the limits were set: one core
+	// hashed 64 kB so many times in a second.
 	hashesPerSecond = 15_000
-	// mostPatience is the largest factor. A machine that is slower does nothing in time.
+	// mostPatience is the largest factor. On a machine that is even slower, checks fail.
 	mostPatience = 20
 )
 
 // errTimeout is the cause of a context whose patience is at its end.
 var errTimeout = fmt.Errorf("timeout: %w", context.DeadlineExceeded)
 
-// patientContext ends like a context with a deadline. It has a channel of its own: else a
-// context below it would end as the one within.
+// patientContext ends with DeadlineExceeded, as a context with a deadline does. The context
+// inside it is only canceled. patientContext has a done channel of its own. With that of
+// the inner context, contexts derived from patientContext would end with Canceled.
 type patientContext struct {
 	context.Context
 	done chan struct{}
@@ -64,8 +65,8 @@ func patient(ctx context.Context, d time.Duration) (context.Context, context.Can
 	return out, func() { cancel(context.Canceled) }
 }
 
-// slowness returns how many times slower than a quiet, fast machine this machine is while
-// so many tasks want to run.
+// slowness returns the factor by which this machine is slower than a quiet, fast machine
+// while the given number of tasks want to run.
 func slowness(tasks int) float64 {
 	load := max(1, float64(tasks)/float64(runtime.NumCPU()))
 	return min(mostPatience, load*ownSlowness())
@@ -83,9 +84,9 @@ func runningTasks() (n int) {
 	return n
 }
 
-// ownSlowness returns how many times slower this machine is without a load, but never less
-// than 1. It measures once, and takes the best of several tries, because other programs
-// run too.
+// ownSlowness returns the factor by which this machine is slower without a load. The factor
+// is at least 1. ownSlowness measures once, and takes the best of several tries, because
+// other programs run too.
 var ownSlowness = sync.OnceValue(func() float64 {
 	best, block := time.Hour, make([]byte, 64<<10)
 	for range 20 {

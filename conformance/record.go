@@ -20,7 +20,7 @@ import (
 
 // Moment is a change of a session, as one JSON object for programs to read.
 type Moment struct {
-	T      float64       `json:"t"` // seconds since the beginning
+	T      float64       `json:"t"` // seconds since the recording or the session began
 	State  coleo.State   `json:"state"`
 	Rule   string        `json:"rule"`
 	Dialog *coleo.Dialog `json:"dialog"`
@@ -30,8 +30,8 @@ type Moment struct {
 	Note   string        `json:"note,omitempty"`
 }
 
-// MomentOf returns a change as a Moment. The argument after is the time since the
-// beginning.
+// MomentOf returns a change as a Moment. The change came at the time after, counted from
+// the beginning of the recording or of the session.
 func MomentOf(c coleo.Change, after time.Duration) Moment {
 	m := Moment{
 		T: after.Seconds(), State: c.Reading.State, Rule: c.Reading.Rule, Dialog: c.Reading.Dialog,
@@ -43,9 +43,9 @@ func MomentOf(c coleo.Change, after time.Duration) Moment {
 	return m
 }
 
-// Suffixes of the files of a recorded session. One file holds the terminal of the
-// session as an asciicast. The other file holds a line with a Moment for each change,
-// as the session reported the change.
+// Suffixes of the two files of a recorded session. One file holds the session's terminal
+// as an asciicast. The other file has one line for each change that the session reported.
+// The line is a Moment as JSON.
 const (
 	castFile   = ".cast"
 	changeFile = ".jsonl"

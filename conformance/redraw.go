@@ -19,13 +19,13 @@ const redrawLook = 50 * time.Millisecond
 // dialog in steps, and move the transcript above it.
 const redrawStill = time.Second
 
-// wipedRows is how many of the last rows with text a partial wipe takes. The composers and
-// the dialogs of most agent CLIs have more.
+// wipedRows is how many rows a partial wipe removes, counted from the last row with text.
+// The composers and the dialogs of most agent CLIs have more rows.
 const wipedRows = 5
 
-// redraw wipes the agent CLI's picture, as a command of the model can by printing past the
-// agent CLI. Coleo must have the agent CLI draw it again before it tells that no rule knows
-// the picture.
+// redraw wipes the agent CLI's picture. A command of the model can do the same, if it prints
+// to the terminal past the agent CLI. Coleo must make the agent CLI draw its picture again.
+// Until then, Coleo must not report that no rule knows the picture.
 func redraw(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -71,8 +71,9 @@ func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 	return t.deny(ctx, q)
 }
 
-// wipe wipes the last rows with text, or with 0 all rows, and waits until the picture is
-// drawn again and reads as before. It returns how many of the rows with text came back.
+// wipe wipes the given number of rows, counted from the last row with text. If rows is 0,
+// it wipes all rows. Then it waits until the picture is drawn again and reads as before. Of
+// the rows that had text before, it returns how many came back (came), and their number (of).
 func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, of int, err error) {
 	before := texts(stillScreen(ctx, term))
 	was, from := t.Session.State(), coleo.NewestCursor(t.Session)

@@ -108,8 +108,8 @@ func (t *Trial) lastByte(prompt string) (last time.Time) {
 	return last
 }
 
-// idleBefore reports whether the session was read as idle or failed between a receipt and
-// a time, and when.
+// idleBefore looks for a change to idle or failed after the receipt r and before the time
+// end. If there is one, it returns true and the time of the first one.
 func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // so Changes yields the past changes and does not wait for new ones

@@ -57,8 +57,8 @@ func Checks() []Check {
 	return slices.Concat(Published(), beyond())
 }
 
-// Quick returns the checks that show in a short time whether a harness is usable. These
-// are the published suite and all required checks.
+// Quick returns the checks of `coleo harness test --quick`: the published suite and all
+// required checks. They take a short time, and show whether a harness is usable.
 func Quick() []Check {
 	published := len(Published())
 	var out []Check

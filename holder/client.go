@@ -352,9 +352,10 @@ func (c *Client) stream(ctx context.Context, q request) (*Stream, error) {
 	})}, nil
 }
 
-// Next returns the next piece of the stream. It returns io.EOF after a piece with Exit.
-// It also returns io.EOF if the holder has ended, or if the stream's context is
-// canceled.
+// Next returns the next piece of the stream. It returns io.EOF after a piece with Exit, and
+// if nothing more can be read from the connection. The reasons are that the holder has
+// ended, that the stream's context was canceled, or any other error of reading. Next
+// returns the holder's own error if the holder refuses the stream.
 func (s *Stream) Next() (Chunk, error) {
 	kind, payload, err := readFrame(s.from)
 	if err != nil {

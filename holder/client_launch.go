@@ -20,8 +20,8 @@ import (
 // two files and fork, but on a loaded machine this may take seconds.
 const startTimeout = 20 * time.Second
 
-// Launch describes what a holder runs. It is passed on standard input. So the
-// environment, which may hold keys, is never on disk or in argv.
+// Launch describes what a holder runs. The holder reads it from standard input. So the
+// environment, which may hold secrets, is never on disk or in argv.
 type Launch struct {
 	Arm        string   `json:"arm"`
 	Generation int      `json:"generation"`

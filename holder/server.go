@@ -243,8 +243,8 @@ func (s *server) start() error {
 	return nil
 }
 
-// groupStart returns a word for the name of the control group. No other start of the
-// arm has the same word.
+// groupStart returns the part of the control group's name that tells this start from all
+// other starts of the arm.
 func groupStart(l Launch) string {
 	word, err := randomWord()
 	if err != nil {

@@ -192,7 +192,7 @@ func (a *arm) intend(ctx context.Context, fn func(*store.ArmRecord) []coleo.Even
 	return a.changeAs(ctx, intended, fn)
 }
 
-func (a *arm) changeAs(ctx context.Context, n need, fn func(*store.ArmRecord) []coleo.Event) error {
+func (a *arm) changeAs(ctx context.Context, p purpose, fn func(*store.ArmRecord) []coleo.Event) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
 	a.mu.Lock()
@@ -200,8 +200,8 @@ func (a *arm) changeAs(ctx context.Context, n need, fn func(*store.ArmRecord) []
 	events := fn(&a.record)
 	changed := a.record
 	a.mu.Unlock()
-	err := a.host.write(ctx, n, writing{events: events, put: a})
-	if err == nil || n != intended {
+	err := a.host.write(ctx, p, writing{events: events, put: a})
+	if err == nil || p != intended {
 		return err
 	}
 	a.undo(was, changed)

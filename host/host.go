@@ -338,8 +338,8 @@ func (h *Host) append(ctx context.Context, events ...coleo.Event) error {
 	return h.appendAs(ctx, happened, events...)
 }
 
-func (h *Host) appendAs(ctx context.Context, n need, events ...coleo.Event) error {
-	if err := h.write(ctx, n, writing{events: events}); err != nil {
+func (h *Host) appendAs(ctx context.Context, p purpose, events ...coleo.Event) error {
+	if err := h.write(ctx, p, writing{events: events}); err != nil {
 		return fmt.Errorf("write to the event log: %w", err)
 	}
 	return nil

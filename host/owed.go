@@ -9,19 +9,19 @@ import (
 	"coleo.dev/store"
 )
 
-// need says what to do with a write if the disk is full.
-type need string
+// purpose says what a write is for. It decides what happens if the disk is full.
+type purpose string
 
 const (
 	// intended is for an action that is about to be carried out. If there is no room,
 	// the write is refused, and the action is not carried out.
-	intended need = "intended"
+	intended purpose = "intended"
 	// happened is for something that was done or seen. If there is no room, the write
 	// stays in memory. It is carried out as soon as there is room.
-	happened need = "happened"
+	happened purpose = "happened"
 	// ending is like happened, but for the end or removal of an arm. The write may use
 	// the reserve.
-	ending need = "ending"
+	ending purpose = "ending"
 )
 
 const (
@@ -41,7 +41,7 @@ type writing struct {
 	forget string // id of the arm to remove
 }
 
-// owed holds the writes that are pending because the disk was full, in order.
+// owed holds, in order, the writes that wait because the disk was full.
 type owed struct {
 	mu     sync.Mutex // held during each write of this host agent, to keep the order
 	list   []writing
@@ -51,8 +51,8 @@ type owed struct {
 
 // write writes one transaction, after all pending writes. If ctx ends after write has
 // begun, write still completes. Otherwise only a part of the changes would be written.
-func (h *Host) write(ctx context.Context, n need, w writing) error {
-	if err := ctx.Err(); err != nil && n == intended {
+func (h *Host) write(ctx context.Context, p purpose, w writing) error {
+	if err := ctx.Err(); err != nil && p == intended {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -63,12 +63,12 @@ func (h *Host) write(ctx context.Context, n need, w writing) error {
 	if err == nil {
 		err = h.writeNow(ctx, w)
 	}
-	for n == ending && store.NoRoom(err) && h.DB.GiveUpReserve() {
+	for p == ending && store.NoRoom(err) && h.DB.GiveUpReserve() {
 		if err = h.payAll(ctx); err == nil {
 			err = h.writeNow(ctx, w)
 		}
 	}
-	if n == intended || !store.NoRoom(err) || len(h.owed.list) >= owedMost || h.owed.bytes >= owedBytes {
+	if p == intended || !store.NoRoom(err) || len(h.owed.list) >= owedMost || h.owed.bytes >= owedBytes {
 		return err
 	}
 	h.Log.Warn("the disk is full: what has happened is kept in memory",

@@ -141,10 +141,10 @@ func (a *arm) earlier(last coleo.Handle) []coleo.Handle {
 	return out
 }
 
-// thin deletes the oldest of the earlier generations if all earlier generations
-// together have more bytes than Config.Keep. It leaves alone a generation that still
-// has a process in its folder, such as a holder that has never proved its identity. The
-// present generation has ended when thin is called.
+// thin deletes the output of earlier generations, oldest first, until the rest has at most
+// Config.Keep bytes. It leaves alone a generation that still has a process in its folder,
+// such as a holder that has never proved its identity. The last generation must have ended
+// when thin is called. thin keeps its output.
 func (a *arm) thin() error {
 	a.mu.Lock()
 	handle := a.record.Handle

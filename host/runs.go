@@ -137,7 +137,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	}
 }
 
-// endBy returns the end of a run after which the arm has a reading.
+// endBy returns the end of a run, as far as the arm's reading at that moment tells it.
 func endBy(reading coleo.Reading) coleo.RunEnd {
 	end := coleo.RunEnd{Status: reading.State, Background: reading.Background}
 	if reading.Rule == coleo.RuleUnprovenIdle {
@@ -151,9 +151,9 @@ func endBy(reading coleo.Reading) coleo.RunEnd {
 const onScreen = "screen"
 
 // closing removes the given run and all earlier runs from a record. It returns the
-// events that end these runs. Only the given run gets the answer. An empty outcome is
-// replaced by the outcome that follows from the status. If the given run is
-// not open, closing returns nil.
+// events that end these runs. Only the given run gets the answer. If the outcome of end is
+// empty, or the given run was interrupted, the outcome follows from the status instead. If
+// the given run is not open, closing returns nil.
 func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	open := slices.Clip(r.Earlier)
 	if r.Run != nil {

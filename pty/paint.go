@@ -91,10 +91,10 @@ func (p *painter) buffer(b *buffer) {
 	p.style(style{})
 }
 
-// row paints a row. If the row continues the row above and that row has just been
-// filled, nothing more is needed: the terminal wraps by itself, and records the wrap.
-// The row above also counts as filled if only its last column is free and the next
-// character is wide.
+// row paints row y. If row y continues the row above, and the painter has just filled the
+// row above, then row does not move the cursor: the terminal wraps by itself, and records
+// the wrap. The row above also counts as filled if only its last column is free, and row y
+// begins with a wide character.
 func (p *painter) row(y int, r *row) {
 	full := p.x == p.c.cols || p.x == p.c.cols-1 && r.at(1).ch&filler != 0
 	if r.wrapped && full && p.y == y-1 && r.at(0).ch != 0 {

@@ -342,8 +342,8 @@ func (c *Core) put(b byte) {
 	c.str = append(c.str, b)
 }
 
-// endString executes the OSC or DCS that ends, unless it was aborted. The argument well
-// is false if it was aborted.
+// endString ends the OSC or DCS that is being read, if any. It executes the OSC or DCS if
+// well is true. well is false if the program has aborted it.
 func (c *Core) endString(well bool) {
 	state := c.state
 	if state != oscText && state != dcsText {

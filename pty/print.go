@@ -32,9 +32,9 @@ func (c *Core) print(r rune) {
 	c.putCharacter(r, cells)
 }
 
-// wrap moves the cursor to the next row. If a cluster at the end of this row has become
-// too wide, wrap moves it to the next row. The argument carry is the number of the
-// cluster's cells.
+// wrap moves the cursor to the next row, and takes the last carry cells before the cursor
+// along. These cells hold a cluster that has become too wide for the end of this row. If
+// carry is 0, there is no such cluster.
 func (c *Core) wrap(carry int) {
 	b := c.buf
 	from := b.x - carry

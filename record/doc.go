@@ -6,5 +6,5 @@
 // skips lines of unknown kinds, because new versions of an agent CLI add new kinds of
 // lines.
 //
-// docs/conformance.md lists the endings that each record has.
+// docs/records.md lists how the record of each agent CLI tells the end of a turn.
 package record

@@ -57,8 +57,9 @@ func (e Evidence) reattach() Remedy {
 	return r
 }
 
-// proven reports whether the finding proves the session and is still valid. The host
-// that looked must be live, because otherwise nobody can act on the finding.
+// proven reports whether the session that was found has proven that it is the arm's, and
+// the remedy can use it. A host agent that found the session must still be live, because
+// only that host agent can reach it. LocalHost needs no host agent.
 func (e Evidence) proven() bool {
 	if e.Found.Proof != Proven {
 		return false

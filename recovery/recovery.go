@@ -26,8 +26,8 @@ const (
 // LocalHost means this process itself, without a host agent.
 const LocalHost = "local"
 
-// Proof is the outcome of checking the session that was found against the arm's handle.
-// The values are the same as in package bus. "" means that nobody could look.
+// Proof says whether a session was found that belongs to the arm, by the arm's handle. The
+// values are the same as in package bus. "" means that nobody could look.
 type Proof string
 
 // The outcomes of a proof.

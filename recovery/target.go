@@ -51,7 +51,7 @@ func (e Evidence) target() (coleo.HostInfo, string) {
 	return coleo.HostInfo{}, e.nowhere()
 }
 
-// mayRunHere reports whether the policy allows a start of the agent CLI without a host
+// mayRunHere reports whether this process may start the agent CLI itself, without a host
 // agent.
 func (e Evidence) mayRunHere() bool {
 	return !e.RemoteOnly && (!e.Harness.DaemonManaged || e.AllowLocalFallback)

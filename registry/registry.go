@@ -166,8 +166,8 @@ func (r *Registry) unchanged(stamps map[string]string) bool {
 	return maps.EqualFunc(r.files, stamps, func(f file, stamp string) bool { return f.stamp == stamp })
 }
 
-// again returns the present version of the file. It reads the file only if the stamp
-// has changed.
+// again returns what the file says at present. It reads the file only if the given stamp
+// differs from the stamp of f. Otherwise it returns f.
 func (f file) again(path, stamp string, hold []string, shared *terminal.Shared) file {
 	if f.stamp == stamp {
 		return f

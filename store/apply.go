@@ -51,8 +51,8 @@ func touched(arm coleo.Arm, now time.Time) coleo.Arm {
 	return arm
 }
 
-// applyHandle stores the session data that the event of a start or of a proven reattach
-// has.
+// applyHandle stores the session's handle, which comes with the events spawned and
+// reattached.
 func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	h, ok := payload[coleo.Handle](e)
 	if !ok || h.Harness == "" || e.Arm == "" || h.Generation < arm.Generation {

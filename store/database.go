@@ -124,10 +124,10 @@ func (d *database) connect(s schema) error {
 	return nil
 }
 
-// rewriteMost bounds the size, in bytes, of a database that shrinkable rewrites. A
-// rewrite takes about 100 ms and needs as much free disk space as the database already
-// has. A larger database is not rewritten: its free pages are reused, but not returned
-// to the disk.
+// rewriteMost is the largest database, in bytes, that shrinkable rewrites. A rewrite of
+// that size takes about 100 ms. During a rewrite the disk holds the database twice. A
+// larger database is not rewritten: its free pages are reused, but not returned to the
+// disk.
 const rewriteMost = 64 << 20
 
 // shrinkable changes a database of an older Coleo, so that the database can return free

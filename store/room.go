@@ -16,9 +16,8 @@ const (
 	// KiB before SQLite merges it into the database. The merge may need the same amount
 	// of space again.
 	reserveBytes = 8 << 20
-	// reservePiece is how many bytes of the reserve are freed at once. The piece is
-	// small, because the process that fills the disk may take the part that a write
-	// does not need.
+	// reservePiece is how many bytes of the reserve are freed at once. A write seldom needs
+	// more. What it does not need may be lost to the process that fills the disk.
 	reservePiece = 512 << 10
 )
 

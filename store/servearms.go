@@ -56,8 +56,8 @@ func armFields(a *coleo.Arm) []field {
 
 func armCells(a *coleo.Arm) []any { return cells(armFields(a)) }
 
-// statusCell stores planning_blocked as paused. planningCell stores whether the status
-// was planning_blocked. It must be scanned after statusCell.
+// statusCell stores the status planning_blocked as paused. Beside it, planningCell stores
+// whether the status is planning_blocked. A row must scan planningCell after statusCell.
 type statusCell struct{ p *coleo.Status }
 
 func (c statusCell) Value() (driver.Value, error) {

@@ -51,8 +51,8 @@ type program struct {
 	faults          map[string]bool // the permanent faults that are on, by their words
 	trying          string          // names the attempt while a request is repeated
 
-	// The following fields are used with a model. They belong to the turn, except at
-	// the start.
+	// The following fields are used only with a model. The start sets them. After that,
+	// only the goroutine of the turn uses them.
 	talk   []message
 	always map[string]bool // actions that the user has allowed permanently
 	mcp    *mcpClient      // nil if there is no server

@@ -171,11 +171,12 @@ func (p *program) flood(ctx context.Context, rest string) error {
 	return nil
 }
 
-// childLives is the lifetime of a child that was left behind.
-const childLives = "600" // in s; if a test forgets the child, a sleep of ten minutes is left on the machine
+// childLifetime is how long a child of the fake lives, in seconds. If a test forgets the
+// child, it ends by itself after this time.
+const childLifetime = "600"
 
 func (p *program) child(_ context.Context, rest string) error {
-	shell := "exec sleep " + childLives
+	shell := "exec sleep " + childLifetime
 	if rest == "stubborn" {
 		shell = "trap '' HUP TERM; " + shell
 	}

@@ -74,8 +74,8 @@ func unquoted(prompt string) string {
 	return prompt
 }
 
-// endWith returns the closing text. If the prompt has none, it returns the text
-// otherwise.
+// endWith returns a step with the closing text that the prompt asks for. If the prompt asks
+// for none, the step has the text otherwise.
 func (s scenario) endWith(otherwise string) Step {
 	if s.closingText != "" {
 		return Step{Text: s.closingText}
@@ -83,8 +83,8 @@ func (s scenario) endWith(otherwise string) Step {
 	return Step{Text: otherwise}
 }
 
-// headOfResult is the largest part of a tool's result that a closing text repeats, in
-// bytes.
+// headOfResult is how many bytes of a tool's result the model's closing text repeats, at
+// most.
 const headOfResult = 80
 
 func (s scenario) afterTool() []Step {

@@ -87,7 +87,8 @@ func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) 
 	return coleo.Answer{Text: strings.Join(texts, "\n"), Source: "transcript"}, nil
 }
 
-// usage adds up the messages of the conversation.
+// usage returns the sum of the tokens of all messages of the conversation. It returns 0
+// if there is no database yet.
 func (a account) usage(ctx context.Context, f terminal.Facts) (coleo.Usage, error) {
 	var all []coleo.Usage
 	err := a.each(ctx, f, "SELECT id, data, '' FROM message WHERE session_id = ?", func(_ string, m Info, _ []byte) {

@@ -34,19 +34,19 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 }
 
 const (
-	// maxPrinted is the largest amount of output that one answer is made from, in
-	// bytes. If the output is longer, only its end is read.
+	// maxPrinted is how many bytes of output one answer is made from, at most. If the
+	// output is longer, only its end is read.
 	maxPrinted = 1 << 20
-	// printedCols is the number of columns with which output is read. It is so large
-	// that lines longer than the terminal is wide are not broken.
+	// printedCols is the width, in columns, of the screen on which output is read again.
+	// It is much wider than a terminal, so that long lines stay whole.
 	printedCols = 1000
 )
 
-// printed returns as text what the program has printed since a prompt was submitted. It
-// leaves out the echo of the submitted prompt at the beginning, and the program's own
-// prompt at the end. It keeps only the newest maxPrinted bytes and the newest
-// HistoryRows rows. If anything was left out for this reason, the source is "screen"
-// instead of "output".
+// printed returns the text that the program has printed since a prompt was submitted. It
+// leaves out the submitted prompt, which the terminal shows first, and the program's own
+// prompt, which the program prints last. It keeps only the newest maxPrinted bytes and the
+// newest HistoryRows rows. If older output was left out, the source is "screen" instead of
+// "output".
 func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	end, rows := s.extent()
 	from := max(r.Offset, end-maxPrinted)
@@ -81,9 +81,8 @@ func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer,
 }
 
 const (
-	// transcriptLag is how long the end of an answer may be on the screen before the
-	// transcript has it. One agent CLI writes its transcript in batches, one second
-	// apart.
+	// transcriptLag bounds the wait for the end of an answer to appear in the transcript,
+	// after it is on the screen. One agent CLI writes its transcript only once a second.
 	transcriptLag = 3 * time.Second
 	// transcriptRetry is the interval at which the transcript is read again.
 	transcriptRetry = 50 * time.Millisecond

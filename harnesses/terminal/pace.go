@@ -109,9 +109,11 @@ func (f *Floods) leave(p *pace) {
 	delete(f.slow, p)
 }
 
-// keepPace sends the holder a new rate when a flood begins, when the arm's share
-// changes, and when the flood ends. A holder of an old version may not know this
-// request. It reads all output, up to its own limit.
+// keepPace counts n bytes of output, and tells the holder the rate that the session must
+// keep. It sends the rate only if it has changed: when a flood begins, when the arm's share
+// changes, and when the flood ends. A holder of an old version may not know this request.
+// Such a holder then takes output from the program as fast as it can, until as much is
+// unread as Client.Lead allows.
 func (s *session) keepPace(n int, now time.Time) {
 	rate := s.harness.shared.floods.take(&s.pace, n, now)
 	if rate == s.pace.given || !s.pace.busy.CompareAndSwap(false, true) {

@@ -25,7 +25,7 @@ type pendingReplies struct {
 }
 
 // add puts a reply at the end of the pending replies. The reply stays pending until the
-// holder has it. So a snapshot that is taken before includes the reply.
+// holder has it. A snapshot that is taken in the meantime includes the reply.
 func (p *pendingReplies) add(r reading.Reply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,9 +42,9 @@ func (p *pendingReplies) add(r reading.Reply) {
 	}
 }
 
-// addUnsent adds the replies that were pending in an earlier host agent and that the
-// holder never got. The argument answered is the offset up to which the holder has
-// replies.
+// addUnsent adds those replies of list that the holder never got. The replies in list were
+// pending when an earlier host agent ended. The holder has the replies to all queries up to
+// the offset answered.
 func (p *pendingReplies) addUnsent(list []reading.Reply, answered int64) {
 	for _, r := range list {
 		if r.Offset > answered {

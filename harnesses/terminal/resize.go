@@ -21,7 +21,7 @@ const (
 	resizeLimit = 10 * time.Second
 )
 
-// sizes decides when a program gets its next size.
+// sizes decides when a program gets the next size of its terminal.
 type sizes struct {
 	mu    sync.Mutex
 	given time.Time   // when the last size was given
@@ -55,8 +55,8 @@ func (z *sizes) postpone(size past.Size, give func()) bool {
 	return true
 }
 
-// take returns the size that was postponed. The next size must wait again, counted from
-// this moment.
+// take returns the size that was postponed. The wait for the next size begins at this
+// moment.
 func (z *sizes) take() past.Size {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -80,9 +80,9 @@ func (z *sizes) note(failed bool) {
 	z.given, z.awaited = time.Now(), z.awaited && !failed
 }
 
-// shown notes how many whole frames the screen has shown. If the number has changed,
-// the program has shown the last size. The next size is then given as soon as resizeGap
-// allows.
+// shown notes how many whole frames the screen has shown. If there was a new frame since
+// the last size was given, the program has drawn for that size. The program then gets the
+// next size as soon as resizeGap has passed.
 func (z *sizes) shown(frames uint64) {
 	z.mu.Lock()
 	defer z.mu.Unlock()

@@ -13,9 +13,9 @@ type source interface {
 	Offset() int64
 }
 
-// Mask returns a text that reveals nothing and has as many bytes as text. It is the
-// path /coleo-coleo-…. The length must be the same because terminals place the
-// following text according to it.
+// Mask returns a text that reveals nothing and has as many bytes as the given text. It is
+// the path /coleo-coleo-…. With another length, a terminal would place the text after it
+// elsewhere.
 func Mask(text string) string {
 	if text == "" {
 		return ""
@@ -24,8 +24,7 @@ func Mask(text string) string {
 	return "/" + strings.Repeat(word, len(text)/len(word)+1)[:len(text)-1]
 }
 
-// masked returns the output of r up to the offset end. The given texts are masked in
-// it.
+// masked returns the output of r up to the offset end, in which the given texts are masked.
 func masked(r *Reader, end int64, texts []string) source {
 	if len(texts) == 0 {
 		return r

@@ -15,13 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseDelay is the time between some activity and the release of pages after it. It
-// takes only about 60 µs in all to map the pages again, so releases may be frequent.
+// releaseDelay is how long after some activity the pages are released. The kernel needs
+// only about 60 µs to map all of them again, so releases may be frequent.
 const releaseDelay = 500 * time.Millisecond
 
-// mappedAround is how many bytes of the program's file the kernel maps around a touched
-// page. Without this setting it maps 64 KiB. Smaller values save little more memory and
-// make many mappings.
+// mappedAround is how many bytes of the program's file the kernel may map when the program
+// touches one page. By default the kernel maps 64 KiB. A value below 16 KiB would save
+// little more memory, and would make many mappings.
 const mappedAround = 16 << 10
 
 // Releaser returns the pages of this program's own file to the kernel after each period
@@ -36,6 +36,7 @@ type Releaser struct {
 	mapped  []pages // mapped pages of the program's file; nil: not yet determined
 }
 
+// pages is a range of addresses in this process.
 type pages struct{ start, size uintptr }
 
 // ReleaseSoon releases the pages after releaseDelay, unless a release is already due.
@@ -72,10 +73,10 @@ func mapLessAround(all []pages) {
 	}
 }
 
-// programPages returns the mapped pages of this program's file that are unchanged. It
-// returns no pages if they cannot be determined: only memory is at stake. Some pages
-// were written by the loader before they became read-only. They differ from the file,
-// so they are not returned.
+// programPages returns the read-only ranges into which the program's file is mapped. It
+// leaves out a range with pages that differ from the file: the loader writes to some pages
+// before it makes them read-only. If the ranges cannot be determined, it returns none. The
+// process then only uses more memory.
 func programPages() []pages {
 	out := []pages{}
 	self, err := os.Readlink("/proc/self/exe")

@@ -49,9 +49,9 @@ func OutsideArms(pid int) error {
 	return nil
 }
 
-// holderArm returns the arm whose holder the process is. The result is false if the
-// process is no holder. A holder of an earlier version has no arm in argv. For such a
-// holder, holderArm returns "unknown".
+// holderArm checks whether a process is the holder of an arm. If so, it returns the id of
+// that arm, and true. A holder of an earlier version does not have the id in argv. For
+// such a holder, holderArm returns "unknown".
 func holderArm(pid int) (string, bool) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil {
@@ -67,7 +67,8 @@ func holderArm(pid int) (string, bool) {
 	return argv[3], true
 }
 
-// groupArm returns the arm whose control group contains the process.
+// groupArm checks whether a process is in the control group of an arm. If so, it returns
+// the id of that arm, and true.
 func groupArm(pid int) (string, bool) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
 	if err != nil {

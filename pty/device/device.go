@@ -1,6 +1,6 @@
 // Package device runs one program on one pseudo-terminal, and passes bytes to and from
-// the program. It does not interpret these bytes. It does not outlive the process that
-// uses it.
+// the program. It does not interpret these bytes. The terminal ends with the process
+// that uses the package.
 package device
 
 import (

@@ -64,10 +64,10 @@ restored. The work folder and the agent CLI's own files in your home folder
 stay.`
 )
 
-func running(arm coleo.Arm) bool { return arm.Status != coleo.StatusStopped }
+func notStopped(arm coleo.Arm) bool { return arm.Status != coleo.StatusStopped }
 
 func newInterruptCommand() *cobra.Command {
-	return bulkCommand(bulk{"interrupt", "Stop the running turn", interruptHelp, running,
+	return bulkCommand(bulk{"interrupt", "Stop the running turn", interruptHelp, notStopped,
 		func(ctx context.Context, client *api.Client, name string) (string, any, error) {
 			done, err := client.Interrupt(ctx, name)
 			return interruptLine(name, done), interrupted{name, done}, err
@@ -98,7 +98,7 @@ func interruptLine(name string, done coleo.Interruption) string {
 }
 
 func newKillCommand() *cobra.Command {
-	return bulkCommand(bulk{"kill", "End the arm and every process that it has started", killHelp, running,
+	return bulkCommand(bulk{"kill", "End the arm and every process that it has started", killHelp, notStopped,
 		func(ctx context.Context, client *api.Client, name string) (string, any, error) {
 			arm, err := client.Kill(ctx, name)
 			return "Killed " + name, arm, err

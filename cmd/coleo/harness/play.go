@@ -19,9 +19,9 @@ import (
 // CLI draws depends on them.
 const playedSizes = "120x40,80x24,200x50"
 
-// playedSlack is by how many seconds a state may begin earlier or later than a label that
-// the model server's record gives. An agent CLI draws what happens within a second, and
-// idle counts after it has held for some time.
+// playedSlack is the tolerance, in seconds, for a label that was made from the model
+// server's record. A state may begin so much earlier or later than the label says. An agent
+// CLI takes up to a second to draw what happens, and idle counts only after some time.
 const playedSlack = 2.5
 
 // play plays sessions of the agent CLI of calibrate, and writes their recordings and

@@ -1,10 +1,10 @@
-// Package launch turns an agent CLI's description and a spawn's configuration into what
-// a holder needs to start the agent CLI. That is the command line, the environment, and
-// the files of a hermetic HOME.
+// Package launch prepares the start of an agent CLI. From the agent CLI's description and
+// the configuration of the start, it makes the command line, the environment, and the
+// files of a hermetic HOME. A holder then starts the agent CLI with them.
 //
-// Plan does all of this. It passes the hook by command line or environment. If the
-// agent CLI reads settings from only one copy of an option, Plan merges the copies. It
-// marks the work folder as trusted if the user allowed that. To mark the folder as
-// trusted, Plan writes one of the user's files, and only outside a hermetic HOME. It
-// writes no other file of the user. Package launch starts no process.
+// Plan does all of this. It passes the hook by command line or environment. Some agent
+// CLIs read only the last of several equal options, such as two --settings. Plan then
+// merges these options into one. If the user has allowed it, and the HOME is not hermetic,
+// Plan marks the work folder as trusted in one of the user's files. It writes no other
+// file of the user. Package launch starts no process.
 package launch

@@ -11,14 +11,14 @@ import (
 	"coleo.dev"
 )
 
-// joined is for an option that the agent CLI reads only once. It returns the command
-// line with one copy of the option, which joins the values of all copies. Each value is
-// a JSON object, or the path of a file that holds a JSON object. Tables are joined key
-// by key, and lists are appended. If there are two single values, the later value
-// stays. So the user's settings apply, and Coleo's settings apply too.
+// joined is for an option that may be on the command line several times, although the agent
+// CLI reads only one of them. It returns the command line with a single such option, which
+// has the joined values. Each value is a JSON object, or the path of a file that holds a
+// JSON object. Tables are joined key by key, and lists are appended. Of two single values,
+// the later one stays. So both the user's and Coleo's settings apply.
 //
-// The error is EInvalid for a value that cannot be joined. Otherwise the agent CLI
-// would silently ignore one of the two values.
+// The error is EInvalid for a value that cannot be joined. Otherwise the agent CLI would
+// silently ignore one of the two values.
 func joined(argv []string, option, workdir string) ([]string, error) {
 	var out, values []string
 	at := 0

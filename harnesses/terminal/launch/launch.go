@@ -34,8 +34,8 @@ type launchFacts struct {
 	Workdir, Home, Endpoint, Provider, Model string
 	Permission                               string // the agent CLI's own word for the permission mode
 	Conversation                             string
-	// Account is a file in the folder of this start. The agent CLI can keep an account
-	// of its tokens in the file.
+	// Account is the path of a file in the folder of this start. The agent CLI can write
+	// into it how many tokens it has used.
 	Account                        string
 	Resume, Hermetic, TrustWorkdir bool
 	MCPServers                     []coleo.MCPServer
@@ -230,8 +230,10 @@ func apply(p rules.Part, facts launchFacts, argv *[]string, env, files map[strin
 	return nil
 }
 
-// mergedFile returns the text of a file that two parts write. JSON objects and TOML tables
-// are merged as in join. In any other file the later text comes first.
+// mergedFile returns the text of a file that two parts of the launch write. JSON objects
+// and TOML tables are merged as in join. In any other file, the text of the later part is
+// put above the text of the earlier part. Below it, keys of the later part could fall into
+// the last section of the earlier part.
 func mergedFile(path, old, text string) (string, error) {
 	var out string
 	var err error

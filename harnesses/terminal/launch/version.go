@@ -84,8 +84,8 @@ func readAtMost(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxPackageFile))
 }
 
-// pipVersion returns the version in the name of the folder NAME-VERSION.dist-info of the
-// environment that has a program.
+// pipVersion returns the version of package name in the virtual environment to which a
+// program belongs. It takes the version from the name of the folder NAME-VERSION.dist-info.
 func pipVersion(program, name string) string {
 	name = strings.NewReplacer("-", "_", ".", "_").Replace(strings.ToLower(name))
 	found, err := filepath.Glob(filepath.Join(filepath.Dir(program), "..", "lib", "python*", "site-packages",

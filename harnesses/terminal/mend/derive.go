@@ -46,8 +46,8 @@ const (
 var featureParts = []string{"title", "below composer", "above composer 2", "above composer 4", "above composer 12",
 	"bottom 1", "bottom 3", "bottom 6", "bottom 12"}
 
-// derived makes rules or dialogs that are new. Their conditions hold on the pictures of
-// the group, and on few pictures of other states.
+// derived returns changes that add a new rule or dialog. Its conditions hold on the
+// pictures of the group, and on few pictures of other states.
 func (e *editor) derived(all []taped) []change {
 	e.out = nil
 	if e.group.isStart() {
@@ -67,8 +67,9 @@ func (e *editor) derived(all []taped) []change {
 	return e.out
 }
 
-// deriveByTitle makes dialogs that hold where the labelled titles are shown. A condition
-// of another dialog, such as on the row with the keys, holds there too.
+// deriveByTitle adds new dialogs with a condition on the labelled titles. Some of them have
+// a second condition, which is taken from another dialog, for example on the row that names
+// the keys.
 func (e *editor) deriveByTitle(list []feature) {
 	for _, where := range []string{"bottom 12", "screen"} {
 		pattern := e.titleCondition()
@@ -249,8 +250,8 @@ func (e *editor) mayLookAt(where string) bool {
 	return e.group.want.state != coleo.Idle || !strings.HasPrefix(where, "above") && where != "bottom 6" && where != "bottom 12"
 }
 
-// longPattern is how many characters a new condition for a dialog has at least. A dialog
-// that is found where there is none keeps prompts out.
+// longPattern is how many characters a new condition for a dialog must have at least. A
+// shorter one could find a dialog where there is none, and Coleo would then send no prompt.
 const longPattern = 14
 
 func (e *editor) shortestPattern(where string) int {

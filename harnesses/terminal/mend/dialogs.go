@@ -54,8 +54,8 @@ func (e *editor) deriveDialogs(when string, cost int) {
 	}
 }
 
-// variants returns dialogs that are made after one: with its kind or another, and with its
-// title or a new one.
+// variants returns new dialogs that are copies of an existing one. A copy has the kind of
+// the original or other, and the title of the original or a new one.
 func (e *editor) variants(body, name, when string) []string {
 	kinds := []string{e.kindLike(name)}
 	if kinds[0] != string(coleo.DialogOther) {

@@ -43,7 +43,7 @@ const (
 	mostTexts = 4  // how many texts a change may put into a gap
 )
 
-// editor makes changes of one description for one group of breaks.
+// editor collects the changes to one description that may mend one group of breaks.
 type editor struct {
 	doc      *document
 	spec     *rules.Spec
@@ -58,7 +58,7 @@ func (e *editor) add(text, what string, cost int) {
 	}
 }
 
-// set adds the change of one field to another value.
+// set adds the change that gives one field another value.
 func (e *editor) set(f field, value, what string, cost int) {
 	if f.key != "where" && (value == "" || matchesAll(value) && !matchesAll(f.value)) {
 		return
@@ -84,8 +84,9 @@ func changedRunes(a, b string) int {
 	return max(len(x), len(y))
 }
 
-// conds makes the changes of the conditions of an item. If must is true, the item does
-// not hold on the pictures and should. Otherwise it holds and should not.
+// conds adds changes to the conditions of an item. If must is true, the item does not hold
+// on the pictures, and the changes make it hold. Otherwise the item holds on the pictures,
+// and the changes keep it from holding.
 func (e *editor) conds(it int, list []rules.Cond, must bool) {
 	failing := 0
 	for i := range list {
@@ -106,7 +107,7 @@ func (e *editor) conds(it int, list []rules.Cond, must bool) {
 	}
 }
 
-// holding returns on how many pictures conditions hold.
+// holding returns the number of pictures on which all conditions in list hold.
 func (e *editor) holding(list []rules.Cond) int {
 	n := 0
 	for _, p := range e.pictures {
@@ -117,7 +118,8 @@ func (e *editor) holding(list []rules.Cond) int {
 	return n
 }
 
-// holdsOn returns a check whether a condition holds on a picture with another pattern.
+// holdsOn returns a function. The function reports whether condition c, with another
+// pattern instead of its own, holds on a picture.
 func (e *editor) holdsOn(c rules.Cond) func(*rules.Picture, *regexp.Regexp) bool {
 	return func(p *rules.Picture, re *regexp.Regexp) bool {
 		rows, shown := p.Part(c.Where)
@@ -134,7 +136,7 @@ func partText(p *rules.Picture, where string) []string {
 
 var countedPart = regexp.MustCompile(`^(bottom|above composer) (\d+)$`)
 
-// regions makes the changes of the part of the screen that a condition looks at.
+// regions adds the changes that make a condition look at another part of the screen.
 func (e *editor) regions(f field, c rules.Cond, must bool) {
 	re, err := regexp.Compile(c.Pattern)
 	if err != nil {
@@ -191,9 +193,9 @@ func (e *editor) regions(f field, c rules.Cond, must bool) {
 	}
 }
 
-// patterns makes the changes of a pattern, where a picture shows texts that the pattern
-// is applied to. The argument holds says whether a changed pattern does its work on a
-// picture.
+// patterns adds the changes of the pattern in field f. The function texts returns the texts
+// of a picture to which this pattern is applied. The function holds says whether a changed
+// pattern finds on a picture what it must find.
 func (e *editor) patterns(f field, texts func(*rules.Picture) []string,
 	holds func(*rules.Picture, *regexp.Regexp) bool) {
 	useful := func(pattern string) bool {
@@ -215,10 +217,10 @@ func (e *editor) patterns(f field, texts func(*rules.Picture) []string,
 	}
 }
 
-// letterOrDigit matches what does not stand in place of a glyph.
+// letterOrDigit matches one letter or digit. No change puts one in place of a glyph.
 var letterOrDigit = regexp.MustCompile(`^[A-Za-z0-9]$`)
 
-// fill makes the changes of one gap of a pattern.
+// fill adds the changes that put other text into one gap of a pattern.
 func (e *editor) fill(f field, g gap, texts func(*rules.Picture) []string, useful func(string) bool) {
 	found := map[string]int{} // on how many pictures
 	for _, p := range e.pictures {
@@ -269,7 +271,7 @@ func sortedBy(of map[string]int, rank func(string) int) []string {
 	return out
 }
 
-// distance returns the number of characters to change, add or remove to make b of a.
+// distance returns how many characters must be changed, added or removed to turn a into b.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	row := make([]int, len(y)+1)
@@ -290,8 +292,9 @@ func distance(a, b string) int {
 	return row[len(y)]
 }
 
-// order makes the changes of the order of rules and dialogs: the item that should decide
-// goes before the item that decides, or that one behind it.
+// order adds two changes to the order of rules and dialogs. The item it should decide, and
+// the item decides comes before it. One change moves it up, before decides. The other one
+// moves decides down, behind it.
 func (e *editor) order(it int, decides string) {
 	other := e.doc.find(e.doc.items[it].kind, decides)
 	if other < 0 || other > it {
@@ -307,7 +310,7 @@ func (e *editor) order(it int, decides string) {
 // rowKeys are the keys of a dialog whose patterns are applied to rows.
 var rowKeys = []string{"title", "option", "top", "end", "strip"}
 
-// dialogParts makes the changes of the parts of a dialog that holds.
+// dialogParts adds changes to the patterns with which a dialog reads its parts.
 func (e *editor) dialogParts(it int) {
 	for _, key := range rowKeys {
 		if f, ok := e.doc.field(it, key, key, -1); ok {
@@ -316,7 +319,7 @@ func (e *editor) dialogParts(it int) {
 	}
 }
 
-// composer makes the changes of the edges of the composer.
+// composer adds changes to the patterns of the composer.
 func (e *editor) composer() {
 	it := slices.IndexFunc(e.doc.items, func(it item) bool { return it.kind == "composer" })
 	if it < 0 {
@@ -329,7 +332,7 @@ func (e *editor) composer() {
 	}
 }
 
-// rowPatterns makes the changes of a pattern that is applied to single rows.
+// rowPatterns adds changes to a pattern that is applied to single rows.
 func (e *editor) rowPatterns(f field) {
 	rows := func(p *rules.Picture) []string {
 		all, _ := p.Part("screen")
@@ -357,8 +360,8 @@ func (e *editor) changes() []change {
 	return e.out
 }
 
-// item makes the changes of one rule or dialog. The argument wanted says whether it means
-// the wanted state.
+// item adds changes to one rule or dialog. wanted says whether this rule or dialog stands
+// for the state that the label wants.
 func (e *editor) item(kind, name string, when []rules.Cond, wanted bool) {
 	it := e.doc.find(kind, name)
 	if it < 0 {

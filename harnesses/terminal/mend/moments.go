@@ -188,9 +188,10 @@ func shownRows(s coleo.Screen) []string {
 	return out[max(0, len(out)-shownRowsMost):]
 }
 
-// during returns the pictures that a span is about. A picture that a span begins with
-// may have begun earlier. A picture that is shorter than the precision of labels counts
-// only if there is no other one.
+// during returns the pictures that were on the screen within a span. The first of them may
+// have appeared before the span. A short picture is left out, unless it is the last one of
+// the recording (see isShort). If all pictures within the span are short, during returns
+// only the last of them.
 func (t *taped) during(s span) []shot {
 	var out, short []shot
 	for i, p := range t.shots {

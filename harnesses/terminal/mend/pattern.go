@@ -237,13 +237,14 @@ func classText(char string) string {
 	return char
 }
 
-// braille is a class with the characters of an animation that many programs show. Three
-// of them stand for all.
+// braille has the range of braille characters, for a class. Many programs show them as an
+// animation. If three of them were found, the class gets the whole range.
 const braille = `⠁-⣿`
 
 func notBraille(char string) bool { return char < "⠁" || char > "⣿" }
 
-// widenClass adds characters to a class. A class of one character becomes the character.
+// widenClass adds characters to a class. If the class then has only one character,
+// widenClass returns a pattern for that character instead.
 func widenClass(old string, found []string) string {
 	body := strings.TrimSuffix(strings.TrimPrefix(old, "["), "]")
 	if n := slices.IndexFunc(found, notBraille); n != 0 && len(found) > 2 && (n < 0 || n > 2) {

@@ -203,8 +203,8 @@ func (s *search) round(desc Description, spec *rules.Spec, all []taped) (*change
 	return s.tryOnRecordings(list, all)
 }
 
-// bestOf returns the n changes with the highest scores. Of two with the same score the
-// smaller one comes first.
+// bestOf returns the n changes with the highest scores, the best one first. Of two changes
+// with the same score, the one with the lower cost comes first.
 func bestOf(list []scored, n int) []scored {
 	slices.SortStableFunc(list, func(a, b scored) int {
 		return cmp.Or(b.score-a.score, a.cost-b.cost, cmp.Compare(a.text, b.text))
@@ -213,7 +213,8 @@ func bestOf(list []scored, n int) []scored {
 	return list[:min(len(list), n)]
 }
 
-// tryOnPictures returns the changes that help on some picture of the group.
+// tryOnPictures tries changes on single pictures, which is quick. It returns those changes
+// with which at least one picture of the group reads as its label, with their scores.
 func (s *search) tryOnPictures(desc Description, list []change, g group, good []shot) []scored {
 	slices.SortStableFunc(list, func(a, b change) int { return cmp.Or(a.cost-b.cost, cmp.Compare(a.text, b.text)) })
 	var out []scored

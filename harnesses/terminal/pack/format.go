@@ -106,8 +106,8 @@ func unwrap(file string, data []byte) (envelope, error) {
 	return envelope{key: key, signature: signature, signed: signedBytes(key, rest), body: rest}, nil
 }
 
-// takeLine reads a line with a value of size bytes in base64. It returns the value and the
-// text after the line.
+// takeLine reads the first line of data. The line must begin with name, and then have size
+// bytes in base64. takeLine returns these bytes, and the text after the line.
 func takeLine(file string, line int, name string, data []byte, size int) (value, rest []byte, err error) {
 	text, rest, ended := bytes.Cut(data, []byte("\n"))
 	coded, named := bytes.CutPrefix(text, []byte(name))

@@ -162,9 +162,10 @@ func quoted(texts []string) string {
 	return strings.Join(out, ", ")
 }
 
-// Check reads a pack for people. It returns what the pack says, or nil if that cannot be
-// read. It also returns every problem of the file itself. Whether its key is trusted, its
-// serial is new and its last day is over is for the caller: see Store.
+// Check reads a pack so that a person can look at it. It returns what the pack says, or nil
+// if that cannot be read. It also returns every problem of the file itself. It does not
+// check whether the key is trusted, whether the serial is new, and whether the last day is
+// over. The caller does so with a Store.
 func Check(file string, data []byte) (*Pack, []error) {
 	e, err := unwrap(file, data)
 	if err != nil {

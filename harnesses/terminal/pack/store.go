@@ -17,7 +17,7 @@ import (
 )
 
 // pinnedKey is the signing key that every Coleo trusts, in base64. It is empty: nobody
-// signs packs for everybody yet. So only keys count that the person has trusted.
+// signs packs for everybody yet. So Coleo accepts only keys that the user trusts.
 const pinnedKey = ""
 
 const (
@@ -30,8 +30,8 @@ const (
 )
 
 // Store is a folder with installed packs. For each harness it has the pack and the highest
-// serial that was ever installed. It also has the keys that the person trusts. Callers
-// must change a Store one after the other.
+// serial that was ever installed. It also has the keys that the user trusts. Only one
+// caller at a time may change a Store.
 type Store struct{ dir string }
 
 // NewStore returns the Store in a folder, which may be missing.
@@ -115,7 +115,7 @@ func contains(keys []ed25519.PublicKey, key ed25519.PublicKey) bool {
 	return slices.ContainsFunc(keys, func(k ed25519.PublicKey) bool { return k.Equal(key) })
 }
 
-// trusts returns EForbidden if the person does not trust a key.
+// trusts returns EForbidden if the user does not trust a key.
 func (s Store) trusts(key ed25519.PublicKey) error {
 	keys, err := s.Trusted()
 	if err == nil && !contains(keys, key) {

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// dialogSettle is how long a dialog must show the same text before the text is
-	// told. Some agent CLIs draw the subject after the box. That a dialog is open is
-	// told at once.
+	// dialogSettle is how long a dialog must show the same text before Coleo reports the
+	// text. Some agent CLIs draw the subject after the box. Coleo reports at once that a
+	// dialog is open.
 	dialogSettle = 150 * time.Millisecond
 	// returnSettle is the settling time of a dialog that comes back. Dialog A comes
 	// back if dialog B replaced A, and A replaces B within returnWithin. Some agent
@@ -145,9 +145,9 @@ func (r *Reader) DialogDoubtful() bool { return r.dialogs.doubtful }
 // was answered and is still on the screen with the same text.
 func (r *Reader) RenewDialog() { r.dialogs.end() }
 
-// NoteKeys notes that keys are about to be typed. Keys that may answer the dialog on
-// the screen matter: after such keys the next dialog may have the same text. The result
-// first reports whether no such keys were noted before. If the keys are refused and
+// NoteKeys notes that keys are about to be typed. It remembers them only if they may answer
+// the dialog on the screen, because the next dialog may then have the same text. The result
+// first is true if NoteKeys remembered no keys before. If the holder refuses the keys and
 // first is true, the caller must call KeysRefused.
 func (r *Reader) NoteKeys(keys []byte) (first bool) {
 	before := r.dialogs.keysTyped

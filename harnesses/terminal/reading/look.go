@@ -10,8 +10,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// IdleLook is how long the loop sleeps when it expects nothing. Output wakes the loop,
-// so the only purpose of IdleLook is that the timer seldom fires.
+// IdleLook is how long the loop sleeps when it expects nothing. Output wakes the loop
+// anyway. IdleLook is long, so that an idle arm costs almost no work.
 const IdleLook = time.Hour
 
 const (
@@ -27,7 +27,7 @@ const (
 	longestUpdate = time.Second
 )
 
-// painting tells how far the agent CLI has painted its next picture.
+// painting says whether the agent CLI is painting a picture, and whether it is complete.
 type painting struct {
 	begun time.Time // when the first output came that no look has seen; zero: looks have seen all output
 	whole bool      // the output so far ends with the end of a synchronized update

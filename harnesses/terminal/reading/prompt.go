@@ -31,8 +31,8 @@ func (r *Reader) Settling() bool {
 	return !r.painting.begun.IsZero() || r.verdict.State != "" && r.picture.Composer != nil
 }
 
-// Submitted tells the Reader what was submitted. The reading is then processing until PromptDecided is called, or until the screen shows
-// work.
+// Submitted tells the Reader what was submitted. The reading is then processing until
+// PromptDecided is called, or until the screen shows work.
 func (r *Reader) Submitted(s Submission, now time.Time) {
 	r.prompt.undecided, r.prompt.none = true, false
 	r.settlingSince, r.prompt.sentAt = time.Time{}, now
@@ -54,7 +54,7 @@ func (r *Reader) AwaitsWork() bool { return !r.prompt.sentAt.IsZero() }
 // before it was seen.
 func (r *Reader) ExpectNoWork() { r.prompt.sentAt = time.Time{} }
 
-// TellPromptLost tells a change: it cannot be proven that a prompt arrived.
+// TellPromptLost reports as a change that a prompt cannot be proven to have arrived.
 func (r *Reader) TellPromptLost(now time.Time, note string, view *coleo.Screen) {
 	r.turn.open = false // it may never have begun
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangePrompt, Reading: r.reading, Note: note, Screen: view})

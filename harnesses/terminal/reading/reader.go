@@ -53,7 +53,7 @@ type Reader struct {
 	mode          mode
 }
 
-// output tells how far the program's output has been read.
+// output says how much of the program's output has been read.
 type output struct {
 	end  int64     // offset of the end of the output that the screen shows
 	last time.Time // when output last came
@@ -73,15 +73,15 @@ type prompt struct {
 	workSeen  int       // number of looks that saw work or a dialog
 }
 
-// mode tells how a Reader is used.
+// mode says how a Reader is used.
 type mode struct {
 	screenOnly bool // the claims of the program and its hook do not count
 	noProcess  bool // there is no process whose end could be seen
 	ended      bool // no more output will come
 }
 
-// New returns a Reader of an empty screen. The screen has cols and rows cells. The
-// Reader calls tell with each change. It tells the first change before New returns.
+// New returns a Reader of an empty screen, which has cols columns and rows rows. The Reader
+// calls tell with each change. It does so for the first time before New returns.
 func New(spec *rules.Spec, cols, rows int, now time.Time, tell func(coleo.Change)) *Reader {
 	r := &Reader{
 		spec: spec, tell: tell, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newAppearances(),

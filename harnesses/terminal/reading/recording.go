@@ -92,9 +92,9 @@ func label(spec *rules.Spec, rec Recording, looked func(p *player, now time.Time
 	return strings.Join(out, ", ")
 }
 
-// ExplainScreen applies only the screen rules to one picture, as a session does when it
-// first sees the picture. It also returns the evidence: the witness, and the rows that
-// matched.
+// ExplainScreen explains what the rules and the pack say of a single picture. It knows no
+// earlier picture and no claim of the agent CLI. The result has the reading, the screen as
+// its only witness, and the rows that the rule matched.
 func ExplainScreen(spec *rules.Spec, s coleo.Screen) coleo.Explanation {
 	picture := rules.NewPicture(s, &spec.Composer)
 	v := spec.Read(picture)
@@ -114,14 +114,14 @@ func ExplainScreen(spec *rules.Spec, s coleo.Screen) coleo.Explanation {
 	}
 }
 
-// player feeds a Reader by the clock of a recording.
+// player plays a recording to a Reader. The times are those of the recording.
 type player struct {
 	*Reader
 	due    time.Time                      // when the Reader wants the next look
 	looked func(p *player, now time.Time) // called after each look; may be nil
 }
 
-// Look looks as the Reader does, and tells looked.
+// Look lets the Reader look, and then calls looked.
 func (p *player) Look(now time.Time) time.Duration {
 	next := p.Reader.Look(now)
 	if p.looked != nil {
@@ -138,7 +138,7 @@ func newPlayer(spec *rules.Spec, rec Recording, tell func(coleo.Change)) *player
 	return p
 }
 
-// wait makes the looks that the Reader wanted before now.
+// wait makes all looks that are due before now.
 func (p *player) wait(now time.Time) {
 	for p.due.Before(now) {
 		at := p.due

@@ -16,31 +16,32 @@ const (
 	// redrawWork is how long a picture that shows work must stand still until it gets a
 	// redraw. The clocks and the spinners of agent CLIs move within a second.
 	redrawWork = 10 * time.Second
-	// redrawStart bounds how long Coleo waits for the beginning of a redraw before it tells
+	// redrawStart bounds how long Coleo waits for a redraw to begin. After that it reports
 	// that no rule knows the picture.
 	redrawStart = time.Second
 	// redrawEnd bounds how long a redraw may take. A slow agent CLI draws for a new size
 	// only after seconds.
 	redrawEnd = 25 * time.Second
-	// redrawShown is how long the agent CLI may take to draw, after everything was done that
-	// makes it draw.
+	// redrawShown is how long the agent CLI may take to draw its picture after it got the
+	// signal or the last size.
 	redrawShown = 2 * time.Second
-	// redrawRetry is how long Coleo waits until it tries again to make a redraw that was not
-	// possible, because somebody watched or typed.
+	// redrawRetry is the time until the next attempt, if a redraw was not possible because
+	// somebody watched or typed.
 	redrawRetry = 5 * time.Second
-	// redrawDoublings bounds how often the time doubles for which a picture must stand still.
-	// It doubles with each redraw that brought another picture which needs one. An unknown
-	// page with a slow clock would else be redrawn for ever.
+	// redrawDoublings bounds how often redrawUnknown and redrawWork are doubled. They are
+	// doubled after each redraw in vain, that is, when the new picture needs a redraw too.
+	// Otherwise an unknown page with a slow clock would be redrawn for ever.
 	redrawDoublings = 8
-	// redrawsIn is the largest number of redraws within redrawsTime. A program that garbles
-	// the picture all the time would else make the agent CLI draw all the time.
+	// redrawsIn is the largest number of redraws within redrawsTime. Otherwise a program
+	// that garbles the picture all the time would make the agent CLI draw all the time.
 	redrawsIn = 8
 	// redrawsTime is the time for which redrawsIn counts.
 	redrawsTime = 10 * time.Minute
 )
 
 // redraws decides which picture gets a redraw. A picture needs one if no rule knows it, or
-// if it shows work and stands still. It gets one at most, until another picture needs none.
+// if it shows work and stands still. The same picture gets a second redraw only after a
+// picture that needed none.
 type redraws struct {
 	picture string        // the picture that needs a redraw, as text; "" if the present one needs none
 	why     string        // why the picture needs it
@@ -64,8 +65,8 @@ func (d *redraws) note(picture, why string, after time.Duration, now time.Time) 
 	d.after = after << min(d.vain, redrawDoublings)
 }
 
-// none notes that the present picture needs no redraw. If it is garbled later, it may look
-// as it did before, and gets another redraw.
+// none notes that the present picture needs no redraw. It forgets which pictures had one.
+// So if the picture is later garbled in the same way as before, it gets a redraw again.
 func (d *redraws) none() { d.picture, d.vain, d.had = "", 0, nil }
 
 // running reports whether a redraw is under way.
@@ -141,9 +142,9 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 	return redrawRetry // the session begins it at once, or not at all
 }
 
-// awaitRedraw returns for how much longer a picture that no rule knows is not told, because
-// a redraw may still change it. The argument bound is how long such a picture is not told
-// in any case.
+// awaitRedraw returns for how much longer Coleo must not report that no rule knows the
+// picture, because a redraw may still change it. bound is the time after which Coleo would
+// report this without redraws.
 func (r *Reader) awaitRedraw(bound time.Duration, now time.Time) time.Duration {
 	d := &r.redraws
 	if left := d.underWay(now); left > 0 || d.vain > 0 {
@@ -172,8 +173,8 @@ func (r *Reader) Redrawing(now time.Time) bool {
 	return true
 }
 
-// Redrawn tells the Reader that everything was done for the redraw. What is drawn
-// afterwards decides.
+// Redrawn tells the Reader that the agent CLI got everything that makes it draw. From now
+// on, the pictures that it draws are read as usual.
 func (r *Reader) Redrawn(now time.Time) {
 	r.redraws.done = now
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeRedraw, Reading: r.reading,

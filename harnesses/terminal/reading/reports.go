@@ -156,8 +156,8 @@ func (h *hookReports) endedTurn(id string, named bool) *turn {
 	return nil
 }
 
-// appendBounded appends to a list. It drops the oldest elements so that maxReports
-// remain.
+// appendBounded appends to a list. If the list then has more than maxReports elements, it
+// drops the oldest ones.
 func appendBounded[T any](list []T, x T) []T {
 	if len(list) >= maxReports {
 		list = append(list[:0:0], list[len(list)-maxReports+1:]...)
@@ -165,8 +165,9 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turn returns the newest turn of a prompt that was sent at the time sent. It returns
-// nil if no such turn was reported. It ignores blanks, because agent CLIs change them.
+// turn returns the newest turn that was reported with the prompt text, and whose prompt was
+// taken at the time sent or later. It returns nil if there is none. It ignores blanks in
+// the prompt, because agent CLIs change them.
 func (h *hookReports) turn(text string, sent time.Time) *turn {
 	for i := len(h.prompts) - 1; i >= 0; i-- {
 		if t := &h.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == h.spec.Bare(text) {

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// strangeSettle is how long a screen that no rule knows must stay the same before it
-	// is told as a dialog. A dialog that a rule knows is drawn in a shorter time.
+	// strangeSettle is how long a screen that no rule knows must stay the same before
+	// Coleo reports it as a dialog. A dialog that a rule knows is drawn in a shorter time.
 	strangeSettle = time.Second
 	// strangeTitle is the title of such a dialog.
 	strangeTitle = "unknown"
 )
 
 // strange is a screen that no rule knows, while a witness says that the agent CLI asks
-// something. It is told as a dialog without options. A dialog that only the rules of a
-// pack know is strange too, because a pack holds no answers. Only a key that a person
-// names for this very appearance is typed into a strange dialog.
+// something. Coleo reports it as a dialog without options. A dialog that only the rules of
+// a pack know is strange too, because a pack holds no answers. Coleo types nothing into a
+// strange dialog, except a key that a person names for this very appearance of it.
 type strange struct {
 	text  string // hash of what is shown; "" if there is no such screen
 	since time.Time
@@ -31,7 +31,8 @@ type strange struct {
 func (s *strange) end() { s.text = "" }
 
 // show returns the dialog for a picture, or how much longer the picture must stay the
-// same. The argument read is what a pack reads of the dialog, or nil.
+// same. If a pack knows the dialog, read is the dialog as the pack reads it. Otherwise read
+// is nil.
 func (s *strange) show(p *rules.Picture, read *coleo.Dialog, epoch string, now time.Time) (*coleo.Dialog,
 	time.Duration) {
 	out := coleo.Dialog{Kind: coleo.DialogOther, Title: strangeTitle, Default: -1}

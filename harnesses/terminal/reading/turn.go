@@ -8,10 +8,10 @@ import (
 	"coleo.dev/record"
 )
 
-// quietAfter is how long the screen must be idle, and the text above the composer must
-// stand still, until an arm counts as idle although nothing proves that its turn has
-// ended. A turn that a person broke off may never get an end. Models think for this long
-// without a sign only rarely. The idle state is then called unproven.
+// quietAfter is for a turn without any sign of its end, such as a turn that a person broke
+// off. The screen must be idle for this time, and the text above the composer must stand
+// still. The arm then counts as idle, and this state is called unproven. Only rarely does a
+// model think for so long without a sign of work.
 const quietAfter = 60 * time.Second
 
 // Submission is a prompt, or a command of the agent CLI, whose submit key was pressed.
@@ -61,10 +61,10 @@ func (r *Reader) noteWitnessedWork(now time.Time) {
 	}
 }
 
-// openTurn tells the evidence that a prompt or a command was submitted. If the agent CLI's
-// record tells the ends of turns, the arm is not idle before the record or the hook has
-// told the end of this one. A command may leave no trace in the record. What the screen
-// contradicted in the turn before does not count in this one.
+// openTurn notes that a prompt or a command was submitted. If the agent CLI's record has
+// signs for the ends of turns, the arm is not idle until the record or the hook shows the
+// end of this turn. A command is an exception, because it may leave no trace in the record.
+// Claims that the screen contradicted in the turn before count again in this turn.
 func (r *Reader) openTurn(s Submission, now time.Time) {
 	r.turn.unproven, r.turn.still = "", now
 	r.turn.submitted, r.turn.open = s, r.recorded.tellsEnds && !s.Command
@@ -74,8 +74,9 @@ func (r *Reader) openTurn(s Submission, now time.Time) {
 	}
 }
 
-// tellTurn tells a change if the record has a prompt that Coleo has not submitted. A prompt
-// from before the Reader began may be one that an earlier host agent has submitted.
+// tellTurn reports a change if entry e of the record is a prompt that Coleo has not
+// submitted. It ignores prompts from before the Reader was made, because an earlier host
+// agent may have submitted them.
 func (r *Reader) tellTurn(e record.Entry, at, now time.Time) {
 	bare := r.hook.spec.Bare(e.Text)
 	own := slices.ContainsFunc(r.turn.sent, func(s sentText) bool {
@@ -100,8 +101,9 @@ func (r *Reader) noteTaken(bare string, at time.Time) {
 	}
 }
 
-// closeTurn tells the evidence that a turn has ended at a time, by the agent CLI's clock.
-// The end of an earlier turn does not count. The records' times are cut to milliseconds.
+// closeTurn notes that the newest turn has ended at a time by the agent CLI's clock. It
+// ignores a time from before the newest prompt, because that is the end of an earlier turn.
+// It compares milliseconds, because records have no finer times.
 func (r *Reader) closeTurn(at time.Time) {
 	if at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
 		return
@@ -116,9 +118,10 @@ func (r *Reader) closeTurn(at time.Time) {
 	}
 }
 
-// isNewest reports whether a turn that the hook tells is the newest one. The hook may tell the
-// end of an earlier turn late. If a report names its prompt itself, its time is that of its
-// end, so the prompt must be the newest one.
+// isNewest reports whether t, a turn from the hook's reports, is the newest turn. The hook
+// may report the end of an earlier turn late. If named is true, the prompt of t comes from
+// the report of its end, so t.taken says nothing about when the turn began. Then the
+// prompt must be the newest one.
 func (r *Reader) isNewest(t *turn, named bool) bool {
 	return !t.taken.Before(r.turn.submitted.Time) && (!named || t.prompt == r.hook.spec.Bare(r.turn.submitted.Text))
 }
@@ -140,10 +143,10 @@ func (r *Reader) Unproven() string {
 	return r.turn.unproven
 }
 
-// lapseBound returns how long the screen must contradict a witness until its claim lapses.
-// If nothing says that the turn has ended, only a quiet screen makes the claim lapse. These
-// claims lapse sooner: a claim of a weak witness, a claim before the first prompt, and a
-// claim that something is asked while the screen shows work.
+// lapseBound returns how long the screen must contradict the claim of a witness until the
+// claim lapses. Without a sign that the turn has ended, this takes quietAfter. Three kinds
+// of claim lapse sooner: a claim of a weak witness, a claim from before the first prompt,
+// and a claim that something is asked while the screen shows work.
 func (r *Reader) lapseBound(w *witness) time.Duration {
 	switch {
 	case w.weak, !r.turn.ended.Before(w.at), r.verdict.State.Working():

@@ -78,8 +78,8 @@ func showsEndOf(rows []string, text string) bool {
 	return strings.Contains(plain(strings.Join(rows, "")), lastRunes(plain(text), tailRunes))
 }
 
-// WithoutPrompt drops the rows at the beginning that show the prompt itself. A line editor
-// draws the prompt once more when it is submitted.
+// WithoutPrompt returns rows without the first rows that show the prompt itself. These rows
+// exist because a line editor draws the prompt once more when the prompt is submitted.
 func WithoutPrompt(rows []string, prompt string) []string {
 	for line := range strings.Lines(prompt) {
 		for len(rows) > 0 && strings.TrimSpace(rows[0]) == "" {
@@ -90,8 +90,8 @@ func WithoutPrompt(rows []string, prompt string) []string {
 	return rows
 }
 
-// rowsOf returns the number of rows at the beginning of rows that together show text.
-// It returns 0 when the rows show another text.
+// rowsOf returns how many of the first rows together show text. It returns 0 if they show
+// another text.
 func rowsOf(text string, rows []string) int {
 	for n, row := range rows {
 		rest, ok := strings.CutPrefix(text, squeeze(row))

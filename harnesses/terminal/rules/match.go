@@ -100,12 +100,13 @@ func (p *Picture) Shows(conds []Cond) bool {
 	return ok
 }
 
-// A search for a word takes a hundredth of the time of a search for a pattern. Most
-// patterns describe screens that are not shown at the moment. So a pattern is matched
-// only against a text that holds one of the words that the pattern needs.
+// To find a word in a text takes a hundredth of the time that a regular expression takes.
+// Most patterns describe screens that are not shown at the moment. So Coleo first looks for
+// the words without which a pattern cannot match (see needsOf). It tries the pattern only
+// if the text has one of them.
 
-// maxNeeds is the largest number of such words for one pattern. With more words, the
-// search for the words saves no time.
+// maxNeeds is the largest number of words that needsOf returns for one pattern. With more
+// words, looking for them first saves no time.
 const maxNeeds = 8
 
 // needsOf returns a list of words. Every text that the pattern matches holds at least
