@@ -31,7 +31,7 @@ type before struct {
 
 // submit presses the submit key while the composer holds the text. It then waits for
 // proof that the agent CLI took the prompt. It presses the key a second time only if it
-// saw that the agent CLI ignored the first one: see resubmit.
+// saw that the agent CLI ignored the first one: see resubmit and submitAgain.
 func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Check) (coleo.Receipt, error) {
 	receipt := coleo.Receipt{ID: coleo.NewUUID(), Time: time.Now(), Text: text}
 	sent, at, err := t.pressSubmit(ctx, submission{text: text, time: receipt.Time}, also)
@@ -50,6 +50,9 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 	t.view.Update(func(r *reading.Reader) bool { r.Submitted(submitted, time.Now()); return false })
 	defer t.view.Update(func(r *reading.Reader) bool { r.PromptDecided(); return true })
 	outcome := t.awaitTaken(ctx, sent)
+	if outcome == undecided && also == nil && !sent.before.busy && coleo.Wanted(ctx) == nil {
+		outcome = t.submitAgain(ctx, sent)
+	}
 	switch {
 	case !outcome.taken && !outcome.reported:
 		left.text = text
@@ -148,6 +151,9 @@ type outcome struct {
 	blocked  bool // a dialog is open that proves nothing; the user must answer it
 }
 
+// undecided is the outcome of a prompt of which nothing is known.
+var undecided outcome
+
 func (o outcome) decided() bool { return o.taken || o.blocked }
 
 // awaitTaken waits for proof that the agent CLI has taken a prompt. It returns what is
@@ -158,6 +164,11 @@ func (t *Typist) awaitTaken(ctx context.Context, s submission) outcome {
 			return outcome{reported: last.reported}
 		}
 	}
+	return t.awaitDecided(ctx, s)
+}
+
+// awaitDecided waits until the outcome of a prompt is decided. It returns the last outcome.
+func (t *Typist) awaitDecided(ctx context.Context, s submission) outcome {
 	last, _ := await(ctx, t.view, startTimeout+digesting(s.text), func(r *reading.Reader) (outcome, bool) {
 		now := outcomeOf(r, s)
 		return now, now.decided()

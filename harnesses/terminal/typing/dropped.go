@@ -1,0 +1,64 @@
+package typing
+
+import (
+	"context"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+// submitAgain is for a submit key that had no effect: an idle agent CLI still shows the
+// prompt in its composer. That alone does not prove that the key was dropped, because the
+// agent CLI may not have read it yet. So submitAgain types a probe behind the prompt. Keys
+// keep their order. If the composer shows the probe behind the prompt, the agent CLI has
+// read the submit key, and has dropped it. Then submitAgain removes the probe and presses
+// the submit key a second and last time. It returns the last outcome.
+//
+// Gemini CLI 0.61.0 drops the key if it reads the key together with the paste.
+func (t *Typist) submitAgain(ctx context.Context, s submission) outcome {
+	composer := peek(t.view, contentOf)
+	stands, probed := unsubmitted(s, composer.text), unsubmitted(s, composer.text+probe)
+	if !composer.shown || t.typeIf(ctx, stands, []byte(probe)) != nil {
+		return peek(t.view, func(r *reading.Reader) outcome { return outcomeOf(r, s) })
+	}
+	if seen, ok := t.decidedOr(ctx, s, probed, heldTimeout+digesting(s.text)); !ok {
+		return seen
+	}
+	if t.pressIf(ctx, "BACKSPACE", probed) != nil {
+		return outcome{}
+	}
+	if seen, ok := t.decidedOr(ctx, s, stands, heldTimeout); !ok {
+		return seen
+	}
+	if pause(ctx, t.Spec().Timing.PasteGap.Duration()) != nil || t.pressIf(ctx, t.Spec().Keys.Submit, stands) != nil {
+		return outcome{}
+	}
+	return t.awaitDecided(ctx, s)
+}
+
+// decidedOr waits until the outcome of a prompt is decided, or a check passes. It returns
+// the last outcome, and whether the check passed while nothing was decided.
+func (t *Typist) decidedOr(ctx context.Context, s submission, check Check, limit time.Duration) (last outcome, passed bool) {
+	last, _ = await(ctx, t.view, limit, func(r *reading.Reader) (outcome, bool) {
+		now := outcomeOf(r, s)
+		passed = !now.decided() && check(r) == nil
+		return now, now.decided() || passed
+	})
+	return last, passed
+}
+
+// unsubmitted returns a check that passes if an idle agent CLI shows text in its composer,
+// and has done nothing since the submit key was pressed.
+func unsubmitted(s submission, text string) Check {
+	return func(r *reading.Reader) error {
+		c := contentOf(r)
+		idle := r.Verdict().Dialog == nil && r.Verdict().State == coleo.Idle && !r.MayAsk(time.Now()) &&
+			r.WorkSeen() == s.before.workSeen && !r.PromptReported(s.text, s.time)
+		if idle && c.shown && !c.empty && rules.SameText(c.text, text) {
+			return nil
+		}
+		return coleo.Errorf(coleo.EPromptLost, "the composer does not show that submit had no effect")
+	}
+}
