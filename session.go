@@ -164,13 +164,15 @@ type Receipt struct {
 	Origin Origin `json:"origin,omitempty"` // who has begun the turn; "" if Coleo submitted the prompt
 }
 
-// Origin tells who has begun a turn that Coleo has not begun.
+// Origin tells how a turn has begun that did not begin as usual: with a prompt that Coleo
+// has proven to have arrived.
 type Origin string
 
 // The origins.
 const (
 	OriginSelf Origin = "self" // the agent CLI itself, for example because a background task has ended
 	OriginHand Origin = "hand" // somebody who typed into the terminal
+	OriginLate Origin = "late" // Coleo: the prompt was reported as lost, and has arrived after all
 )
 
 // Answer is an agent CLI's reply to a prompt.

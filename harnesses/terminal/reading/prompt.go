@@ -54,9 +54,13 @@ func (r *Reader) AwaitsWork() bool { return !r.prompt.sentAt.IsZero() }
 // before it was seen.
 func (r *Reader) ExpectNoWork() { r.prompt.sentAt = time.Time{} }
 
-// TellPromptLost reports as a change that a prompt cannot be proven to have arrived.
+// TellPromptLost reports as a change that a prompt cannot be proven to have arrived. If the
+// agent CLI's record names the prompt later, its turn is reported too.
 func (r *Reader) TellPromptLost(now time.Time, note string, view *coleo.Screen) {
 	r.turn.open = false // it may never have begun
+	if n := len(r.turn.sent); r.prompt.undecided && n > 0 {
+		r.turn.sent[n-1].lost = true
+	}
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangePrompt, Reading: r.reading, Note: note, Screen: view})
 }
 

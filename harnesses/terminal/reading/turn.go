@@ -25,6 +25,7 @@ type Submission struct {
 type sentText struct {
 	bare string // as rules.Hook.Bare returns it
 	time time.Time
+	lost bool // it was reported as lost
 }
 
 // newestTurn is what is known about the end of the newest turn.
@@ -68,26 +69,33 @@ func (r *Reader) noteWitnessedWork(now time.Time) {
 func (r *Reader) openTurn(s Submission, now time.Time) {
 	r.turn.unproven, r.turn.still = "", now
 	r.turn.submitted, r.turn.open = s, r.recorded.tellsEnds && !s.Command
-	r.turn.sent = appendBounded(r.turn.sent, sentText{r.hook.spec.Bare(s.Text), s.Time})
+	r.turn.sent = appendBounded(r.turn.sent, sentText{bare: r.hook.spec.Bare(s.Text), time: s.Time})
 	for _, w := range r.witnesses() {
 		w.forgive()
 	}
 }
 
 // tellTurn reports a change if entry e of the record is a prompt that Coleo has not
-// submitted. It ignores prompts from before the Reader was made, because an earlier host
-// agent may have submitted them.
+// submitted, or has reported as lost. It ignores prompts from before the Reader was made,
+// because an earlier host agent may have submitted them.
 func (r *Reader) tellTurn(e record.Entry, at, now time.Time) {
 	bare := r.hook.spec.Bare(e.Text)
-	own := slices.ContainsFunc(r.turn.sent, func(s sentText) bool {
-		return s.bare == bare && !at.Before(s.time.Truncate(time.Millisecond))
-	})
-	if own || bare == "" || at.Before(r.began) {
+	if bare == "" || at.Before(r.began) {
 		return
 	}
 	c := coleo.Change{Time: now, Kind: coleo.ChangeTurn, Reading: r.reading, Note: e.Text, Origin: coleo.OriginSelf}
 	if e.ByUser {
 		c.Origin = coleo.OriginHand
+	}
+	for i, s := range slices.Backward(r.turn.sent) {
+		if s.bare != bare || at.Before(s.time.Truncate(time.Millisecond)) {
+			continue
+		}
+		if !s.lost {
+			return
+		}
+		r.turn.sent[i].lost, c.Origin = false, coleo.OriginLate
+		break
 	}
 	r.tell(c)
 }

@@ -186,6 +186,27 @@ func TestATurnThatSomebodyElseBeginsIsTold(t *testing.T) {
 	}
 }
 
+// A prompt that was reported as lost arrives later, for example when a dialog has been
+// answered. Its turn is told once.
+func TestALostPromptThatArrivesIsTold(t *testing.T) {
+	t.Parallel()
+	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
+	b.r.Submitted(Submission{Text: "now", Time: b.now}, b.now)
+	b.r.TellPromptLost(b.now, "lost", nil)
+	b.r.PromptDecided()
+	b.after(time.Second).records(record.Prompt, "now", "").records(record.End, "", record.Finished)
+	b.records(record.Prompt, "now", "")
+	var origins []coleo.Origin
+	for _, c := range b.changes {
+		if c.Kind == coleo.ChangeTurn {
+			origins = append(origins, c.Origin)
+		}
+	}
+	if !slices.Equal(origins, []coleo.Origin{coleo.OriginLate}) {
+		t.Errorf("the turns that were told are %q, want one that is late", origins)
+	}
+}
+
 // Work in the background does not hold an arm. It is named beside the idle state.
 func TestBackgroundWorkIsNamedBesideIdle(t *testing.T) {
 	t.Parallel()
