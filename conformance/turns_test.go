@@ -46,6 +46,8 @@ type turn struct {
 	nonce string
 	sent  time.Time
 	idle  []time.Time
+	// since when the screen has been idle, and no witness has claimed work; zero if not known
+	screen, witness time.Time
 }
 
 // The truth is the model's record: a turn ends when the last byte of its last reply was
@@ -63,13 +65,17 @@ func takeTurns(t *testing.T, trial *Trial) tally {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	idle := followIdle(ctx, trial.Session)
+	idle, ends := followIdle(ctx, trial.Session), followSigns(ctx, trial.Session)
 	var turns []turn
 	for n := range *safetyTurns {
 		turns = append(turns, takeTurn(t, trial, ofTurns[n%len(ofTurns)].Name))
+		if ends != nil {
+			turns[n].screen, turns[n].witness = ends.times()
+		}
 	}
 	early, flaps := judgeTurns(t, trial, turns, upTo(turns[len(turns)-1].sent, idle))
 	t.Logf("%d turns, %d times idle too early, %d flaps", len(turns), early, flaps)
+	logLateness(t, turns)
 	return tally{Proven: len(turns), Turns: len(turns)}
 }
 

@@ -228,16 +228,14 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 		r.settlingSince = time.Time{}
 		return begin
 	}
-	if next.State == coleo.Idle {
-		if left := r.awaitEnd(now); left > 0 {
-			r.settlingSince = time.Time{}
-			return left
-		}
-	}
 	if r.settlingSince.IsZero() {
 		r.settlingSince = now
 	}
-	if left := r.spec.Timing.Settle.Duration() - now.Sub(r.settlingSince); left > 0 {
+	left := r.spec.Timing.Settle.Duration() - now.Sub(r.settlingSince)
+	if next.State == coleo.Idle {
+		left = max(left, r.awaitEnd(now)) // the screen settles meanwhile
+	}
+	if left > 0 {
 		return left
 	}
 	r.settlingSince = time.Time{}
