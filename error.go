@@ -22,6 +22,7 @@ const (
 	EBusy         Code = "busy"                // the agent CLI works and does not queue, or somebody else has the lease
 	EUnrecognised Code = "screen_unrecognised" // no rule matches the screen, so nothing may be typed; see Error.Screen
 	EPromptLost   Code = "prompt_lost"         // nobody can prove that the prompt arrived; see Error.Screen
+	EUnsettled    Code = "unsettled"           // a dialog hides whether the prompt arrived; events tell it later; see Error.Dialog
 	EStale        Code = "stale"               // the answered dialog is no longer on the screen
 	EExited       Code = "exited"              // the agent CLI has ended; see Error.Screen
 	EUnproven     Code = "unproven"            // a process or holder could not prove that it belongs to the arm

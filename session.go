@@ -161,7 +161,9 @@ type Receipt struct {
 
 	Interrupted bool `json:"interrupted,omitempty"` // the turn was interrupted, or one of its dialogs was denied
 
-	Origin Origin `json:"origin,omitempty"` // who has begun the turn; "" if Coleo submitted the prompt
+	Origin Origin `json:"origin,omitempty"` // how the turn has begun; "" if Coleo submitted the prompt and has proven it
+
+	Unsettled bool `json:"unsettled,omitempty"` // a dialog hides whether the prompt arrived; see EUnsettled
 }
 
 // Origin tells how a turn has begun that did not begin as usual: with a prompt that Coleo

@@ -30,6 +30,7 @@ var statusOf = map[coleo.Code]int{
 	coleo.ENotInstalled: http.StatusFailedDependency,
 	coleo.EUnsupported:  http.StatusNotImplemented,
 	coleo.EPromptLost:   http.StatusBadGateway,
+	coleo.EUnsettled:    http.StatusBadGateway,
 	coleo.EUnavailable:  http.StatusServiceUnavailable,
 	coleo.ETimeout:      http.StatusGatewayTimeout,
 	coleo.EInternal:     http.StatusInternalServerError,

@@ -127,7 +127,7 @@ func refused(err error) error {
 	}
 	known := errors.As(err, new(unsent)) || bus.Unreachable(err)
 	switch e.Code {
-	case coleo.EPromptLost, coleo.ETimeout, coleo.EExited, coleo.EInternal, coleo.EUnavailable:
+	case coleo.EPromptLost, coleo.EUnsettled, coleo.ETimeout, coleo.EExited, coleo.EInternal, coleo.EUnavailable:
 		if !known {
 			return err
 		}

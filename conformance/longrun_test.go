@@ -22,9 +22,10 @@ var (
 // tally counts what became of prompts.
 type tally struct {
 	Proven    int `json:"proven"`
-	Refused   int `json:"refused"`    // nothing was typed
+	Refused   int `json:"refused"`    // nothing was submitted
 	Lost      int `json:"lost"`       // reported lost
 	LostAsked int `json:"lost_asked"` // reported lost, and the model was asked it
+	Unsettled int `json:"unsettled"`  // a dialog hid for a while whether it had arrived; also counted above
 	Turns     int `json:"turns"`      // turns whose end was held against the model's record
 }
 
@@ -33,6 +34,7 @@ func (c *tally) add(other tally) {
 	c.Refused += other.Refused
 	c.Lost += other.Lost
 	c.LostAsked += other.LostAsked
+	c.Unsettled += other.Unsettled
 	c.Turns += other.Turns
 }
 
@@ -165,7 +167,8 @@ func longRunsPart(t *testing.T) string {
 What ` + "`make safety`" + ` counted. It sends prompts at dialogs, at moments around the end of a turn, with
 settings drawn at random, and while the terminal is resized or the agent CLI is stopped. A part
 of a run counts only if it passed: no prompt was lost in silence or sent twice, no turn was read
-as ended too early, and nothing was approved. *Refused* means that nothing was typed.
+as ended too early, and nothing was approved. *Refused* means that
+nothing was submitted.
 
 | agent CLI | commit | prompts | arrived | refused | reported lost | of these, arrived | turns |
 |---|---|---|---|---|---|---|---|

@@ -93,8 +93,9 @@ func midwayPrompt(n int) string {
 // fates records what became of the prompts of one conversation.
 type fates struct {
 	tally
-	prompts []string
-	verdict map[string]coleo.Code // by prompt; "" for one that is proven
+	prompts   []string
+	verdict   map[string]coleo.Code // by prompt; "" for one that is proven
+	unsettled string                // the prompt whose arrival a dialog hides; "" for none
 }
 
 // record records the result of SendPrompt for a prompt.
@@ -111,6 +112,9 @@ func (f *fates) record(t *testing.T, prompt string, err error) {
 	case coleo.EPromptLost:
 		f.Lost++
 		t.Logf("%.60q was reported lost: %v%s", prompt, err, screenOf(err))
+	case coleo.EUnsettled:
+		f.Unsettled++
+		f.unsettled = prompt
 	default:
 		t.Fatalf("%.60q: %v%s", prompt, err, screenOf(err))
 	}
@@ -143,8 +147,42 @@ func (f *fates) judge(t *testing.T, m *modelserver.Server) {
 			t.Errorf("%.60q was refused (%s), and the model was asked it", prompt, code)
 		}
 	}
-	t.Logf("%d prompts: %d proven, %d refused, %d reported lost, of which the model was asked %d", len(f.prompts),
-		f.Proven, f.Refused, f.Lost, f.LostAsked)
+	t.Logf("%d prompts: %d proven, %d refused, %d reported lost, of which the model was asked %d; of all of them a dialog "+
+		"had hidden %d for a while", len(f.prompts), f.Proven, f.Refused, f.Lost, f.LostAsked, f.Unsettled)
+}
+
+// settle takes what the session tells of a prompt whose arrival a dialog has hidden. The arm
+// is idle.
+func (f *fates) settle(ctx context.Context, t *testing.T, trial *Trial) {
+	t.Helper()
+	prompt := f.unsettled
+	if f.unsettled = ""; prompt == "" {
+		return
+	}
+	oneLine := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	newest := coleo.NewestCursor(trial.Session)
+	for c, err := range trial.Session.Changes(ctx, 0) {
+		named := err == nil && strings.Contains(oneLine(c.Note), oneLine(prompt))
+		switch {
+		case named && c.Kind == coleo.ChangeTurn && c.Origin == coleo.OriginLate:
+			f.Proven++
+			f.verdict[prompt] = ""
+			return
+		case named && c.Kind == coleo.ChangePrompt && strings.Contains(c.Note, "stands in the composer"):
+			f.Refused++
+			f.verdict[prompt] = coleo.EBlocked
+			return
+		case named && c.Kind == coleo.ChangePrompt:
+			f.Lost++
+			f.verdict[prompt] = coleo.EPromptLost
+			t.Logf("%.60q was reported lost: %s", prompt, c.Note)
+			return
+		}
+		if err != nil || c.Cursor >= newest {
+			break
+		}
+	}
+	t.Errorf("a dialog has hidden whether %.60q arrived, and nothing was told since%s", prompt, trial.evidence())
 }
 
 // sendPatiently sends a prompt, again and again while the agent CLI refuses it because it

@@ -168,10 +168,11 @@ func (f *fates) arrives(ctx context.Context, t *testing.T, trial *Trial, prompt 
 	}
 }
 
-// idle waits until the agent CLI is idle.
+// idle waits until the agent CLI is idle, and takes what was told meanwhile.
 func (f *fates) idle(ctx context.Context, t *testing.T, trial *Trial) {
 	t.Helper()
 	if _, err := coleo.WaitForIdle(ctx, trial.Session); err != nil {
 		t.Fatalf("it does not become idle: %v%s", err, trial.evidence())
 	}
+	f.settle(ctx, t, trial)
 }

@@ -116,6 +116,11 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	if c.Kind == coleo.ChangeTurn {
 		return a.openOther(ctx, c)
 	}
+	if c.Kind == coleo.ChangePrompt {
+		if err := a.forgetUnsettled(ctx); err != nil {
+			return err
+		}
+	}
 	c.Output = outputOf(s)
 	var payload any = c
 	if c.Kind == coleo.ChangeConversation {

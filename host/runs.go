@@ -36,7 +36,11 @@ func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, err
 	receipt, err := s.SendPrompt(ctx, o.Prompt)
 	if err != nil {
 		undo(err)
-		a.notSent(ctx, s, run)
+		if coleo.ErrorCode(err) == coleo.EUnsettled {
+			a.keepUnsettled(ctx, run)
+		} else {
+			a.notSent(ctx, s, run)
+		}
 		return receipt, err
 	}
 	ctx = context.WithoutCancel(ctx) // the prompt has been sent
@@ -68,6 +72,46 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 	}
 }
 
+// keepUnsettled keeps a prompt whose arrival a dialog hides. A change of the session tells
+// later what became of it. If the session or the host agent ends first, the prompt is
+// looked for, or lost, like any other prompt that was about to be typed.
+func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
+	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
+		run.Unsettled = true
+		r.Intended = append(without(r.Intended, run.ID), run)
+		return nil
+	})
+	if err != nil {
+		a.host.Log.Error("record that a dialog hides a prompt", "arm", a.name(), "error", err)
+	}
+}
+
+// unsettled returns the prompt whose arrival a dialog hides. The second result reports
+// whether there is one.
+func (a *arm) unsettled() (coleo.Receipt, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.record.Intended {
+		if r.Unsettled {
+			return r, true
+		}
+	}
+	return coleo.Receipt{}, false
+}
+
+// forgetUnsettled forgets a prompt whose arrival a dialog has hidden, because the session
+// has reported it as lost.
+func (a *arm) forgetUnsettled(ctx context.Context) error {
+	run, ok := a.unsettled()
+	if !ok {
+		return nil
+	}
+	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Intended = without(r.Intended, run.ID)
+		return nil
+	})
+}
+
 // open begins the run of a prompt that has arrived. It also removes the prompt from the
 // list of intended prompts.
 func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
@@ -81,11 +125,21 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	})
 }
 
-// openOther begins the run of a turn that Coleo has not begun. If a run is open, or a prompt
-// is being sent, the turn belongs to that run.
+// openOther begins the run of a turn that Coleo has not begun, or whose prompt arrived late.
+// If a run is open, or a prompt is being sent, a turn that Coleo has not begun belongs to
+// that run.
 func (a *arm) openOther(ctx context.Context, c coleo.Change) error {
+	if c.Origin == coleo.OriginLate {
+		run, ok := a.unsettled()
+		if !ok {
+			run = coleo.Receipt{ID: rand.Text(), Text: c.Note}
+		}
+		run.Time, run.Origin, run.Cursor, run.Proof, run.Unsettled = c.Time, c.Origin, c.Cursor, coleo.ProofReported, false
+		return a.open(ctx, run)
+	}
 	a.mu.Lock()
-	taken := a.record.Run != nil || len(a.record.Intended) > 0
+	taken := a.record.Run != nil || slices.ContainsFunc(a.record.Intended,
+		func(r coleo.Receipt) bool { return !r.Unsettled })
 	a.mu.Unlock()
 	if taken {
 		return nil

@@ -188,3 +188,69 @@ func TestATurnThatBeginsByItselfIsARun(t *testing.T) {
 		t.Errorf("the run ended %+v", end)
 	}
 }
+
+// unsettledSession is a real session that has just been asked something while a prompt was
+// submitted. A real agent CLI shows that moment too rarely for a test.
+type unsettledSession struct{ coleo.Session }
+
+func (unsettledSession) SendPrompt(context.Context, coleo.Prompt) (coleo.Receipt, error) {
+	return coleo.Receipt{}, coleo.Errorf(coleo.EUnsettled, "a dialog hides it")
+}
+
+// A dialog hides whether a prompt has arrived. Its run begins when the session tells that it
+// has. If the session tells that it has not, or ends, the prompt has no run.
+func TestAPromptThatADialogHidHasARunIfItArrives(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		then       func(s *stage, a *arm, note func(coleo.Change))
+		runs, lost int
+	}{
+		"arrived": {func(_ *stage, _ *arm, note func(coleo.Change)) {
+			note(coleo.Change{Kind: coleo.ChangeTurn, Origin: coleo.OriginLate, Note: "say it"})
+		}, 1, 0},
+		"lost": {func(_ *stage, _ *arm, note func(coleo.Change)) {
+			note(coleo.Change{Kind: coleo.ChangePrompt, Note: "lost"})
+		}, 0, 1},
+		"another turn": {func(_ *stage, _ *arm, note func(coleo.Change)) {
+			note(coleo.Change{Kind: coleo.ChangeTurn, Origin: coleo.OriginHand, Note: "by hand"})
+			note(coleo.Change{Kind: coleo.ChangeTurn, Origin: coleo.OriginLate, Note: "say it"})
+		}, 2, 0},
+		"the host agent ends": {func(s *stage, _ *arm, _ func(coleo.Change)) { s.restart() }, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			id := s.arm("ada")
+			a, err := s.host.arm(id)
+			s.check(err)
+			session, err := a.live()
+			s.check(err)
+			a.mu.Lock()
+			a.session = unsettledSession{session}
+			a.mu.Unlock()
+			if _, err := a.prompt(t.Context(), promptOrder(id, "say it")); coleo.ErrorCode(err) != coleo.EUnsettled {
+				t.Fatalf("%v, want %s", err, coleo.EUnsettled)
+			}
+			run, kept := a.unsettled()
+			if !kept || run.Text != "say it" {
+				t.Fatalf("kept is %+v, %v; want the prompt", run, kept)
+			}
+			cursor := coleo.Cursor(100)
+			c.then(s, a, func(change coleo.Change) {
+				cursor++
+				change.Cursor, change.Time, change.Reading = cursor, time.Now(), coleo.Reading{State: coleo.Idle}
+				s.check(a.note(t.Context(), session, change))
+			})
+			starts := s.events(id, coleo.EventRunStart)
+			if lost := s.events(id, coleo.EventPromptLost); len(starts) != c.runs || len(lost) != c.lost {
+				t.Errorf("%d runs and %d lost prompts, want %d and %d", len(starts), len(lost), c.runs, c.lost)
+			}
+			if c.runs > 0 && starts[len(starts)-1].Run != run.ID {
+				t.Errorf("the run is %s, want that of the prompt, %s", starts[len(starts)-1].Run, run.ID)
+			}
+			if left, still := a.unsettled(); still && name != "the host agent ends" {
+				t.Errorf("still unsettled: %+v", left)
+			}
+		})
+	}
+}

@@ -36,6 +36,8 @@ var exitCodes = map[coleo.Code]int{
 	coleo.ETurnFailed:      17,
 	coleo.ETurnInterrupted: 18,
 	coleo.ETurnUnproven:    19,
+
+	coleo.EUnsettled: 20,
 }
 
 // Exit is an error with an exit code and no message. It is for a verb that has already

@@ -239,6 +239,9 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 		return left
 	}
 	r.settlingSince = time.Time{}
+	if next.State == coleo.Idle {
+		r.settlePrompt(now)
+	}
 	r.become(now, next, "", nil)
 	return IdleLook
 }

@@ -34,6 +34,7 @@ func (r *Reader) Settling() bool {
 // Submitted tells the Reader what was submitted. The reading is then processing until
 // PromptDecided is called, or until the screen shows work.
 func (r *Reader) Submitted(s Submission, now time.Time) {
+	r.loseUnsettled(now, "another prompt was submitted before it could be seen whether this one had arrived")
 	r.prompt.undecided, r.prompt.none = true, false
 	r.settlingSince, r.prompt.sentAt = time.Time{}, now
 	r.openTurn(s, now)

@@ -71,6 +71,7 @@ type prompt struct {
 	undecided bool      // a prompt was submitted, and the screen does not show yet what became of it
 	sentAt    time.Time // when a prompt was submitted, if no work on it has been seen yet; otherwise zero
 	workSeen  int       // number of looks that saw work or a dialog
+	unsettled *unsettled
 }
 
 // mode says how a Reader is used.

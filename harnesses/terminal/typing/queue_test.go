@@ -146,8 +146,8 @@ func TestAnotherTextInTheComposerDoesNotProveThatAPromptIsQueued(t *testing.T) {
 		})
 		st.say("\r\x1b[A\x1b[Jrun it?")
 		<-g.done
-		if coleo.ErrorCode(g.err) != coleo.EPromptLost {
-			t.Fatalf("proof %q, %v; want %s", g.r.Proof, g.err, coleo.EPromptLost)
+		if coleo.ErrorCode(g.err) != coleo.EUnsettled {
+			t.Fatalf("proof %q, %v; want %s", g.r.Proof, g.err, coleo.EUnsettled)
 		}
 	})
 }

@@ -54,6 +54,9 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 		outcome = t.submitAgain(ctx, sent)
 	}
 	switch {
+	case outcome.blocked && !outcome.taken && !outcome.reported:
+		left.text = text
+		return coleo.Receipt{}, t.unsettledError(sent)
 	case !outcome.taken && !outcome.reported:
 		left.text = text
 		return coleo.Receipt{}, t.lostError(ctx, "it did not start to work on it")
@@ -65,6 +68,18 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 		receipt.Proof = coleo.ProofStarted
 	}
 	return receipt, nil
+}
+
+// unsettledError returns the error for a prompt whose submit key was pressed when a dialog
+// opened. What became of the prompt shows when the dialog has been answered.
+func (t *Typist) unsettledError(s submission) error {
+	return peek(t.view, func(r *reading.Reader) error {
+		r.PromptUnsettled(s.before.echoes)
+		e := coleo.Errorf(coleo.EUnsettled, "a dialog opened while the prompt was submitted: whether %s has taken it shows "+
+			"when the dialog has been answered, and the arm's events then tell; do not send it again before", t.Spec().Title)
+		e.Dialog = r.Reading().Dialog
+		return e
+	})
 }
 
 // errChanged makes pressSubmit decide again whether to submit, and with which key.
