@@ -348,15 +348,36 @@ func (x *attempt) next(ctx context.Context) error {
 func (x *attempt) approved(ctx context.Context) error {
 	first := *x.dialog
 	for x.dialog != nil {
-		if err := x.respond(ctx, coleo.Decision{Choice: coleo.Approve}); err != nil {
+		err := x.respond(ctx, coleo.Decision{Choice: coleo.Approve})
+		if x.ask.Restarts && coleo.ErrorCode(err) == coleo.EExited {
+			return x.restarted(ctx)
+		}
+		if err != nil {
 			return err
 		}
 		if now := x.dialog; now != nil && now.Title == first.Title && now.Subject == first.Subject {
 			return fmt.Errorf("one approval was not enough: %q came again", now.Title)
 		}
 	}
-	if x.ask.Start || x.ask.OnlyTyped() {
+	switch {
+	case x.ask.Restarts:
+		return errors.New("the agent CLI goes on, and should have ended")
+	case x.ask.Start || x.ask.OnlyTyped():
 		return errors.Join(x.next(ctx), x.done())
 	}
 	return x.done()
+}
+
+// restarted starts the agent CLI again in the same folders. It must not ask again, and must
+// take a prompt.
+func (x *attempt) restarted(ctx context.Context) error {
+	if err := x.closeSession(); err != nil {
+		return fmt.Errorf("end the agent CLI: %w", err)
+	}
+	x.Session = nil
+	x.lives++
+	if err := x.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	return errors.Join(x.next(ctx), x.done())
 }

@@ -149,8 +149,14 @@ type DialogRule struct {
 	// The pattern of the row that submits the ticked options: `^(?P<mark>❯)? +Submit$`.
 	// Coleo moves the mark to it and presses `ENTER`. The group `mark` is required.
 	Submit patternText `toml:"submit"`
-	// The keys that submit the ticked options, if no row does: `TAB`. With `tick`,
-	// either `submit` or `submit_keys` is required.
+	// The pattern of the label of an option that ticks all options above it:
+	// `^All of the above$`. It has no tick of its own: whoever picks it picks these.
+	All patternText `toml:"all"`
+	// The pattern of a row below the title that shows that options may be out of sight:
+	// `^ *▼`. Coleo then looks for the option that takes a text.
+	More patternText `toml:"more"`
+	// The keys that submit the ticked options, if no row does: `TAB`. If a key ticks, they
+	// are typed at the last option. With `tick`, either `submit` or `submit_keys` is required.
 	SubmitKeys keysText `toml:"submit_keys"`
 	// Keys that deny the dialog, whatever options it has: `ESCAPE`. They replace
 	// `deny`.
@@ -160,7 +166,7 @@ type DialogRule struct {
 	choice, chosen                 *regexp.Regexp
 	gutter, changed                *regexp.Regexp
 	state, text, unnumbered        *regexp.Regexp
-	submit, tabs, tab              *regexp.Regexp
+	submit, tabs, tab, all, more   *regexp.Regexp
 	approve, always, deny          *regexp.Regexp
 	answers                        answerer // the style that Select names
 }
@@ -176,7 +182,8 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	at := path + "."
 	c.selects(at, d)
 	c.keys(at+"deny_keys", d.DenyKeys)
-	c.regexps(at, map[string]pattern{"submit": {d.Submit, &d.submit}})
+	c.regexps(at, map[string]pattern{"submit": {d.Submit, &d.submit}, "all": {d.All, &d.all},
+		"more": {d.More, &d.more}})
 	c.ticks(at, d)
 }
 

@@ -251,8 +251,8 @@ func (c *compiler) choices(at string, a coleo.Ask) {
 		}
 	}
 	for i, p := range a.Pages {
-		if len(p.Answers) == 0 {
-			c.fail(fmt.Sprintf("%s.page[%d]", at, i), "[[asks]] %q: a page needs answers", a.Name)
+		if len(p.Answers) == 0 && !p.Words {
+			c.fail(fmt.Sprintf("%s.page[%d]", at, i), "[[asks]] %q: a page needs answers or words", a.Name)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package typing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -167,6 +168,9 @@ func (k *ticker) byDigit(ctx context.Context) error {
 // exact returns an error unless exactly the wanted options are ticked.
 func (k *ticker) exact(l listView) error {
 	for i, tick := range l.ticks {
+		if tick == rules.NoTick && k.Wants(i) {
+			return coleo.Errorf(coleo.EInvalid, "option %d (%s) cannot be ticked", i+1, l.dialog.Options[i])
+		}
 		if want, other := k.tickFor(i); tick == other && i != l.dialog.TextOption-1 {
 			state := map[rules.Tick]string{rules.Ticked: "is not ticked", rules.Unticked: "is ticked"}[want]
 			return coleo.Errorf(coleo.EStale, "option %d (%s) %s", i+1, l.dialog.Options[i], state)
@@ -207,18 +211,32 @@ func (k *ticker) byMark(ctx context.Context) error {
 	return coleo.Errorf(coleo.ETimeout, "the ticks change again and again")
 }
 
-// submit presses ENTER while the mark is at the row that submits and the ticks are
+// atEnd reports whether the mark is where the ticks are submitted: at the row that submits,
+// or at the last option if keys submit. An option for a text takes these keys while it is
+// empty, so the last option is then the one above it.
+func (k *ticker) atEnd(l listView) bool {
+	if k.SubmitKeys == "" {
+		return l.submit
+	}
+	last := len(l.ticks) - 1
+	if k.Text == "" && l.dialog.TextOption == last+1 {
+		last--
+	}
+	return l.dialog.Default == last
+}
+
+// submit presses the keys that submit while the mark is where they do and the ticks are
 // exactly those that are wanted.
 func (k *ticker) submit(ctx context.Context) error {
 	if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {
 		return err
 	}
-	return k.pressSlowlyIf(ctx, "ENTER", func(r *reading.Reader) error {
+	return k.pressSlowlyIf(ctx, cmp.Or(k.SubmitKeys, "ENTER"), func(r *reading.Reader) error {
 		l, err := k.see(r)
 		switch {
 		case err != nil:
 			return err
-		case !l.submit:
+		case !k.atEnd(l):
 			return coleo.Errorf(coleo.EStale, "the mark has left the row that submits")
 		}
 		return k.exact(l)
@@ -237,7 +255,7 @@ func (k *ticker) pass(ctx context.Context) (changed bool, err error) {
 			return changed, err
 		}
 		did, err := k.tickMarked(ctx, l)
-		if changed = changed || did; err != nil {
+		if changed = changed || did; err != nil || k.atEnd(l) {
 			return changed, err
 		}
 		if err := k.move(ctx, "DOWN", l); err != nil {
@@ -322,8 +340,14 @@ func (k *ticker) moveUntil(ctx context.Context, key string, there func(listView)
 // keys while it draws. Where the mark is, is seen before each of them.
 const mostMoves = 3
 
-// move moves the mark by one row, from where it was seen.
+// move moves the mark by one row, from where it was seen. Gemini CLI 0.61.0 loses a key at
+// the option that takes a text, right behind the picture that marks it.
 func (k *ticker) move(ctx context.Context, key string, from listView) (err error) {
+	if n := from.dialog.TextOption; n > 0 && from.dialog.Default == n-1 && !from.submit {
+		if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {
+			return err
+		}
+	}
 	for range mostMoves {
 		if err = k.moveOnce(ctx, key, from); coleo.ErrorCode(err) != coleo.ETimeout {
 			return err
