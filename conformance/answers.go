@@ -99,6 +99,10 @@ func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
 	return x, err
 }
 
+// byHand reports whether words of the user bring about the dialog. Gemini CLI 0.61.0 takes
+// them for a plain prompt until it has asked its MCP servers for their tools.
+func (x *attempt) byHand() bool { return x.ask.Types != "" || x.ask.Prompt != "" }
+
 // prompt sends the prompt that makes the agent CLI ask, and waits for its turn.
 func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (coleo.Reading, error) {
 	fresh := x.Session == nil
@@ -114,7 +118,7 @@ func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (
 	if err != nil {
 		return now, err
 	}
-	if fresh && x.ask.CallsMCP {
+	if fresh && (x.ask.CallsMCP || x.byHand() && x.Harness.Info().Capabilities.MCP) {
 		awaitTools(ctx, x.mcpRecord())
 	}
 	if x.ask.Types != "" {
