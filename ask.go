@@ -68,6 +68,9 @@ type Ask struct {
 	// Whether the agent CLI takes no prompt when it is denied what it asks at its start.
 	// It ends then, or shows another page in place of its composer.
 	Ends bool `json:"ends,omitempty" toml:"ends"`
+	// Whether the agent CLI ends when it is approved what it asks at its start. When it is
+	// started again, it no longer asks.
+	Restarts bool `json:"restarts,omitempty" toml:"restarts"`
 	// The choices that Coleo refuses at this dialog, each with a part of the sentence of
 	// its error: `{ approve = "leave it with a denial" }`. The choices are `approve`,
 	// `deny` and `answer`. Nothing may be typed then.

@@ -99,6 +99,10 @@ func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
 	return x, err
 }
 
+// byHand reports whether words of the user bring about the dialog. Gemini CLI 0.61.0 takes
+// them for a plain prompt until it has asked its MCP servers for their tools.
+func (x *attempt) byHand() bool { return x.ask.Types != "" || x.ask.Prompt != "" }
+
 // prompt sends the prompt that makes the agent CLI ask, and waits for its turn.
 func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (coleo.Reading, error) {
 	fresh := x.Session == nil
@@ -114,7 +118,7 @@ func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (
 	if err != nil {
 		return now, err
 	}
-	if fresh && x.ask.CallsMCP {
+	if fresh && (x.ask.CallsMCP || x.byHand() && x.Harness.Info().Capabilities.MCP) {
 		awaitTools(ctx, x.mcpRecord())
 	}
 	if x.ask.Types != "" {
@@ -348,15 +352,36 @@ func (x *attempt) next(ctx context.Context) error {
 func (x *attempt) approved(ctx context.Context) error {
 	first := *x.dialog
 	for x.dialog != nil {
-		if err := x.respond(ctx, coleo.Decision{Choice: coleo.Approve}); err != nil {
+		err := x.respond(ctx, coleo.Decision{Choice: coleo.Approve})
+		if x.ask.Restarts && coleo.ErrorCode(err) == coleo.EExited {
+			return x.restarted(ctx)
+		}
+		if err != nil {
 			return err
 		}
 		if now := x.dialog; now != nil && now.Title == first.Title && now.Subject == first.Subject {
 			return fmt.Errorf("one approval was not enough: %q came again", now.Title)
 		}
 	}
-	if x.ask.Start || x.ask.OnlyTyped() {
+	switch {
+	case x.ask.Restarts:
+		return errors.New("the agent CLI goes on, and should have ended")
+	case x.ask.Start || x.ask.OnlyTyped():
 		return errors.Join(x.next(ctx), x.done())
 	}
 	return x.done()
+}
+
+// restarted starts the agent CLI again in the same folders. It must not ask again, and must
+// take a prompt.
+func (x *attempt) restarted(ctx context.Context) error {
+	if err := x.closeSession(); err != nil {
+		return fmt.Errorf("end the agent CLI: %w", err)
+	}
+	x.Session = nil
+	x.lives++
+	if err := x.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	return errors.Join(x.next(ctx), x.done())
 }

@@ -98,7 +98,7 @@ func (x *attempt) reply(w way, p coleo.AskPage) (d coleo.Decision, yes, no []str
 	if p.Several != x.dialog.Several {
 		return d, nil, nil, fmt.Errorf("several options can be ticked: %t, want %t", x.dialog.Several, p.Several)
 	}
-	if w.words && p.Words {
+	if p.Words && (w.words || len(p.Answers) == 0) {
 		words := Nonce()
 		return coleo.Decision{Choice: coleo.Reply, Words: words}, []string{words}, p.Answers, nil
 	}
@@ -157,8 +157,12 @@ func (t *Trial) typeByHand(ctx context.Context, command string) error {
 	if err := until(func(s string) bool { return strings.Contains(s, command) }); err != nil {
 		return err
 	}
-	<-time.After(handPause)
 	typed := rows()
+	for still := time.Now(); time.Since(still) < handPause; <-time.After(handEvery) {
+		if now := rows(); now != typed {
+			typed, still = now, time.Now() // a menu of commands is drawn late
+		}
+	}
 	if err := term.Input(ctx, []byte("\r")); err != nil {
 		return err
 	}

@@ -64,7 +64,11 @@ var (
 	dated  = regexp.MustCompile(`^<current_datetime>[^<]*</current_datetime>\n\n`)
 	// deferredTools finds names of tools, one in each row (Claude Code 2.1.329).
 	deferredTools = regexp.MustCompile(`deferred tools are now available[^\n]*\n((?:[A-Za-z0-9_.-]+\n)+)`)
-	addedText     = regexp.MustCompile(`(?s)^\s*(?:<system-reminder>|<local-command-|<command-name>|\[Request ` +
+	// reachableTools finds the rows with such tools, and quotedTool the name in each of them
+	// (Qwen Code 0.24.4).
+	reachableTools = regexp.MustCompile(`tools are reachable through [^<]*`)
+	quotedTool     = regexp.MustCompile(`(?m)^- "([A-Za-z0-9_.-]+)": `)
+	addedText      = regexp.MustCompile(`(?s)^\s*(?:<system-reminder>|<local-command-|<command-name>|\[Request ` +
 		`interrupted by user|<environment_context>|<environment_details>|<user_instructions>|` +
 		`<permissions|<session_context>|<turn_aborted>|# AGENTS\.md|This is the Gemini CLI\.)`)
 )
@@ -119,6 +123,9 @@ func (r *turnReader) finish() Turn {
 	t.Side = sideRequestOf(t)
 	for _, m := range deferredTools.FindAllStringSubmatch(t.System+"\n"+t.added, -1) {
 		t.Deferred = append(t.Deferred, strings.Fields(m[1])...)
+	}
+	for _, m := range quotedTool.FindAllStringSubmatch(reachableTools.FindString(t.added), -1) {
+		t.Deferred = append(t.Deferred, m[1])
 	}
 	return t
 }

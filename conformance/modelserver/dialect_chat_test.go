@@ -2,6 +2,7 @@ package modelserver
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -116,5 +117,16 @@ func TestModelsAreListed(t *testing.T) {
 	}
 	if status, _ := ask(t, s.URL()+"/v1/models", ""); status != 404 {
 		t.Errorf("POST of models = %d, want 404", status)
+	}
+}
+
+func TestToolsThatQwenCodeOnlyMentionsAreRecorded(t *testing.T) {
+	t.Parallel()
+	got, err := chat{}.decode([]byte(`{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":` +
+		`"<system-reminder>\nThe following tools are reachable through ` + "`tool_search`" + ` and it.\n\n### Bundled\n` +
+		`- \"cron_list\": \"Lists - \\\"no_tool\\\": it\"\n- \"mcp__one__ping\": \"Pings\"\n</system-reminder>"},` +
+		`{"type":"text","text":"- \"mine\": hi"}]}]}`))
+	if err != nil || !slices.Equal(got.Deferred, []string{"cron_list", "mcp__one__ping"}) {
+		t.Errorf("turn = %+v, %v; want the names of the tools", got, err)
 	}
 }

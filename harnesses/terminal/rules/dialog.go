@@ -149,9 +149,15 @@ type DialogRule struct {
 	// The pattern of the row that submits the ticked options: `^(?P<mark>❯)? +Submit$`.
 	// Coleo moves the mark to it and presses `ENTER`. The group `mark` is required.
 	Submit patternText `toml:"submit"`
-	// The keys that submit the ticked options, if no row does: `TAB`. All options must
-	// then be in sight, and no option takes a text. With `tick`, either `submit` or
-	// `submit_keys` is required. `tick = "digit"` needs `submit_keys`.
+	// The pattern of the label of an option that ticks all options above it:
+	// `^All of the above$`. It has no tick of its own: whoever picks it picks these.
+	All patternText `toml:"all"`
+	// The pattern of a row below the title that shows that options may be out of sight:
+	// `^ *▼`. Coleo then looks for the option that takes a text.
+	More patternText `toml:"more"`
+	// The keys that submit the ticked options, if no row does: `TAB`. All options must then
+	// be in sight. If a key ticks, these keys are typed at the last option. With `tick`,
+	// either `submit` or `submit_keys` is required. `tick = "digit"` needs `submit_keys`.
 	SubmitKeys keysText `toml:"submit_keys"`
 	// Keys that deny the dialog, whatever options it has: `ESCAPE`. They replace
 	// `deny`.
@@ -161,7 +167,7 @@ type DialogRule struct {
 	choice, chosen                 *regexp.Regexp
 	gutter, changed                *regexp.Regexp
 	state, text, unnumbered        *regexp.Regexp
-	submit, tabs, tab              *regexp.Regexp
+	submit, tabs, tab, all, more   *regexp.Regexp
 	approve, always, deny          *regexp.Regexp
 	answers                        answerer // the style that Select names
 }
@@ -177,7 +183,8 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	at := path + "."
 	c.selects(at, d)
 	c.keys(at+"deny_keys", d.DenyKeys)
-	c.regexps(at, map[string]pattern{"submit": {d.Submit, &d.submit}})
+	c.regexps(at, map[string]pattern{"submit": {d.Submit, &d.submit}, "all": {d.All, &d.all},
+		"more": {d.More, &d.more}})
 	c.ticks(at, d)
 }
 

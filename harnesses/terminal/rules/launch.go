@@ -251,7 +251,8 @@ func (c *compiler) choices(at string, a coleo.Ask) {
 		}
 	}
 	for i, p := range a.Pages {
-		if len(p.Answers) == 0 {
+		// The model gets no label of a plan's options, so such a page may have words alone.
+		if len(p.Answers) == 0 && (a.Kind != coleo.DialogPlan || !p.Words) {
 			c.fail(fmt.Sprintf("%s.page[%d]", at, i), "[[asks]] %q: a page needs answers", a.Name)
 		}
 	}

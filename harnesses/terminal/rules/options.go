@@ -26,6 +26,7 @@ type optionRows struct {
 	ticks      []Tick
 	unnumbered bool // the list has no numbers; see DialogRule.Unnumbered
 	submit     Tick // the row that submits: NoTick if it is out of sight, Ticked if it has the mark
+	more       bool // options may be out of sight; see DialogRule.More
 }
 
 // parseOptions reads the options below the title. It returns the row at which the
@@ -58,11 +59,15 @@ func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (
 		if number, found := group("number"); found {
 			shown.numbers = append(shown.numbers, number)
 		}
-		shown.ticks = append(shown.ticks, tickOf(group("tick")))
 		label, _ := group("label")
 		out.Options = append(out.Options, d.label(w, i, strings.TrimSpace(label)))
+		shown.ticks = append(shown.ticks, tickOf(group("tick")))
+		if d.ticksAll(out.Options[len(out.Options)-1]) {
+			shown.ticks[len(shown.ticks)-1] = NoTick
+		}
 	}
 	shown.submit = d.submitRow(rows[title+1:])
+	shown.more = d.more != nil && slices.ContainsFunc(rows[title+1:], d.more.MatchString)
 	if len(out.Options) == 0 && d.unnumbered != nil {
 		return d.parseUnnumbered(w, title, out)
 	}
@@ -161,5 +166,5 @@ func (v *Verdict) Widen(labels []string, ticks []Tick, first int) {
 	if wide.Default >= 0 {
 		wide.Default += first - 1
 	}
-	v.Dialog, v.options = &wide, optionRows{ticks: ticks, submit: v.options.submit}
+	v.Dialog, v.options = &wide, optionRows{ticks: ticks, submit: v.options.submit, more: v.options.more}
 }

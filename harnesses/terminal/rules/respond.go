@@ -11,7 +11,7 @@ import (
 // mark is moved to an option before ENTER is pressed.
 type Steps struct {
 	Keys     string // for KeySequence; "" if the mark must be moved
-	Option   int    // index of the option; the first option has index 0
+	Option   int    // index of the option; the first option has index 0; -1 if the option for Text is out of sight
 	Back, On string // the keys that move the mark to a lower and to a higher index
 	Text     string // what is typed at the option before ENTER; "" for nothing
 	// Ticking is set if several options are ticked. All other fields are then empty.

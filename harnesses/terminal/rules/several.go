@@ -17,7 +17,7 @@ type Ticking struct {
 	Text string // what the option that takes a text gets; "" for nothing
 	// Key ticks the marked option. It is "" if each option is ticked by its number.
 	Key        string
-	SubmitKeys string // the keys that submit; "" if a row does. An option for a text might take them as text.
+	SubmitKeys string // the keys that submit; "" if a row does
 }
 
 // Wants reports whether the option with the given index is to be ticked.
@@ -73,6 +73,7 @@ func (v Verdict) ticking(d coleo.Decision) (Steps, error) {
 	if d.Option > 0 {
 		want = append(want, d.Option)
 	}
+	want = v.spreadAll(want)
 	switch {
 	case v.by.Tick == "":
 		return Steps{}, coleo.Errorf(coleo.EUnsupported,
@@ -80,7 +81,7 @@ func (v Verdict) ticking(d coleo.Decision) (Steps, error) {
 			v.Dialog.Title)
 	case len(want) == 0 && d.Words == "":
 		return Steps{}, coleo.Errorf(coleo.EInvalid, "no option of the dialog %q was named", v.Dialog.Title)
-	case d.Words != "" && (v.by.text == nil || v.by.SubmitKeys != ""):
+	case d.Words != "" && (v.by.text == nil || v.by.Tick == byTick):
 		return Steps{}, noText(v.Dialog)
 	}
 	last := len(v.Dialog.Options)
@@ -105,19 +106,36 @@ func (v Verdict) ticking(d coleo.Decision) (Steps, error) {
 	return Steps{Ticking: s}, nil
 }
 
+// ticksAll reports whether the option with a label ticks all options above it.
+func (d *DialogRule) ticksAll(label string) bool { return d.all != nil && d.all.MatchString(label) }
+
+// spreadAll puts the options above an option that ticks all of them in its place.
+func (v Verdict) spreadAll(want []int) (out []int) {
+	for _, n := range want {
+		if n < 1 || n > len(v.Dialog.Options) || !v.by.ticksAll(v.Dialog.Options[n-1]) {
+			out = append(out, n)
+			continue
+		}
+		for above := range n - 1 {
+			out = append(out, above+1)
+		}
+	}
+	return out
+}
+
 // takesOne reports whether a decision names one option that cannot be ticked. Such an
 // option is chosen alone.
 func (v Verdict) takesOne(d coleo.Decision) bool {
 	n := d.Option
 	return len(d.Options) == 0 && d.Words == "" && n >= 1 && n <= len(v.options.ticks) &&
-		v.options.ticks[n-1] == NoTick
+		v.options.ticks[n-1] == NoTick && !v.by.ticksAll(v.Dialog.Options[n-1])
 }
 
 // fillText returns how a text is typed into the option that takes one, and chosen.
 func (v Verdict) fillText(d coleo.Decision) (Steps, error) {
 	n := v.Dialog.TextOption - 1
 	switch {
-	case n < 0 || v.by.Tick == byTick: // the mark cannot be seen
+	case n < 0 && !v.options.more || v.by.text == nil || v.by.Tick == byTick: // the mark cannot be seen
 		return Steps{}, noText(v.Dialog)
 	case d.Option > 0 && d.Option != n+1, len(d.Options) > 0:
 		return Steps{}, coleo.Errorf(coleo.EInvalid, "the dialog %q takes one answer: an option or a text", v.Dialog.Title)

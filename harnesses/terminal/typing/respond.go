@@ -106,7 +106,13 @@ func (t *Typist) choose(ctx context.Context, same Check, v rules.Verdict, d cole
 	case steps.Keys != "":
 		return t.pressSlowlyIf(ctx, steps.Keys, same)
 	}
-	return t.moveTo(ctx, whileDrawn(same, v.Dialog.Title), steps)
+	same = whileDrawn(same, v.Dialog.Title)
+	if steps.Option < 0 {
+		if steps.Option, err = t.findText(ctx, same, steps.On); err != nil {
+			return err
+		}
+	}
+	return t.moveTo(ctx, same, steps)
 }
 
 // whileDrawn returns a check that waits while the screen shows something else under the
@@ -148,13 +154,48 @@ func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) erro
 		if marked > steps.Option {
 			key = steps.Back
 		}
-		if err := t.pressSlowlyIf(ctx, key, same); err != nil {
+		if err := t.moveMark(ctx, same, key, marked); err != nil {
 			return err
 		}
-		hasMoved := func(r *reading.Reader) bool { return r.Verdict().Dialog == nil || markedOption(r) != marked }
-		if !t.view.Await(ctx, markTimeout, hasMoved) {
-			return coleo.Errorf(coleo.ETimeout, "the mark of the list did not move to option %d: nothing was chosen",
-				steps.Option+1)
+	}
+}
+
+// moveMark moves the mark of a list away from where it was seen.
+func (t *Typist) moveMark(ctx context.Context, same Check, key string, marked int) error {
+	if err := t.pressSlowlyIf(ctx, key, same); err != nil {
+		return err
+	}
+	hasMoved := func(r *reading.Reader) bool { return r.Verdict().Dialog == nil || markedOption(r) != marked }
+	if !t.view.Await(ctx, markTimeout, hasMoved) {
+		return coleo.Errorf(coleo.ETimeout, "the mark of the list did not move from option %d: nothing was chosen", marked+1)
+	}
+	return nil
+}
+
+// findText moves the mark through a list until the option that takes a text is in sight. It
+// returns the index of that option.
+func (t *Typist) findText(ctx context.Context, same Check, on string) (int, error) {
+	for last := -1; ; {
+		var d coleo.Dialog
+		_, _, err := find(ctx, t.view, func(r *reading.Reader) (int, error) {
+			err := same(r)
+			if err == nil {
+				d = *r.Verdict().Dialog
+			}
+			return d.Default, err
+		})
+		switch {
+		case err != nil:
+			return 0, err
+		case d.TextOption > 0:
+			return d.TextOption - 1, nil
+		case d.Default <= last: // the mark has gone round, or cannot be seen
+			return 0, coleo.Errorf(coleo.EUnsupported,
+				"the dialog %q takes no words: pick an option, or deny and send a prompt", d.Title)
+		}
+		last = d.Default
+		if err := t.moveMark(ctx, same, on, last); err != nil {
+			return 0, err
 		}
 	}
 }

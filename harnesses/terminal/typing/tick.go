@@ -156,12 +156,21 @@ func (k *ticker) byDigit(ctx context.Context) error {
 			return err
 		}
 	}
-	return k.submit(ctx)
+	return k.pressSlowlyIf(ctx, k.SubmitKeys, func(r *reading.Reader) error {
+		l, err := k.see(r)
+		if err == nil {
+			err = k.exact(l)
+		}
+		return err
+	})
 }
 
 // exact returns an error unless exactly the wanted options are ticked.
 func (k *ticker) exact(l listView) error {
 	for i, tick := range l.ticks {
+		if tick == rules.NoTick && k.Wants(i) {
+			return coleo.Errorf(coleo.EInvalid, "option %d (%s) cannot be ticked", i+1, l.dialog.Options[i])
+		}
 		if want, other := k.tickFor(i); tick == other && i != l.dialog.TextOption-1 {
 			state := map[rules.Tick]string{rules.Ticked: "is not ticked", rules.Unticked: "is ticked"}[want]
 			return coleo.Errorf(coleo.EStale, "option %d (%s) %s", i+1, l.dialog.Options[i], state)
@@ -181,7 +190,7 @@ func (k *ticker) exact(l listView) error {
 
 // byMark goes through the list with the mark, and ticks what is wanted. It repeats that
 // until one pass has changed nothing. So each tick was seen to be right after the last
-// key that ticked something. Then it submits.
+// key that ticked something. Then the mark is at the row that submits.
 func (k *ticker) byMark(ctx context.Context) error {
 	for range mostPasses {
 		changed, err := k.pass(ctx)
@@ -202,8 +211,22 @@ func (k *ticker) byMark(ctx context.Context) error {
 	return coleo.Errorf(coleo.ETimeout, "the ticks change again and again")
 }
 
-// submit presses the keys that submit, while exactly the wanted options are ticked. If a
-// row submits, the key is ENTER, and the mark must be at that row.
+// atEnd reports whether the mark is where the ticks are submitted: at the row that submits,
+// or at the last option if keys submit. An option for a text takes these keys while it is
+// empty, so the last option is then the one above it.
+func (k *ticker) atEnd(l listView) bool {
+	if k.SubmitKeys == "" {
+		return l.submit
+	}
+	last := len(l.ticks) - 1
+	if k.Text == "" && l.dialog.TextOption == last+1 {
+		last--
+	}
+	return l.dialog.Default == last
+}
+
+// submit presses the keys that submit while the mark is where they do and the ticks are
+// exactly those that are wanted.
 func (k *ticker) submit(ctx context.Context) error {
 	if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {
 		return err
@@ -213,16 +236,15 @@ func (k *ticker) submit(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
-		case k.SubmitKeys == "" && !l.submit:
+		case !k.atEnd(l):
 			return coleo.Errorf(coleo.EStale, "the mark has left the row that submits")
 		}
 		return k.exact(l)
 	})
 }
 
-// pass moves the mark to the first option, and then down to the row that submits. If keys
-// submit, it ends at the last option. On its way it ticks what is wanted. It reports
-// whether it changed anything.
+// pass moves the mark to the first option, and then down to the row that submits. On its
+// way it ticks what is wanted. It reports whether it changed anything.
 func (k *ticker) pass(ctx context.Context) (changed bool, err error) {
 	if err := k.moveUntil(ctx, "UP", func(l listView) bool { return !l.submit && l.dialog.Default == 0 }); err != nil {
 		return false, err
@@ -233,8 +255,7 @@ func (k *ticker) pass(ctx context.Context) (changed bool, err error) {
 			return changed, err
 		}
 		did, err := k.tickMarked(ctx, l)
-		changed = changed || did
-		if atEnd := k.SubmitKeys != "" && l.dialog.Default == len(l.ticks)-1; err != nil || atEnd {
+		if changed = changed || did; err != nil || k.atEnd(l) {
 			return changed, err
 		}
 		if err := k.move(ctx, "DOWN", l); err != nil {
@@ -319,8 +340,14 @@ func (k *ticker) moveUntil(ctx context.Context, key string, there func(listView)
 // keys while it draws. Where the mark is, is seen before each of them.
 const mostMoves = 3
 
-// move moves the mark by one row, from where it was seen.
+// move moves the mark by one row, from where it was seen. Gemini CLI 0.61.0 loses a key at
+// the option that takes a text, right behind the picture that marks it.
 func (k *ticker) move(ctx context.Context, key string, from listView) (err error) {
+	if n := from.dialog.TextOption; n > 0 && from.dialog.Default == n-1 && !from.submit {
+		if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {
+			return err
+		}
+	}
 	for range mostMoves {
 		if err = k.moveOnce(ctx, key, from); coleo.ErrorCode(err) != coleo.ETimeout {
 			return err

@@ -20,6 +20,8 @@ when = [{ where = "bottom 1", pattern = '^(pick|alert)' }]
 title = '^(Which\?|Delete\?)$'
 option = '^(?P<mark>>| )(?P<number>\d+)\. (\[(?P<tick>[ x])\] )?(?P<label>.*)$'
 text = '^other$'
+all = '^all$'
+more = '^more$'
 end = '^(pick|alert)'
 select = "digit"
 `
@@ -27,7 +29,7 @@ select = "digit"
 // The ways to tick and to submit.
 const (
 	tickByMark  = "tick = \"ENTER\"\nsubmit = '^(?P<mark>>| )submit$'\n[launch.permission]\nask = \"\"\n"
-	submitByKey = "tick = \"ENTER\"\nsubmit_keys = \"TAB\"\n[launch.permission]\nask = \"\"\n"
+	tickByKey   = "tick = \"ENTER\"\nsubmit_keys = \"TAB\"\n[launch.permission]\nask = \"\"\n"
 	tickByDigit = "tick = \"digit\"\nsubmit_keys = \"TAB\"\n[launch.permission]\nask = \"\"\n"
 )
 
@@ -41,6 +43,7 @@ type boxes struct {
 	submitted string // the numbers of the ticked options and the text when it was submitted
 	done      bool
 	blank     bool                            // it clears the screen long before it draws anew
+	all       bool                            // the last option but one ticks all options above it
 	fault     func(b *boxes, key string) bool // returns whether the key is lost
 }
 
@@ -57,16 +60,29 @@ func (b *boxes) take(key string) {
 		b.mark = max(0, b.mark-1)
 	case key == "\x1b[B":
 		b.mark = min(len(b.labels), b.mark+1)
+	case key == "\t" && b.mark == last && b.text == "":
+		// as Qwen Code does
 	case key == "\t", key == "\r" && b.mark == len(b.labels):
 		b.submit()
 	case key == "\r" && b.mark == last:
 		b.submit() // as Gemini CLI does
+	case key == "\r" && b.all && b.mark == last-1:
+		for i := range b.mark {
+			b.ticks[i] = !b.ticks[last-1]
+		}
 	case key == "\r":
 		b.ticks[b.mark] = !b.ticks[b.mark]
 	case b.mark == last && len(key) > 1:
 		b.text, b.ticks[last] = b.text+key, true
 	case len(key) == 1 && key >= "1" && key <= "3":
 		b.ticks[key[0]-'1'] = !b.ticks[key[0]-'1']
+	}
+}
+
+// follow gives the option that ticks all others its tick.
+func (b *boxes) follow() {
+	if last := len(b.labels) - 1; b.all {
+		b.ticks[last-1] = !slices.Contains(b.ticks[:last-1], false)
 	}
 }
 
@@ -84,6 +100,7 @@ func (b *boxes) draw() string {
 	if b.done {
 		return casttest.Idle
 	}
+	b.follow()
 	first, end := 0, len(b.labels)
 	if b.rows > 0 {
 		first = max(0, min(b.mark, len(b.labels)-1)-b.rows+1)
@@ -147,8 +164,9 @@ func TestExactlyTheWantedOptionsAreSubmitted(t *testing.T) {
 	}{
 		"two, by the mark":           {tickByMark, nil, 0, 0, reply("", 1, 3), "13 "},
 		"two, by their digits":       {tickByDigit, nil, 0, 0, reply("", 1, 3), "13 "},
-		"two, submitted by a key":    {submitByKey, nil, 0, 0, reply("", 1, 3), "13 "},
-		"the same, others ticked":    {submitByKey, []int{1, 2}, 3, 0, reply("", 2, 3), "23 "},
+		"two, by a key":              {tickByKey, nil, 0, 0, reply("", 1, 3), "13 "},
+		"others, by a key":           {tickByKey, []int{1, 2}, 2, 0, reply("", 3), "3 "},
+		"one and a text, by a key":   {tickByKey, nil, 3, 0, reply("a 1 pear", 2), "24 a 1 pear"},
 		"others were ticked":         {tickByMark, []int{1, 2}, 2, 0, reply("", 3), "3 "},
 		"others, by their digits":    {tickByDigit, []int{1, 2}, 0, 0, reply("", 2, 3), "23 "},
 		"the mark is at the submit":  {tickByMark, nil, 4, 0, reply("", 2), "2 "},
@@ -172,11 +190,33 @@ func TestExactlyTheWantedOptionsAreSubmitted(t *testing.T) {
 	}
 }
 
+// An option that ticks all options above it has no tick of its own.
+func TestAnOptionForAllOthersIsTheOthers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		decision coleo.Decision
+		want     string
+	}{
+		"all the others":   {reply("", 1, 2), "123 "},
+		"one of them":      {reply("", 2), "2 "},
+		"the option alone": {coleo.Decision{Choice: coleo.Reply, Option: 3}, "123 "},
+		"all, and a text":  {reply("pear", 3), "1234 pear"},
+	} {
+		for _, rows := range []int{0, 3} {
+			b := newBoxes()
+			b.labels[2], b.all, b.rows = "all", true, rows
+			if err := answerBoxes(t, tickByMark, b, c.decision); err != nil || b.submitted != c.want {
+				t.Errorf("%s, %d rows: submitted was %q, %v; want %q", name, rows, b.submitted, err, c.want)
+			}
+		}
+	}
+}
+
 // An agent CLI on a loaded machine clears its screen, and draws the list much later. A tick
 // does not answer the dialog, so this is the same appearance.
 func TestAListThatIsRedrawnSlowlyIsSubmitted(t *testing.T) {
 	t.Parallel()
-	for _, how := range []string{tickByMark, tickByDigit, submitByKey} {
+	for _, how := range []string{tickByMark, tickByDigit} {
 		b := newBoxes()
 		b.blank = true
 		if err := answerBoxes(t, how, b, reply("", 1, 3)); err != nil || b.submitted != "13 " {
@@ -223,8 +263,6 @@ func TestNoOtherTicksAreSubmitted(t *testing.T) {
 		"another option is ticked, by the mark":  {tickByMark, other, "ticked are 2 (b)"},
 		"another option is ticked, by digits":    {tickByDigit, other, "ticked are 2 (b)"},
 		"one more is ticked, by the mark":        {tickByMark, too, "ticked are"},
-		"keys are lost, submitted by a key":      {submitByKey, lost, "no option is ticked"},
-		"one more is ticked, submitted by a key": {submitByKey, too, "ticked are"},
 		"one more is ticked, by digits":          {tickByDigit, too, "ticked are"},
 		"another dialog, by the mark":            {tickByMark, replaced, "another dialog"},
 		"another dialog, by digits":              {tickByDigit, replaced, "another dialog"},
@@ -257,7 +295,6 @@ func TestWhatAListCannotDoIsRefused(t *testing.T) {
 		"an option that is not there":    {tickByMark, reply("", 9), coleo.EInvalid},
 		"the option for a text":          {tickByMark, reply("", 4), coleo.EInvalid},
 		"a text where digits tick":       {tickByDigit, reply("pear"), coleo.EUnsupported},
-		"a text where a key submits":     {submitByKey, reply("pear"), coleo.EUnsupported},
 		"a text of two lines":            {tickByMark, reply("a\nb"), coleo.EInvalid},
 		"a text with a control sequence": {tickByMark, reply("a\x1b[Bb"), coleo.EInvalid},
 		"nothing":                        {tickByMark, reply(""), coleo.EInvalid},
