@@ -88,6 +88,9 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 	}
 	s.hook = followHook(h.spec, handle.Dir)
 	s.record = s.followRecord()
+	if s.record.follower != nil {
+		reader.ExpectRecord()
+	}
 	s.live = newLive(reader, s.hook.lines, s.record.entries)
 	s.view = view{live: s.live, log: s.log, client: client}
 	s.typist = typing.New(s.view, h.spec)

@@ -222,11 +222,11 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 		r.settlingSince = time.Time{}
 		return IdleLook
 	}
-	begin := r.spec.Timing.Begin.Duration() - now.Sub(r.prompt.sentAt)
-	if next.State == coleo.Idle && r.AwaitsWork() && begin > 0 {
-		// The composer holds the prompt, and the agent CLI has not begun to work on it.
-		r.settlingSince = time.Time{}
-		return begin
+	if next.State == coleo.Idle {
+		if begin := r.awaitBegin(now); begin > 0 {
+			r.settlingSince = time.Time{}
+			return begin
+		}
 	}
 	if r.settlingSince.IsZero() {
 		r.settlingSince = now

@@ -13,6 +13,7 @@ type recorded struct {
 	witness   witness
 	prompts   []recordedPrompt // the newest prompts
 	tellsEnds bool             // the record has told the end of a turn whose prompt it has told
+	expected  bool             // a record is followed, or will be as soon as it is there
 }
 
 // recordedPrompt is a prompt that the agent CLI took, or that it has queued until its
@@ -25,6 +26,10 @@ type recordedPrompt struct {
 func newRecorded() recorded {
 	return recorded{witness: witness{name: "record"}}
 }
+
+// ExpectRecord tells the Reader that entries of a record may come. Each prompt that arrives
+// is then named in the record.
+func (r *Reader) ExpectRecord() { r.recorded.expected = true }
 
 // AddEntry adds an entry of the agent CLI's own record to the evidence. A turn that has
 // a beginning and no end in the record counts as work.

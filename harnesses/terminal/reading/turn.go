@@ -14,6 +14,12 @@ import (
 // model think for so long without a sign of work.
 const quietAfter = 60 * time.Second
 
+// beginAfter is how long a turn may take to show a sign of its beginning, if the agent CLI
+// has a record: work on the screen, or the prompt in the record or the hook. On a loaded
+// machine, one agent CLI took 18 s for the first prompt of its process. After that the arm
+// counts as idle, and this state is called unproven.
+const beginAfter = 30 * time.Second
+
 // Submission is a prompt, or a command of the agent CLI, whose submit key was pressed.
 type Submission struct {
 	Text    string
@@ -185,6 +191,25 @@ func (r *Reader) noteStill(now time.Time) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// awaitBegin returns how long an idle screen must still wait for a sign that work on the
+// newest prompt has begun. It returns 0 if it need not wait. The screen may show the prompt
+// in its transcript for some time before it shows work.
+func (r *Reader) awaitBegin(now time.Time) time.Duration {
+	if !r.AwaitsWork() {
+		return 0
+	}
+	bound := r.spec.Timing.Begin.Duration()
+	unproven := r.recorded.expected && !r.turn.submitted.Command
+	if unproven {
+		bound = max(bound, beginAfter)
+	}
+	left := bound - now.Sub(r.prompt.sentAt)
+	if left <= 0 && unproven {
+		r.turn.unproven = "nothing shows that work on the newest prompt has begun"
+	}
+	return left
 }
 
 // awaitEnd returns how long an idle screen must still wait for a sign that the newest turn

@@ -186,6 +186,29 @@ func TestATurnThatSomebodyElseBeginsIsTold(t *testing.T) {
 	}
 }
 
+// The screen shows the prompt in its transcript, and no work on it yet.
+func TestIdleNeedsASignOfTheBeginningOfThisTurn(t *testing.T) {
+	t.Parallel()
+	begins := func(expected bool) *bench {
+		b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
+		if expected {
+			b.r.ExpectRecord()
+		}
+		b.r.Submitted(Submission{Text: "now", Time: b.now}, b.now)
+		b.r.PromptDecided()
+		return b.after(2 * time.Second)
+	}
+	begins(false).wants(coleo.Idle, "composer")
+	begins(true).wants(coleo.Processing, "submitted").after(beginAfter).wants(coleo.Idle, coleo.RuleUnprovenIdle)
+	begins(true).shows(casttest.Busy).wants(coleo.Processing, "busy").shows(casttest.Idle).wants(coleo.Idle, "composer")
+	begins(true).records(record.Prompt, "now", "").wants(coleo.Processing, "record prompt").
+		records(record.End, "", record.Finished).after(time.Second).wants(coleo.Idle, "composer")
+	b := begins(true)
+	b.r.Submitted(Submission{Text: "/compact", Command: true, Time: b.now}, b.now)
+	b.r.PromptDecided()
+	b.after(2*time.Second).wants(coleo.Idle, "composer")
+}
+
 // A prompt that was reported as lost arrives later, for example when a dialog has been
 // answered. Its turn is told once.
 func TestALostPromptThatArrivesIsTold(t *testing.T) {
