@@ -24,6 +24,8 @@ type Ask struct {
 	Input string `json:"input,omitempty" toml:"input"`
 	// The calls of tools that the model makes first, one after another. They do not ask.
 	Before []AskCall `json:"before,omitempty" toml:"before"`
+	// Whether the model makes the calls of `before` and the one of `tool` in one answer.
+	Together bool `json:"together,omitempty" toml:"together"`
 	// The text that the scripted model answers, for an agent CLI that reads commands and
 	// edits from the model's text.
 	Reply string `json:"reply,omitempty" toml:"reply"`
@@ -70,9 +72,13 @@ type Ask struct {
 	Ends bool `json:"ends,omitempty" toml:"ends"`
 	// The choices that Coleo refuses at this dialog, each with a part of the sentence of
 	// its error: `{ approve = "leave it with a denial" }`. The choices are `approve`,
-	// `deny` and `answer`. Nothing may be typed then.
+	// `deny` and `answer`, and `words` for a text of the user's own. Nothing may be typed
+	// then.
 	Refuses map[string]string `json:"refuses,omitempty" toml:"refuses"`
 }
+
+// RefusedWords is the key of Ask.Refuses for a text of the user's own.
+const RefusedWords = "words"
 
 // AskCall is a call of a tool by the scripted model.
 type AskCall struct {

@@ -25,7 +25,11 @@ type way struct {
 func waysOf(a coleo.Ask) []way {
 	var out []way
 	for _, choice := range slices.Sorted(maps.Keys(a.Refuses)) {
-		out = append(out, way{name: choice + " refused", choice: coleo.Choice(choice), refuse: a.Refuses[choice]})
+		w := way{name: choice + " refused", choice: coleo.Choice(choice), refuse: a.Refuses[choice]}
+		if choice == coleo.RefusedWords {
+			w.choice, w.words = coleo.Reply, true
+		}
+		out = append(out, w)
 	}
 	if _, refused := a.Refuses[string(coleo.Deny)]; !refused {
 		out = append(out, way{name: "denied", choice: coleo.Deny})
