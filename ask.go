@@ -63,7 +63,8 @@ type Ask struct {
 	// out, and exactly once.
 	Writes string `json:"writes,omitempty" toml:"writes"`
 	// A pattern that the tool's result matches once the approval has been carried out.
-	// Without it, any result counts. After a denial, no result may match it.
+	// Without it, any result counts. After a denial, no result may match it. At a question it
+	// takes the place of the labels, for a tool that tells the answer in other words.
 	Result string `json:"result,omitempty" toml:"result"`
 	// Whether the approval calls the MCP server of the checks, with the nonce.
 	CallsMCP bool `json:"calls_mcp,omitempty" toml:"calls_mcp"`

@@ -125,6 +125,9 @@ func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (
 	if x.ask.OnlyTyped() {
 		return coleo.WaitFor(ctx, x.Session, coleo.WaitingApproval)
 	}
+	if _, err := coleo.WaitFor(ctx, x.Session, coleo.Idle, coleo.Failed); err != nil {
+		return coleo.Reading{}, err
+	}
 	word := Nonce()
 	if err := x.Model.SetScript(scriptOf(x.ask, word)); err != nil {
 		return coleo.Reading{}, err
