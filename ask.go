@@ -24,6 +24,8 @@ type Ask struct {
 	Input string `json:"input,omitempty" toml:"input"`
 	// The calls of tools that the model makes first, one after another. They do not ask.
 	Before []AskCall `json:"before,omitempty" toml:"before"`
+	// Whether the model makes the calls of `before` and the one of `tool` in one answer.
+	Together bool `json:"together,omitempty" toml:"together"`
 	// The text that the scripted model answers, for an agent CLI that reads commands and
 	// edits from the model's text.
 	Reply string `json:"reply,omitempty" toml:"reply"`
@@ -61,7 +63,8 @@ type Ask struct {
 	// out, and exactly once.
 	Writes string `json:"writes,omitempty" toml:"writes"`
 	// A pattern that the tool's result matches once the approval has been carried out.
-	// Without it, any result counts. After a denial, no result may match it.
+	// Without it, any result counts. After a denial, no result may match it. At a question it
+	// takes the place of the labels, for a tool that tells the answer in other words.
 	Result string `json:"result,omitempty" toml:"result"`
 	// Whether the approval calls the MCP server of the checks, with the nonce.
 	CallsMCP bool `json:"calls_mcp,omitempty" toml:"calls_mcp"`
@@ -73,9 +76,13 @@ type Ask struct {
 	Restarts bool `json:"restarts,omitempty" toml:"restarts"`
 	// The choices that Coleo refuses at this dialog, each with a part of the sentence of
 	// its error: `{ approve = "leave it with a denial" }`. The choices are `approve`,
-	// `deny` and `answer`. Nothing may be typed then.
+	// `deny` and `answer`, and `words` for a text of the user's own. Nothing may be typed
+	// then.
 	Refuses map[string]string `json:"refuses,omitempty" toml:"refuses"`
 }
+
+// RefusedWords is the key of Ask.Refuses for a text of the user's own.
+const RefusedWords = "words"
 
 // AskCall is a call of a tool by the scripted model.
 type AskCall struct {

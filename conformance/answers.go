@@ -129,6 +129,9 @@ func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (
 	if x.ask.OnlyTyped() {
 		return coleo.WaitFor(ctx, x.Session, coleo.WaitingApproval)
 	}
+	if _, err := coleo.WaitFor(ctx, x.Session, coleo.Idle, coleo.Failed); err != nil {
+		return coleo.Reading{}, err
+	}
 	word := Nonce()
 	if err := x.Model.SetScript(scriptOf(x.ask, word)); err != nil {
 		return coleo.Reading{}, err
@@ -255,12 +258,16 @@ func (x *attempt) written() (int, error) {
 func (x *attempt) results() (out []string) {
 	for _, q := range x.Model.Record()[x.since:] {
 		switch {
-		case !isPrompt(q) || x.receipt.Text == "":
+		case !isPrompt(q) || x.receipt.Text == "" || x.ask.Tool != "" && strings.Contains(x.ask.Input, q.Prompt):
+			// the model's prompt for a subagent is no result
 		case q.Prompt != x.receipt.Text:
 			out = append(out, q.Prompt)
 		case q.HasToolResult:
 			out = append(out, q.ToolResult)
 		}
+	}
+	if x.ask.Together {
+		return out // there is one request with all results
 	}
 	return out[min(len(x.ask.Before), len(out)):]
 }
@@ -299,7 +306,10 @@ func (x *attempt) respond(ctx context.Context, d coleo.Decision) error {
 func (x *attempt) refused(ctx context.Context, w way) error {
 	before := *x.dialog
 	decision := coleo.Decision{Choice: w.choice}
-	if w.choice == coleo.Reply {
+	switch {
+	case w.words:
+		decision.Words = Nonce()
+	case w.choice == coleo.Reply:
 		decision.Option = 1
 	}
 	err := x.Session.Respond(ctx, x.dialog.Fingerprint, decision)

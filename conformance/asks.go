@@ -199,13 +199,23 @@ func scriptOf(a coleo.Ask, word string) modelserver.Script {
 		return script
 	}
 	for i, c := range append(slices.Clone(a.Before), coleo.AskCall{Tool: a.Tool, Input: a.Input}) {
-		call := modelserver.Call{Name: c.Tool, Raw: c.Input}
-		if json.Unmarshal([]byte(c.Input), &call.Args) == nil {
-			call.Raw = ""
+		step := modelserver.Step{Tool: callOf(c)}
+		if i > 0 && a.Together {
+			first := &script.Rules[0]
+			first.Reply = append(first.Reply, step)
+			continue
 		}
-		add(modelserver.Step{Tool: &call}, i > 0, min(i, 1)) // the first one answers again if the request is sent again
+		add(step, i > 0, min(i, 1)) // the first one answers again if the request is sent again
 	}
 	return script
+}
+
+func callOf(c coleo.AskCall) *modelserver.Call {
+	call := modelserver.Call{Name: c.Tool, Raw: c.Input}
+	if json.Unmarshal([]byte(c.Input), &call.Args) == nil {
+		call.Raw = ""
+	}
+	return &call
 }
 
 // PickAsks returns the lines of a harness's catalogue that a list of names selects. The

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ doc = "The model asks a question."
 kind = "question"
 tool = "question"
 input = '{"questions":[{"question":"Which colour?","options":[{"label":"Red"},{"label":"Blue"}]}]}'
-refuses = { approve = "does not offer" }
+refuses = { approve = "does not offer", words = "takes no words" }
 [[asks.page]]
 answers = ["Red", "Blue"]
 
@@ -94,7 +95,7 @@ func TestEachDialogOfACatalogueIsAnsweredInEachWay(t *testing.T) {
 	report := asksOf(t, "all")
 	for name, details := range map[string]string{
 		"write": "denied, approved", "shell": "denied, approved", "mcp": "denied, approved",
-		"question": "approve refused, denied, answer 1, answer 2", "own": "denied, approved",
+		"question": "approve refused, words refused, denied, answer 1, answer 2", "own": "denied, approved",
 		listedCheck: "4 tools are offered", quietCheck: "1 tools asked nothing, 0 were not called",
 	} {
 		if got := report.outcome(t, name); !got.Pass || got.Details != details {
@@ -122,6 +123,8 @@ func TestACatalogueFindsEachFault(t *testing.T) {
 		"a tool that does not ask":    {"write", "no dialog opened", []string{"ask = \"--ask\"", "ask = \"--ask=false\""}},
 		"a refusal that does not come": {"question", "approve refused: it got <nil>",
 			[]string{"name = \"question\"\nkind = \"question\"\nwhen", "name = \"question\"\nkind = \"question\"\napprove = '^Red$'\nwhen"}},
+		"a refusal of words that does not come": {"question", "words refused: it got",
+			[]string{`words = "takes no words"`, `words = "takes two words"`}},
 		"an answer that was not picked": {"question", "was not picked",
 			[]string{`["Red", "Blue"]`, `["R", "Red"]`}},
 		"a quiet tool that asks": {quietCheck, "listed as a tool that never asks", []string{`noop = '{}'`,
@@ -154,5 +157,23 @@ func TestLinesOfACatalogueAreNamed(t *testing.T) {
 	}
 	if _, err := PickAsks(fakeHarness(t), "all"); coleo.ErrorCode(err) != coleo.EInvalid {
 		t.Errorf("a harness without a catalogue: %v", err)
+	}
+}
+
+// Calls that come together are in one answer of the model. Others wait for the result of the
+// call before.
+func TestCallsOfALineComeTogetherOrOneAfterAnother(t *testing.T) {
+	t.Parallel()
+	a := coleo.Ask{Name: "loop", Before: []coleo.AskCall{{Tool: "list", Input: "{}"}, {Tool: "list", Input: "{}"}},
+		Tool: "list", Input: "{}"}
+	for together, want := range map[bool][]int{false: {1, 1, 1}, true: {3}} {
+		a.Together = together
+		var got []int
+		for _, r := range scriptOf(a, "word").Rules {
+			got = append(got, len(r.Reply))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("together %t: the answers have %v calls, want %v", together, got, want)
+		}
 	}
 }

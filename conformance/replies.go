@@ -25,7 +25,11 @@ type way struct {
 func waysOf(a coleo.Ask) []way {
 	var out []way
 	for _, choice := range slices.Sorted(maps.Keys(a.Refuses)) {
-		out = append(out, way{name: choice + " refused", choice: coleo.Choice(choice), refuse: a.Refuses[choice]})
+		w := way{name: choice + " refused", choice: coleo.Choice(choice), refuse: a.Refuses[choice]}
+		if choice == coleo.RefusedWords {
+			w.choice, w.words = coleo.Reply, true
+		}
+		out = append(out, w)
 	}
 	if _, refused := a.Refuses[string(coleo.Deny)]; !refused {
 		out = append(out, way{name: "denied", choice: coleo.Deny})
@@ -75,6 +79,9 @@ func (x *attempt) replied(ctx context.Context, w way) error {
 	}
 	if x.ask.Start || x.ask.OnlyTyped() {
 		return x.next(ctx)
+	}
+	if x.ask.Result != "" {
+		return x.done()
 	}
 	got := strings.Join(x.results(), "\n")
 	for _, text := range wanted {

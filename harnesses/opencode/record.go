@@ -67,8 +67,9 @@ type part struct {
 }
 
 const (
-	aborted  = "MessageAbortedError"
-	rejected = "The user rejected permission to use this specific tool call." // if there are words, the turn goes on
+	aborted   = "MessageAbortedError"
+	rejected  = "The user rejected permission to use this specific tool call." // if there are words, the turn goes on
+	dismissed = "The user dismissed this question"
 )
 
 // Next returns the new entries of the conversation. Another program owns the database.
@@ -183,11 +184,11 @@ func (m message) text() string {
 	return strings.Join(out, "\n")
 }
 
-// isRejected reports whether the user rejected a tool without words. OpenCode ends the
-// turn after such a rejection.
+// isRejected reports whether the user rejected a tool without words, or dismissed a
+// question. OpenCode ends the turn then.
 func (m message) isRejected() bool {
 	for _, p := range m.parts {
-		if p.Type == "tool" && p.State.Status == "error" && p.State.Error == rejected {
+		if p.Type == "tool" && p.State.Status == "error" && (p.State.Error == rejected || p.State.Error == dismissed) {
 			return true
 		}
 	}

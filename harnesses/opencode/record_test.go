@@ -151,3 +151,16 @@ func TestADenialWithWordsEndsNoTurn(t *testing.T) {
 		t.Errorf("the record says %+v, want a tool", got)
 	}
 }
+
+// OpenCode ends the turn of a question that the user dismisses.
+func TestADismissedQuestionEndsTheTurn(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	reply := d.rows[1]
+	d.put(reply, `{"role":"assistant","finish":"tool-calls"}`)
+	d.put(row{Part: "p", Message: reply.Message}, `{"type":"tool","tool":"question","state":{"status":"error",
+		"error":"The user dismissed this question"}}`)
+	if got := d.tail(0).Next(); len(got) != 1 || got[0].Kind != record.End || got[0].Ending != record.Denied {
+		t.Errorf("the record says %+v, want a denied end", got)
+	}
+}

@@ -244,7 +244,7 @@ func (c *compiler) asks(list []coleo.Ask) {
 
 // choices checks the answers of a line of the catalogue.
 func (c *compiler) choices(at string, a coleo.Ask) {
-	known := []string{string(coleo.Approve), string(coleo.Deny), string(coleo.Reply)}
+	known := []string{string(coleo.Approve), string(coleo.Deny), string(coleo.Reply), coleo.RefusedWords}
 	for _, choice := range slices.Sorted(maps.Keys(a.Refuses)) {
 		if !slices.Contains(known, choice) {
 			c.fail(at+".refuses."+choice, "[[asks]] %q: a choice is one of %v, not %q", a.Name, known, choice)

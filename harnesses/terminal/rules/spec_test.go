@@ -78,7 +78,7 @@ func TestAWrongSpecIsToldWithFileAndLine(t *testing.T) {
 		"two that ask by one name": {"[[rule]]", askLine + "tool = \"T\"\n" + askLine + "tool = \"U\"\n[[rule]]",
 			`x.toml:14: there are two [[asks]] "a"`},
 		"a choice that is none": {"[[rule]]", askLine + "tool = \"T\"\nrefuses = { shout = \"no\" }\n[[rule]]",
-			`[[asks]] "a": a choice is one of [approve deny answer], not "shout"`},
+			`[[asks]] "a": a choice is one of [approve deny answer words], not "shout"`},
 		"a page without answers": {"[[rule]]", askLine + "tool = \"T\"\n[[asks.page]]\nwords = true\n[[rule]]",
 			`[[asks]] "a": a page needs answers`},
 		"an option that is no pattern": {"[[rule]]", askLine + "tool = \"T\"\noptions = [\"(\"]\n[[rule]]",
