@@ -28,6 +28,7 @@ type conversationStep struct {
 	Outcome coleo.Outcome `json:"outcome,omitempty"` // for an answer: how the turn ended
 	Source  string        `json:"source,omitempty"`  // for an answer: see coleo.Answer.Source
 	Whole   bool          `json:"whole,omitempty"`   // the answer is complete
+	Compact bool          `json:"compact,omitempty"` // the turn shortens the conversation
 }
 
 func newTranscriptCommand() *cobra.Command {
@@ -81,11 +82,11 @@ func stepOf(e coleo.Event) (conversationStep, error) {
 	case coleo.EventRunStart:
 		var r coleo.Receipt
 		err := json.Unmarshal(e.Payload, &r)
-		return conversationStep{Who: "user", Text: r.Text}, err
+		return conversationStep{Who: "user", Text: r.Text, Compact: r.Compact}, err
 	case coleo.EventRunEnd:
 		end, err := coleo.DecodeRunEnd(e)
 		return conversationStep{Who: "agent", Text: end.Answer, Outcome: end.Outcome, Source: end.Source,
-			Whole: end.Whole}, err
+			Whole: end.Whole, Compact: end.Compact}, err
 	case coleo.EventDecision:
 		var d coleo.Decided
 		err := json.Unmarshal(e.Payload, &d)
@@ -138,6 +139,9 @@ func (s conversationStep) String() string {
 		head += " (" + strings.Join(notes, ", ") + ")"
 	}
 	text := s.Text
+	if s.Who == "agent" && s.Compact && text == "" {
+		head, text = "the conversation is shorter", "(this has no answer)"
+	}
 	if text == "" {
 		text = "(nothing)"
 	}
