@@ -53,6 +53,7 @@ var mayImport = map[string][]string{
 	"registry": {".", "config", "harnesses/"},
 	"host": {".", "pty", "holder", "holder/journal", "holder/process", "store", "registry",
 		"bus", "boottime"},
+	"window":                  {"."},
 	"wire":                    {"."},
 	"brain":                   {".", "wire", "store", "bus", "recovery", "modelresolver", "registry"},
 	"api":                     {".", "wire", "brain", "localsocket", "web", "api/signin"},
@@ -93,8 +94,8 @@ var mayImport = map[string][]string{
 		"harnesses/terminal/mend", "harnesses/terminal/pack", "harnesses/terminal/reading", "registry",
 		"cmd/coleo/verb",
 		"cmd/coleo/show", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/recording"},
-	"cmd/coleo/arm": {".", "api", "wire", "holder/journal", "pty", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup",
-		"cmd/coleo/model"},
+	"cmd/coleo/arm": {".", "api", "wire", "holder/journal", "pty", "window", "cmd/coleo/verb", "cmd/coleo/show",
+		"cmd/coleo/setup", "cmd/coleo/executable", "cmd/coleo/model"},
 	"cmd/coleo/server": {".", "api", "wire", "brain", "bus", "config", "holder/process", "host", "localsocket", "store",
 		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/model", "cmd/coleo/arm"},
 }
