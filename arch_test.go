@@ -82,7 +82,8 @@ var mayImport = map[string][]string{
 	"cmd/coleo": {".", "api", "config", "holder", "holder/journal", "holder/process", "hook",
 		"modelresolver", "cmd/coleo/"},
 	"cmd/coleo/verb":       {"."},
-	"cmd/coleo/show":       {".", "cmd/coleo/verb"},
+	"cmd/coleo/show":       {".", "pty", "cmd/coleo/verb"},
+	"cmd/coleo/watch":      {".", "pty", "cmd/coleo/show"},
 	"cmd/coleo/executable": {"config", "conformance/netns", "cmd/coleo/verb"},
 	"cmd/coleo/setup": {".", "api", "api/signin", "config", "harnesses/terminal/launch",
 		"harnesses/terminal/pack", "holder/process", "registry", "store",
@@ -95,7 +96,7 @@ var mayImport = map[string][]string{
 		"cmd/coleo/verb",
 		"cmd/coleo/show", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/recording"},
 	"cmd/coleo/arm": {".", "api", "wire", "holder/journal", "pty", "window", "cmd/coleo/verb", "cmd/coleo/show",
-		"cmd/coleo/setup", "cmd/coleo/executable", "cmd/coleo/model"},
+		"cmd/coleo/setup", "cmd/coleo/executable", "cmd/coleo/model", "cmd/coleo/watch"},
 	"cmd/coleo/server": {".", "api", "wire", "brain", "bus", "config", "holder/process", "host", "localsocket", "store",
 		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/model", "cmd/coleo/arm"},
 }

@@ -55,16 +55,23 @@ screen may be incomplete.`
 
 // transcript returns an arm's conversation, read from its events.
 func transcript(ctx context.Context, client *api.Client, name string) ([]conversationStep, error) {
+	out, _, err := transcriptAfter(ctx, client, name, "")
+	return out, err
+}
+
+// transcriptAfter returns the part of an arm's conversation that follows the cursor after.
+// It also returns the cursor of the end.
+func transcriptAfter(ctx context.Context, client *api.Client, name, after string) ([]conversationStep, string, error) {
 	out := []conversationStep{}
-	for f := (wire.EventFilter{Arm: name, Limit: eventPage}); ; {
+	for f := (wire.EventFilter{Arm: name, Limit: eventPage, After: after}); ; {
 		list, next, err := client.Events(ctx, f)
 		if err != nil || len(list) == 0 {
-			return out, err
+			return out, f.After, err
 		}
 		for _, e := range list {
 			step, err := stepOf(e)
 			if err != nil {
-				return out, coleo.Errorf(coleo.EInternal, "read event %d of arm %s: %v", e.Seq, name, err)
+				return out, f.After, coleo.Errorf(coleo.EInternal, "read event %d of arm %s: %v", e.Seq, name, err)
 			}
 			if step.Who != "" {
 				step.Time, step.Run = e.Time, e.Run
