@@ -18,18 +18,30 @@ import (
 // Other terminals run as long as their window, so a command that still runs has opened it.
 const openTime = 3 * time.Second
 
+// Check returns an error if w cannot be opened here. It returns the errors of Command. It
+// returns ENotInstalled if the terminal's program is not in the PATH.
+func Check(w Window) error {
+	argv, err := Command(w)
+	if err != nil {
+		return err
+	}
+	if _, err := exec.LookPath(argv[0]); err != nil {
+		return coleo.Errorf(coleo.ENotInstalled, "no window was opened: %s is not in the PATH", argv[0])
+	}
+	return nil
+}
+
 // Open opens the window w, with the environment variables environ. It returns the errors
-// of Command. It returns ENotInstalled if the terminal's program is not in the PATH. It
-// returns EInternal with the program's own words if the program fails.
+// of Check. It returns EInternal with the program's own words if the program fails.
 func Open(ctx context.Context, w Window, environ []string) error {
 	argv, err := Command(w)
 	if err != nil {
 		return err
 	}
-	path, err := exec.LookPath(argv[0])
-	if err != nil {
-		return coleo.Errorf(coleo.ENotInstalled, "no window was opened: %s is not in the PATH", argv[0])
+	if err := Check(w); err != nil {
+		return err
 	}
+	path := argv[0]
 	var said bytes.Buffer
 	cmd := exec.Command(path, argv[1:]...)
 	cmd.Env, cmd.Stderr = environ, &said

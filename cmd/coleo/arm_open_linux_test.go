@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/fakeagent"
+	"coleo.dev/wire"
 )
 
 // tmux is a tmux server of its own for a test.
@@ -137,4 +138,39 @@ func TestWhatCannotBeOpenedIsRefused(t *testing.T) {
 	}
 	f.must("arm", "kill", "one")
 	f.fails(13, "arm", "open", "one")
+}
+
+func TestASpawnShowsTheNewArmInAWindow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	x := newTmux(t, w)
+	dir := w.workdir("one", fakeagent.Script{})
+	out := w.must("arm", "spawn", "-n", "one", "-w", dir, "--harness", "fake", "--headless=false", "-t", "tmux")
+	if !strings.Contains(out, "Opened one in tmux") {
+		t.Errorf("spawn -t printed %q", out)
+	}
+	until(t, "the window shows the arm", func() bool { return strings.Contains(x.shows("=coleo-one:"), "? for help") })
+	w.must("arm", "spawn", "-n", "two", "-w", dir, "--harness", "fake", "--headless")
+}
+
+func TestServeOpensNoWindows(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	dir := w.workdir("one", fakeagent.Script{})
+	w.must("up")
+	client, err := w.client()
+	w.check(err)
+	yes, no := true, false
+	_, err = client.Create(t.Context(), wire.SpawnRequest{Name: "one", Harness: "fake", Workdir: dir, Headless: &no})
+	if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), "coleo arm open one") {
+		t.Errorf("headless false: %v", err)
+	}
+	if arms := decode[struct{ Arms []coleo.Arm }](w, "arm", "list", "--all").Arms; len(arms) != 0 {
+		t.Errorf("after that there are %d arms", len(arms))
+	}
+	if _, err = client.Create(t.Context(), wire.SpawnRequest{Name: "one", Harness: "fake", Workdir: dir,
+		Headless: &yes}); err != nil {
+		t.Errorf("headless true: %v", err)
+	}
+	w.wait("one", coleo.Idle)
 }

@@ -137,6 +137,7 @@ export class ArmView {
       ["Model", model(a)],
       ["Cost", cost],
       ["Folder", a.workdir],
+      ["Variables", (a.config?.env_names ?? []).join(", ")],
       ["Host", a.host],
       ["Last output", a.lastOutputAt ? ago(a.lastOutputAt) : ""],
     ]);

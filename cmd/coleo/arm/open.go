@@ -20,7 +20,11 @@ func newOpenCommand() *cobra.Command {
 	var terminal string
 	c := liveArmCommand("open", "Show the arm in a terminal window of its own",
 		func(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
-			return openWindow(c, client, arm, window.Terminal(terminal))
+			done, err := openWindow(c, client, arm, window.Terminal(terminal))
+			if err != nil {
+				return err
+			}
+			return verb.Say(c, done.line(), done)
 		})
 	c.Long = `Show the arm in a terminal window of its own, by 'coleo arm attach'.
 
@@ -54,28 +58,40 @@ type opened struct {
 	Session  string          `json:"session,omitempty"` // of tmux, if a new one was started
 }
 
-func openWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal window.Terminal) error {
+func (o opened) line() string {
+	if o.Session != "" {
+		return fmt.Sprintf("Opened %s in tmux: 'tmux attach -t =%s' shows it", o.Name, o.Session)
+	}
+	return fmt.Sprintf("Opened %s in %s", o.Name, o.Terminal)
+}
+
+// openWindow opens a window that shows an arm.
+func openWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal window.Terminal) (opened, error) {
 	self, err := executable.Path()
 	if err != nil {
-		return err
+		return opened{}, err
 	}
-	w := window.Window{Terminal: terminal, Name: arm.Name, Workdir: arm.Workdir, Mac: runtime.GOOS == "darwin",
-		Inside: os.Getenv("TMUX") != "", Program: append(coleoHere(os.Getenv), self, "arm", "attach", arm.Name)}
-	if _, err := window.Command(w); err != nil {
-		return err
+	w := windowOf(arm, terminal, self)
+	if err := window.Check(w); err != nil {
+		return opened{}, err
 	}
 	if err := mayAttach(c, client, arm); err != nil {
-		return err
+		return opened{}, err
 	}
 	if err := window.Open(c.Context(), w, os.Environ()); err != nil {
-		return err
+		return opened{}, err
 	}
-	line, done := fmt.Sprintf("Opened %s in %s", arm.Name, terminal), opened{Name: arm.Name, Terminal: terminal}
+	done := opened{Name: arm.Name, Terminal: terminal}
 	if terminal == window.Tmux && !w.Inside {
 		done.Session = window.Session(arm.Name)
-		line = fmt.Sprintf("Opened %s in tmux: 'tmux attach -t =%s' shows it", arm.Name, done.Session)
 	}
-	return verb.Say(c, line, done)
+	return done, nil
+}
+
+// windowOf returns the window for an arm. The program self runs in it.
+func windowOf(arm coleo.Arm, terminal window.Terminal, self string) window.Window {
+	return window.Window{Terminal: terminal, Name: arm.Name, Workdir: arm.Workdir, Mac: runtime.GOOS == "darwin",
+		Inside: os.Getenv("TMUX") != "", Program: append(coleoHere(os.Getenv), self, "arm", "attach", arm.Name)}
 }
 
 // coleoHere returns the beginning of a command line that sets the folders of Coleo. The
