@@ -171,8 +171,8 @@ func (w *watcher) message(s conversationStep) (watch.Message, bool) {
 	case s.Who == "agent" && s.Text == "":
 		m.Who, m.Text = watch.System, "the turn has ended without an answer: "+string(s.Outcome)
 	}
-	shown := !(w.flags.noTools && m.Who == watch.Decision) && !(w.flags.noSystem && m.Who == watch.System)
-	return m, shown
+	hidden := w.flags.noTools && m.Who == watch.Decision || w.flags.noSystem && m.Who == watch.System
+	return m, !hidden
 }
 
 func (w *watcher) draw() error {
