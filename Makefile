@@ -81,8 +81,15 @@ $(NPM_MORE_DONE): $(NPM_DONE)
 test-short:
 	$(GO) test -short -p 6 -timeout 5m ./...
 
-test: build agents
-	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) COLEO_FULL=$(FULL) COLEO_SKIP=$(MORE) $(GO) test -race -shuffle=on -p 2 -timeout 30m ./...
+# Root has tmux installed for `coleo arm open`. Others install it by themselves.
+.PHONY: tmux
+tmux:
+	@command -v tmux >/dev/null || { [ "$$(id -u)" = 0 ] && echo 'installing tmux (once)' && \
+	  apt-get update -qq && apt-get install -qq -y --no-install-recommends tmux >/dev/null; } || \
+	  { echo 'tmux is missing: install it, the tests of coleo arm open need it' >&2; exit 1; }
+
+test: build agents tmux
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE),tmux COLEO_FULL=$(FULL) COLEO_SKIP=$(MORE) $(GO) test -race -shuffle=on -p 2 -timeout 30m ./...
 	COLEO_AGENTS=$(AGENTS) web/test/run.sh
 
 # Long runs with real agent CLIs: what is sent at dialogs, prompts of all kinds,

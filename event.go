@@ -104,6 +104,8 @@ type RunEnd struct {
 	// Background is what still went on in the background when the turn ended.
 	Background string `json:"background,omitempty"`
 	Usage      *Usage `json:"usage,omitempty"` // of the whole conversation so far, if the agent CLI reports it
+	// Compact means that the agent CLI was to shorten its conversation. See Receipt.Compact.
+	Compact bool `json:"compact,omitempty"`
 }
 
 // Decided records how a dialog was answered.

@@ -164,7 +164,15 @@ type Receipt struct {
 	Origin Origin `json:"origin,omitempty"` // how the turn has begun; "" if Coleo submitted the prompt and has proven it
 
 	Unsettled bool `json:"unsettled,omitempty"` // a dialog hides whether the prompt arrived; see EUnsettled
+
+	// Compact means that the agent CLI shortens its conversation in this turn. Text is then
+	// the command for that. Such a turn has no answer.
+	Compact bool `json:"compact,omitempty"`
 }
+
+// CompactText is the text of a receipt for an agent CLI whose command to shorten the
+// conversation is not known.
+const CompactText = "/compact"
 
 // Origin tells how a turn has begun that did not begin as usual: with a prompt that Coleo
 // has proven to have arrived.
@@ -243,16 +251,20 @@ type Session interface {
 // Compactor is a session that can shorten its conversation. The conversation keeps its
 // id.
 type Compactor interface {
-	// Compact shortens the conversation.
-	Compact(ctx context.Context) error
+	// Compact makes the agent CLI shorten its conversation. It waits for proof that the
+	// agent CLI has begun to do so, and returns a receipt with Compact set. It returns the
+	// errors of SendPrompt. It returns EUnsupported if this agent CLI has no way to shorten
+	// its conversation, and EBusy if the agent CLI is working.
+	Compact(ctx context.Context) (Receipt, error)
 }
 
 // Prover is a session that can find out later whether a prompt has arrived. This is
 // needed if the sender of the prompt was killed before it knew the result.
 type Prover interface {
 	// Prove looks for a prompt with the text r.Text that somebody was about to send at
-	// r.Time. It returns the evidence that the prompt has arrived, or "" if there is no
-	// evidence. Prove uses no other fields of r. It types nothing.
+	// r.Time. If r.Compact is set, it looks for the command that shortens the conversation.
+	// It returns the evidence that the prompt has arrived, or "" if there is no evidence.
+	// Prove uses no other fields of r. It types nothing.
 	Prove(ctx context.Context, r Receipt) (Proof, error)
 }
 

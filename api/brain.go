@@ -36,6 +36,9 @@ type Brain interface {
 	// Prompt sends a prompt and waits for proof that it has been delivered. The
 	// receipt's ID is the id of the run that the prompt starts.
 	Prompt(ctx context.Context, arm string, p coleo.Prompt, lease string) (coleo.Receipt, error)
+	// Compact makes the agent CLI shorten its conversation. It waits for proof that the
+	// agent CLI has begun. The receipt's ID is the id of the run that this starts.
+	Compact(ctx context.Context, arm string) (coleo.Receipt, error)
 	// Respond answers a dialog. If the fingerprint is empty, Respond answers the open
 	// dialog.
 	Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision, lease string) error

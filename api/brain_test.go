@@ -126,6 +126,11 @@ func (b *scriptedBrain) Prompt(ctx context.Context, _ string, p coleo.Prompt, le
 	return b.prompt(ctx, p, lease)
 }
 
+func (b *scriptedBrain) Compact(ctx context.Context, arm string) (coleo.Receipt, error) {
+	_, err := b.Arm(ctx, arm)
+	return coleo.Receipt{ID: "r1", Text: coleo.CompactText, Compact: true}, err
+}
+
 func (b *scriptedBrain) Respond(_ context.Context, _ string, dialog coleo.Fingerprint, d coleo.Decision,
 	_ string) error {
 	return b.respond(dialog, d)

@@ -85,6 +85,15 @@ func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease s
 	return out.Receipt, notDelivered(err)
 }
 
+// Compact makes the agent CLI shorten its conversation. It waits for proof that the agent
+// CLI has begun. The receipt's ID is the id of the run that this starts. The errors are
+// those of Prompt, and EUnsupported if the agent CLI cannot shorten its conversation.
+func (c *Client) Compact(ctx context.Context, arm string) (coleo.Receipt, error) {
+	var out promptReply
+	err := c.callFor(ctx, steerTime, post, armPath(arm, "/compact"), nil, &out)
+	return out.Receipt, notDelivered(err)
+}
+
 // Respond answers the dialog that has the given fingerprint. If the fingerprint is
 // empty, Respond answers the open dialog. It returns EStale if the dialog is not open.
 func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision,

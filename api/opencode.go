@@ -3,14 +3,60 @@ package api
 import (
 	"context"
 	"encoding/json"
+
+	"coleo.dev"
 )
 
-// providersPath is the path in the published API.
-const providersPath = "/api/opencode/providers"
+// providersPath and opencodePath are paths in the published API.
+const (
+	providersPath = "/api/opencode/providers"
+	opencodePath  = "/api/opencode/health"
+)
+
+// httpHarness is the harness whose arms have an OpenCode server each.
+const httpHarness = "opencode-api"
+
+// openCodeReply is the health of the OpenCode servers. The published API also has a
+// version and a url, of one common server. Here each arm has a server of its own, with a
+// password that only its host agent knows. So both are left out.
+type openCodeReply struct {
+	Running bool             `json:"running" doc:"An arm with an OpenCode server runs"`
+	Healthy bool             `json:"healthy" doc:"One runs, and all that run are healthy"`
+	Arms    []openCodeServer `json:"arms" doc:"The arms with an OpenCode server that run"`
+}
+
+type openCodeServer struct {
+	ID      string       `json:"id"`
+	Name    string       `json:"name"`
+	Healthy bool         `json:"healthy"`
+	State   coleo.Health `json:"state" doc:"The arm's health"`
+	Reason  string       `json:"reason"`
+}
 
 func (s *Server) providerRoutes(d table) {
 	add(d, operation{get, providersPath, "list-providers", "List providers with their models and prices", 0},
 		s.providers)
+	add(d, operation{get, opencodePath, "opencode-health", "Show whether the OpenCode servers of arms are healthy", 0},
+		s.openCodeHealth)
+}
+
+func (s *Server) openCodeHealth(ctx context.Context, _ *nothing) (*reply[openCodeReply], error) {
+	arms, err := s.brain.Arms(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	out := openCodeReply{Arms: []openCodeServer{}}
+	for _, arm := range arms {
+		if arm.Harness != httpHarness || arm.Status == coleo.StatusStopped {
+			continue
+		}
+		state := arm.Runtime.State
+		fine := state == coleo.HealthStarting || state == coleo.HealthActive || state == coleo.HealthQuiet
+		out.Healthy = fine && (out.Healthy || !out.Running)
+		out.Running = true
+		out.Arms = append(out.Arms, openCodeServer{arm.ID, arm.Name, fine, state, arm.Runtime.Reason})
+	}
+	return &reply[openCodeReply]{out}, nil
 }
 
 func (s *Server) providers(ctx context.Context, _ *nothing) (*reply[json.RawMessage], error) {

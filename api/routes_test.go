@@ -115,6 +115,10 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			r, err := c.Prompt(ctx, "a1", coleo.Prompt{Text: "hello", Interrupt: true, Unproven: true}, "l1")
 			return r.Text, err
 		},
+		"r1 /compact true": func() (any, error) {
+			r, err := c.Compact(ctx, "a1")
+			return fmt.Sprint(r.ID, " ", r.Text, " ", r.Compact), err
+		},
 		"responded": func() (any, error) {
 			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.Reply, Option: 2, Options: []int{1, 3}, Words: "so",
 				Key: "y"},

@@ -58,6 +58,8 @@ type doneReply struct {
 func (s *Server) steerRoutes(d table) {
 	add(d, operation{post, "/api/arms/{id}/prompt", "prompt-arm",
 		"Send a prompt; answers when it has verifiably been taken", 0}, s.prompt)
+	add(d, operation{post, "/api/arms/{id}/compact", "compact-arm",
+		"Make the agent CLI shorten its conversation; answers when it has verifiably begun", 0}, s.compact)
 	add(d, operation{post, "/api/arms/{id}/respond", "respond", "Answer one dialog", 0}, s.respond)
 	add(d, operation{post, "/api/arms/{id}/interrupt", "interrupt-arm", "Stop the running turn", 0}, s.interrupt)
 	add(d, operation{post, "/api/arms/{id}/lease", "lease-arm", "Take, renew or give back the right to type by hand",
@@ -70,6 +72,11 @@ func (s *Server) steerRoutes(d table) {
 func (s *Server) prompt(ctx context.Context, in *armBody[promptBody]) (*reply[promptReply], error) {
 	p := coleo.Prompt{Text: in.Body.Prompt, Interrupt: in.Body.Interrupt, Unproven: in.Body.Unproven}
 	receipt, err := s.brain.Prompt(ctx, in.ID, p, in.Body.Lease)
+	return &reply[promptReply]{promptReply{err == nil, receipt}}, err
+}
+
+func (s *Server) compact(ctx context.Context, in *armOnly) (*reply[promptReply], error) {
+	receipt, err := s.brain.Compact(ctx, in.ID)
 	return &reply[promptReply]{promptReply{err == nil, receipt}}, err
 }
 

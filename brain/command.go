@@ -153,6 +153,15 @@ func (b *Brain) Respond(ctx context.Context, idOrName string, dialog coleo.Finge
 	}, nil)
 }
 
+// Compact makes an arm's agent CLI shorten its conversation. The receipt's ID is the id of
+// the run that this starts. The error is EUnsupported if the agent CLI cannot do so, or if
+// an older host agent does not know the order. Compact also returns the errors of Prompt.
+func (b *Brain) Compact(ctx context.Context, idOrName string) (coleo.Receipt, error) {
+	var r coleo.Receipt
+	err := b.commanded(ctx, idOrName, bus.OpCompact, promptTimeout, onArm, &r)
+	return r, refused(err)
+}
+
 // Interrupt stops an arm's running turn, and returns what was done. It returns ENotFound if there is no such arm.
 // It returns EUnproven if the arm gets no permit before ctx ends. It returns EExited if
 // the arm has never run. It returns EUnavailable if the host agent cannot be asked.

@@ -152,10 +152,9 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 	if !filepath.IsAbs(c.Workdir) {
 		return c, coleo.Errorf(coleo.EInvalid, "the work folder %q must be an absolute path", c.Workdir)
 	}
-	if q.Terminal != "" {
-		return c, coleo.Errorf(coleo.EUnsupported,
-			"arms in a terminal window of their own are not supported yet: leave out the terminal, "+
-				"and use 'coleo arm attach'")
+	if q.Terminal != "" || q.Headless != nil && !*q.Headless {
+		return c, coleo.Errorf(coleo.EUnsupported, "nothing was started: serve opens no windows, so every arm is headless; "+
+			"leave out terminal and headless, and use 'coleo arm open %s' where a person sees the window", arm.Name)
 	}
 	arm.Workdir, arm.Provider, arm.Model = c.Workdir, c.Provider, c.Model
 	return c, nil

@@ -22,6 +22,7 @@ const (
 	OpPrompt    Op = "prompt"    // PromptOrder -> coleo.Receipt
 	OpRespond   Op = "respond"   // RespondOrder -> nothing
 	OpInterrupt Op = "interrupt" // ArmOrder -> coleo.Interruption
+	OpCompact   Op = "compact"   // ArmOrder -> coleo.Receipt: shorten the conversation
 	OpExplain   Op = "explain"   // ArmOrder -> coleo.Explanation
 	OpUsage     Op = "usage"     // ArmOrder -> coleo.Usage
 	OpScreen    Op = "screen"    // ScreenOrder -> coleo.Screen
@@ -38,7 +39,7 @@ const (
 
 // Types reports whether the order types into the arm's terminal.
 func (o Op) Types() bool {
-	return o == OpPrompt || o == OpRespond || o == OpInterrupt || o == OpInput
+	return o == OpPrompt || o == OpCompact || o == OpRespond || o == OpInterrupt || o == OpInput
 }
 
 // SpawnOrder starts an arm. The host agent fills in Config.Dir, Nonce and Environ. In

@@ -318,7 +318,9 @@ func (uninterrupted) Interrupt(context.Context) (coleo.Interruption, error) {
 // uncompacted claims that it has shortened a conversation.
 type uncompacted struct{ live }
 
-func (uncompacted) Compact(context.Context) error { return nil }
+func (uncompacted) Compact(context.Context) (coleo.Receipt, error) {
+	return coleo.Receipt{Compact: true}, nil
+}
 
 // shallow ends only the program. It stops the holder meanwhile, which would end the rest.
 // The second call works correctly, so that the test leaves no processes.

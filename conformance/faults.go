@@ -105,6 +105,24 @@ func attachMidstream(ctx context.Context, t *Trial) error {
 	return nil
 }
 
+// compacted compacts the conversation, and returns when the agent CLI has done so.
+func compacted(ctx context.Context, s coleo.Session, c coleo.Compactor) error {
+	receipt, err := c.Compact(ctx)
+	if err != nil {
+		return err
+	}
+	end, err := coleo.WaitForTurn(ctx, s, receipt)
+	switch {
+	case err != nil:
+		return err
+	case end.State == coleo.WaitingApproval:
+		return coleo.Blocked(end.Dialog)
+	case end.State == coleo.Failed:
+		return fmt.Errorf("the agent CLI could not compact its conversation: %s", end.Detail)
+	}
+	return nil
+}
+
 // compaction compacts the conversation, and then continues it.
 func compaction(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
@@ -118,7 +136,7 @@ func compaction(ctx context.Context, t *Trial) error {
 	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
 		return err
 	}
-	if err := compactor.Compact(ctx); err != nil {
+	if err := compacted(ctx, t.Session, compactor); err != nil {
 		return err
 	}
 	summary := func(q modelserver.Request) bool { return q.Side == modelserver.SideSummary }

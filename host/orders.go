@@ -54,6 +54,7 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpRename:    decoded(h.rename),
 		bus.OpReport:    onArm(h, func(_ context.Context, a *arm) (any, error) { return a.report(), nil }),
 		bus.OpInterrupt: onArm(h, func(ctx context.Context, a *arm) (any, error) { return a.interrupt(ctx) }),
+		bus.OpCompact:   onArm(h, func(ctx context.Context, a *arm) (any, error) { return a.compact(ctx) }),
 		bus.OpExplain:   onArm(h, explain),
 		bus.OpUsage:     onArm(h, usage),
 		bus.OpScreen:    decoded(h.screen),

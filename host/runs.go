@@ -23,19 +23,50 @@ func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, err
 		return coleo.Receipt{}, err
 	}
 	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: o.Prompt.Text}
+	return a.deliver(ctx, s, run, func(ctx context.Context) (coleo.Receipt, error) {
+		undo := func(error) {}
+		if o.Prompt.Interrupt {
+			undo = a.interrupting(ctx, s)
+		}
+		receipt, err := s.SendPrompt(ctx, o.Prompt)
+		if err != nil {
+			undo(err)
+		}
+		return receipt, err
+	})
+}
+
+// compact makes the agent CLI shorten its conversation, and opens a run for that. It has
+// the same rules as a prompt. It returns EUnsupported if the harness cannot do so.
+func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
+	s, err := a.live()
+	if err != nil {
+		return coleo.Receipt{}, err
+	}
+	c, ok := s.(coleo.Compactor)
+	if !ok {
+		return coleo.Receipt{}, coleo.Errorf(coleo.EUnsupported, "the harness of arm %s cannot compact a conversation",
+			a.name())
+	}
+	if err := a.mayType(""); err != nil {
+		return coleo.Receipt{}, err
+	}
+	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: coleo.CompactText, Compact: true}
+	return a.deliver(ctx, s, run, c.Compact)
+}
+
+// deliver stores the prompt of run as intended, sends it, and opens the run. The function
+// send sends the prompt and returns its receipt.
+func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
+	send func(context.Context) (coleo.Receipt, error)) (coleo.Receipt, error) {
 	if err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Intended = append(slices.Clip(r.Intended), run)
 		return nil
 	}); err != nil {
 		return coleo.Receipt{}, err
 	}
-	undo := func(error) {}
-	if o.Prompt.Interrupt {
-		undo = a.interrupting(ctx, s)
-	}
-	receipt, err := s.SendPrompt(ctx, o.Prompt)
+	receipt, err := send(ctx)
 	if err != nil {
-		undo(err)
 		if coleo.ErrorCode(err) == coleo.EUnsettled {
 			a.keepUnsettled(ctx, run)
 		} else {
@@ -174,7 +205,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	a.mu.Unlock()
 	end := endBy(reading)
 	if reading.State != coleo.Dead {
-		if answer, err := s.Answer(ctx, *run); err == nil {
+		if answer, err := s.Answer(ctx, *run); err == nil && !run.Compact {
 			end.Answer, end.Source = answer.Text, answer.Source
 		}
 		if m, ok := s.(coleo.UsageMeter); ok {
@@ -224,12 +255,14 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	}
 	var events []coleo.Event
 	for _, c := range open[:last] {
-		earlier := coleo.RunEnd{Status: end.Status, Outcome: coleo.OutcomeOf(end.Status, c.Interrupted)}
+		earlier := coleo.RunEnd{Status: end.Status, Outcome: coleo.OutcomeOf(end.Status, c.Interrupted),
+			Compact: c.Compact}
 		events = append(events, runEvent(r.ID, c.ID, coleo.EventRunEnd, earlier))
 	}
 	if end.Outcome == "" || open[last].Interrupted {
 		end.Outcome = coleo.OutcomeOf(end.Status, open[last].Interrupted)
 	}
+	end.Compact = open[last].Compact
 	end.Whole = end.Outcome == coleo.OutcomeFinished && end.Source != "" && end.Source != onScreen
 	return append(events, runEvent(r.ID, run, coleo.EventRunEnd, end))
 }

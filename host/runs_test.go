@@ -254,3 +254,46 @@ func TestAPromptThatADialogHidHasARunIfItArrives(t *testing.T) {
 		})
 	}
 }
+
+func (s cutSession) Compact(ctx context.Context) (coleo.Receipt, error) {
+	if s.before {
+		return coleo.Receipt{}, s.db.Close()
+	}
+	r, err := s.Session.(coleo.Compactor).Compact(ctx)
+	_ = s.db.Close()
+	return r, err
+}
+
+func TestACompactionIsFoundByTheNextHostAgent(t *testing.T) {
+	t.Parallel()
+	for _, before := range []bool{false, true} {
+		s := newStage(t)
+		id := s.arm("ada")
+		a, err := s.host.arm(id)
+		s.check(err)
+		a.mu.Lock()
+		a.session = cutSession{a.session, s.db, before}
+		a.mu.Unlock()
+		if _, err := a.compact(t.Context()); err == nil {
+			t.Fatal("the order was answered by a host agent that had been killed")
+		}
+		s.restart()
+		kind, want := coleo.EventRunEnd, 1
+		if before {
+			kind = coleo.EventPromptLost
+		}
+		s.until("it is told what became of the command", func() bool { return len(s.events(id, kind)) == want })
+		for run, end := range s.ends(id) {
+			if before || !end.Compact || end.Answer != "" || end.Outcome != coleo.OutcomeFinished {
+				t.Errorf("before %v: run %s ended with %+v", before, run, end)
+			}
+		}
+		wants := []string{"/shorten"}
+		if before {
+			wants = nil
+		}
+		if got := s.prompted("ada"); !slices.Equal(got, wants) {
+			t.Errorf("before %v: the agent CLI was prompted %q", before, got)
+		}
+	}
+}

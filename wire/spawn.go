@@ -38,7 +38,10 @@ type SpawnRequest struct {
 	AgentID            string `json:"agentId,omitempty" doc:"Host agent that must run the arm"`
 	PreferAgent        bool   `json:"preferAgent,omitempty" doc:"No effect: a host agent is always preferred"`
 	AllowLocalFallback *bool  `json:"allowLocalFallback,omitempty" doc:"Whether the arm may run without a host agent"`
-	Terminal           string `json:"terminal,omitempty" enum:"ghostty,iterm2,terminal,tmux" doc:"Not supported"`
+	Terminal           string `json:"terminal,omitempty" enum:"ghostty,iterm2,terminal,tmux" doc:"Refused: serve opens no windows"`
+	// Headless may be true or left out. Every arm runs without a window, so false is
+	// refused.
+	Headless *bool `json:"headless,omitempty" doc:"true or left out: no arm has a window of its own"`
 
 	OnPartition coleo.OnPartition `json:"onPartition,omitempty" enum:"run,freeze" doc:"What to do while serve is away"`
 

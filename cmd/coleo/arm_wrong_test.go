@@ -34,8 +34,12 @@ func TestWrongSpawnsSayWhatIsWrong(t *testing.T) {
 			"Arm taken already exists with status: idle"},
 		"a name that is none": {[]string{"-n", "../up", "--harness", "fake"}, 2, coleo.EInvalid,
 			`"../up" cannot name an arm`},
-		"a terminal window": {[]string{"-n", "a", "--harness", "fake", "-t", "tmux"}, 2, coleo.EUnsupported,
-			"-t tmux"},
+		"a terminal that nobody knows": {[]string{"-n", "a", "--harness", "fake", "-t", "xterm"}, 2, coleo.EInvalid,
+			`"xterm" is not a terminal`},
+		"a window in no terminal": {[]string{"-n", "a", "--harness", "fake", "--headless=false"}, 2, coleo.EInvalid,
+			"coleo arm open"},
+		"a window and none": {[]string{"-n", "a", "--harness", "fake", "--headless", "-t", "tmux"}, 2, coleo.EInvalid,
+			"contradict each other"},
 		"a permission mode it lacks": {[]string{"-n", "a", "--harness", "fake", "--permission-mode", "all"}, 2,
 			coleo.EUnsupported, `no permission mode "all"`},
 		"an MCP server that it lacks": {[]string{"-n", "a", "--harness", "fake", "--mcp", "x=true"}, 2,
@@ -116,7 +120,7 @@ func TestWithoutServeEveryVerbSaysHowToStartIt(t *testing.T) {
 		{"arm", "list"}, {"arm", "status", "x"}, {"arm", "prompt", "x", "y"}, {"arm", "approve", "x"},
 		{"arm", "kill", "x"},
 		{"arm", "wait", "x"}, {"arm", "recover", "x"}, {"arm", "screen", "x"}, {"arm", "logs", "x"},
-		{"arm", "watch", "x"},
+		{"arm", "watch", "x"}, {"arm", "compact", "x"}, {"arm", "open", "x"},
 		{"agent", "status"},
 	} {
 		if e := w.fails(8, args...); e.Code != coleo.EUnavailable || !strings.Contains(e.Message, "coleo up") {

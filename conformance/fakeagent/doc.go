@@ -41,6 +41,7 @@
 // line is echoed. If the fake has a model, only the script's start can have commands.
 //
 //	say TEXT             answers at once
+//	/shorten             pretends to shorten the conversation
 //	slow TEXT [for 2s]   answers word by word
 //	pause 2s             works without output
 //	hold 2s              prints "holding", works, and ignores interrupts

@@ -16,7 +16,7 @@ type act func(ctx context.Context, rest string) error
 
 func (p *program) words() map[string]act {
 	words := map[string]act{
-		"say": p.say, "slow": p.slow, "pause": p.pause, "hold": p.hold, "dialog": p.ask,
+		"say": p.say, "/shorten": p.shorten, "slow": p.slow, "pause": p.pause, "hold": p.hold, "dialog": p.ask,
 		"exit": p.exit, "crash": p.crash, "garbage": p.garbage, "silent": p.silent,
 		"spin": p.spin, "flood": p.flood, "child": p.child, "ignore": p.ignore,
 		"lose": p.loseInput, "deaf": p.ignoreSubmits, "break": p.breakSubmits, "paste": p.paste, "status": p.status,
@@ -49,6 +49,12 @@ func (p *program) has(fault string) bool {
 
 func (p *program) say(_ context.Context, text string) error {
 	p.print("● " + text)
+	return nil
+}
+
+// shorten stands for the command that shortens the conversation, in a fake without a model.
+func (p *program) shorten(context.Context, string) error {
+	p.print("⎿ Compacted")
 	return nil
 }
 

@@ -104,7 +104,12 @@ func (s *server) tell(ctx context.Context, path string, in, out any) error {
 // EUnavailable if the server cannot be reached. It is ENotFound for status 404, and
 // EInternal for any other refusal.
 func (s *server) do(ctx context.Context, method, path string, in, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	return s.doWithin(ctx, requestTimeout, method, path, in, out)
+}
+
+// doWithin is like do, but with another limit for the whole request.
+func (s *server) doWithin(ctx context.Context, limit time.Duration, method, path string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	q, err := s.request(ctx, method, path, in)
 	if err != nil {

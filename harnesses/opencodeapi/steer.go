@@ -21,8 +21,6 @@ const (
 	goneTimeout = 10 * time.Second
 	// abortTimeout is how long an interrupt may take. It took 0.16 s.
 	abortTimeout = 10 * time.Second
-	// compactTimeout is how long a summary may take, because a model writes it.
-	compactTimeout = 2 * time.Minute
 )
 
 // ready returns the server. If nothing can be sent now, it returns an error with the
@@ -80,20 +78,9 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	}
 	s.sending.Lock()
 	defer s.sending.Unlock()
-	srv, err := s.ready()
+	srv, err := s.mayBegin()
 	if err != nil {
 		return coleo.Receipt{}, err
-	}
-	now := s.State()
-	if now.State == coleo.WaitingApproval {
-		return coleo.Receipt{}, coleo.Blocked(now.Dialog)
-	}
-	if now.State.Working() {
-		return coleo.Receipt{}, coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it",
-			s.h.spec.Title)
-	}
-	if now.State == coleo.Failed && !s.rest(failureSettle-time.Since(now.Since)) {
-		return coleo.Receipt{}, coleo.Errorf(coleo.EExited, "the server has ended: recover the arm first")
 	}
 	s.mu.Lock()
 	busied, failures := s.facts.busied, s.facts.failures
@@ -109,6 +96,26 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 			"%s accepted the prompt, but did not begin to work on it", s.h.spec.Title)
 	}
 	return r, nil
+}
+
+// mayBegin returns the server if a turn may begin now. Otherwise it returns an error with
+// the reason: EExited, EBusy or EBlocked. After a failed turn it waits for failureSettle.
+func (s *session) mayBegin() (*server, error) {
+	srv, err := s.ready()
+	if err != nil {
+		return nil, err
+	}
+	now := s.State()
+	if now.State == coleo.WaitingApproval {
+		return nil, coleo.Blocked(now.Dialog)
+	}
+	if now.State.Working() {
+		return nil, coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it", s.h.spec.Title)
+	}
+	if now.State == coleo.Failed && !s.rest(failureSettle-time.Since(now.Since)) {
+		return nil, coleo.Errorf(coleo.EExited, "the server has ended: recover the arm first")
+	}
+	return srv, nil
 }
 
 // Respond answers an open permission or question. It returns when the dialog is no
@@ -229,29 +236,4 @@ func (s *session) Interrupt(ctx context.Context) (out coleo.Interruption, err er
 	}
 	s.resync(srv) // dialogs that were pending have ended with the turn
 	return out, nil
-}
-
-// Compact shortens the conversation, which keeps its id. It returns when the server is
-// idle. The error is EInvalid if the arm has no provider and model, because a summary
-// needs them. It is ETimeout if the server is still working after 2 minutes.
-func (s *session) Compact(ctx context.Context) error {
-	srv, err := s.ready()
-	if err != nil {
-		return err
-	}
-	m := s.model()
-	if m == nil {
-		return coleo.Errorf(coleo.EInvalid, "name a provider and a model for the arm: a summary needs them")
-	}
-	ctx, cancel := context.WithTimeout(ctx, compactTimeout)
-	defer cancel()
-	if err := srv.do(ctx, "POST", "/session/"+s.Handle().Conversation+"/summarize", m, nil); err != nil {
-		return err
-	}
-	s.resync(srv) // the response may arrive before the events
-	if !s.await(ctx, compactTimeout, func(f facts) bool { return f.status == "idle" }) {
-		return coleo.Errorf(coleo.ETimeout, "%s is still working %s after the summary was asked for", s.h.spec.Title,
-			compactTimeout)
-	}
-	return nil
 }

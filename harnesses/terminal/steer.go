@@ -31,23 +31,8 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 	return s.typist.Prove(ctx, r, func() (*pty.Core, error) { return past.ScreenAt(s.handle, r.Time) })
 }
 
-// Compact makes the agent CLI shorten its conversation. It returns when the agent CLI
-// has done so. The error is EUnsupported if the agent CLI cannot do so. It is EBusy if
-// the agent CLI is working. It is EBlocked if a dialog opens. It is EInternal if the
-// agent CLI fails. Compact also returns the errors of SendPrompt.
-func (s *session) Compact(ctx context.Context) error {
-	receipt, err := s.typist.SendCompact(ctx)
-	if err != nil {
-		return err
-	}
-	end, err := coleo.WaitForTurn(ctx, s, receipt)
-	switch {
-	case err != nil:
-		return err
-	case end.State == coleo.WaitingApproval:
-		return coleo.Blocked(end.Dialog)
-	case end.State == coleo.Failed:
-		return coleo.Errorf(coleo.EInternal, "%s could not compact its conversation: %s", s.rules().Title, end.Detail)
-	}
-	return nil
+// Compact makes the agent CLI shorten its conversation. It returns when the agent CLI has
+// taken the command. See typing.Typist.SendCompact for the errors.
+func (s *session) Compact(ctx context.Context) (coleo.Receipt, error) {
+	return s.typist.SendCompact(ctx)
 }

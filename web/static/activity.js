@@ -15,8 +15,8 @@ const words = {
   screen_unrecognised: () => "The screen is not recognised",
   witness: (p) => p?.note || "A witness changed its word",
   conversation: (p) => `Conversation ${p?.text ?? ""}`,
-  run_start: (p) => `Prompt: ${p?.text ?? ""}`,
-  run_end: (p) => `Answer: ${p?.answer || `(${p?.status ?? "none"})`}`,
+  run_start: (p) => p?.compact ? "The conversation is being shortened" : `Prompt: ${p?.text ?? ""}`,
+  run_end: (p) => p?.compact ? `The end of shortening the conversation (${p?.outcome ?? "?"})` : `Answer: ${p?.answer || `(${p?.status ?? "none"})`}`,
   prompt_lost: () => "A prompt was lost",
   approval: (p) => `${p?.decision?.choice ?? "Answered"}: ${p?.dialog?.subject || p?.dialog?.title || ""}`,
 };

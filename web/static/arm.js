@@ -6,7 +6,7 @@ import { button, el, enable, setText, show } from "./dom.js";
 import { ago, model, money, tokens } from "./format.js";
 import { armPath, call } from "./http.js";
 import { PromptBox } from "./prompt.js";
-import { display, interrupting, killing, recovery, spawning } from "./rules.js";
+import { compacting, display, interrupting, killing, recovery, spawning } from "./rules.js";
 import { TerminalView } from "./terminal.js";
 import { WhyPanel } from "./why.js";
 
@@ -41,12 +41,13 @@ export class ArmView {
 
   buttons() {
     this.interrupt = button("Interrupt", () => this.act("/interrupt"));
+    this.compact = button("Compact", () => this.act("/compact"));
     this.recover = button("Recover", () => this.act("/recover"));
     this.spawn = button("Spawn", () => this.act("/spawn", {}));
     this.kill = this.careful("Kill", "Press again to kill", () => this.act("/kill"));
     this.remove = this.careful("Remove", "Press again to remove", () => this.forget());
     return el("div", { class: "actions", role: "group", "aria-label": "Actions" },
-      this.interrupt, this.recover, this.spawn, this.kill, this.remove);
+      this.interrupt, this.compact, this.recover, this.spawn, this.kill, this.remove);
   }
 
   /** A button that asks once more by its own label. */
@@ -115,7 +116,10 @@ export class ArmView {
 
   updateButtons(arm, capabilities) {
     const [back, fresh, end, stop] = [recovery(arm), spawning(arm), killing(arm), interrupting(arm, capabilities)];
+    const shorten = compacting(arm, capabilities);
     enable(this.interrupt, stop.can, stop.why);
+    enable(this.compact, shorten.can, shorten.why);
+    show(this.compact, !!capabilities?.compact);
     setText(this.recover, back.label);
     enable(this.recover, back.can, back.why);
     enable(this.spawn, fresh.can, fresh.why);
@@ -133,6 +137,7 @@ export class ArmView {
       ["Model", model(a)],
       ["Cost", cost],
       ["Folder", a.workdir],
+      ["Variables", (a.config?.env_names ?? []).join(", ")],
       ["Host", a.host],
       ["Last output", a.lastOutputAt ? ago(a.lastOutputAt) : ""],
     ]);

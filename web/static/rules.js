@@ -70,6 +70,13 @@ export function interrupting(arm, capabilities) {
   return { can: true, why: "Stop the running turn" };
 }
 
+/** Shortening the conversation: where the harness can, between two turns. */
+export function compacting(arm, capabilities) {
+  if (capabilities && !capabilities.compact) return { can: false, why: "This harness cannot shorten its conversation." };
+  if (arm.status === "stopped" || arm.state !== "idle") return { can: false, why: "It can be shortened only while the arm is idle." };
+  return { can: true, why: "Have the agent CLI shorten its conversation" };
+}
+
 /**
  * Whether a prompt may be sent now, or why not. With interrupt, a running turn
  * is no hindrance.

@@ -42,10 +42,12 @@ export class SpawnForm {
       field("First prompt", this.first),
       el("details", {}, el("summary", { text: "More" }),
         field("Permissions", this.mode), field("Host", this.host), field("Environment", this.env),
+        el("p", { class: "note", text: "The values of the environment are shown nowhere again. An arm runs without a window: 'coleo arm open NAME' shows it in one." }),
         el("label", { class: "check", for: "spawn-trust" }, this.trust, "Trust the folder (writes that into the agent CLI's own settings)")),
       this.models, this.error,
       el("div", { class: "answers end" }, button("Cancel", () => this.dialog.close()), this.submit));
     this.dialog.append(this.form);
+    this.dialog.addEventListener("close", () => { this.env.value = ""; }); // its values are secrets
   }
 
   fill() {

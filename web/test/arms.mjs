@@ -6,6 +6,7 @@ function buttons(arm, capabilities) {
   const stopped = arm.status === "stopped";
   return {
     Interrupt: ["processing", "executing"].includes(arm.state) && capabilities?.interrupt !== false,
+    ...(capabilities?.compact ? { Compact: arm.state === "idle" && !stopped } : {}),
     [["recoverable", "stopped"].includes(state) ? "Restart" : "Recover"]: canRecover && ["hung", "recoverable", "stopped"].includes(state),
     Spawn: stopped || arm.status === "error" || (arm.status === "starting" && !hasRuntime),
     [stopped ? "Remove" : "Kill"]: true,

@@ -45,6 +45,20 @@ async function answer(page, name, button, written) {
   report.same(`${name}'s file after ${button}`, existsSync(file) && readFileSync(file, "utf8").trim(), written && `Hello from ${name}`);
 }
 
+// compact has an agent CLI shorten its conversation; the log says how that ended.
+async function compact(page, name) {
+  await show(page, name);
+  await page.click(".actions >> text=Compact");
+  let end;
+  for (const until = Date.now() + patience.timeout; !end && Date.now() < until; ) {
+    await page.waitForTimeout(100);
+    const answer = await fetch(`${base}/api/arms/${name}/events?limit=1000`, { headers: { "X-API-Key": token } });
+    end = (await answer.json()).events.find((e) => e.kind === "run_end" && e.payload.compact);
+  }
+  report.same(`how shortening ${name}'s conversation ended`, end?.payload.outcome, "finished");
+  await word(page, "Idle");
+}
+
 async function recover(page, name) {
   const before = await arm(name);
   process.kill(before.pid, "SIGKILL");
@@ -90,6 +104,7 @@ try {
   await page.waitForSelector("[data-link=live]", { state: "attached" });
   await answer(page, "claude", "Approve", true);
   await answer(page, "opencode", "Deny", false);
+  await compact(page, "claude");
   await recover(page, "claude");
   await make(page);
 } finally {

@@ -22,7 +22,8 @@ func Command() *cobra.Command {
 		newSpawnCommand(), newListCommand(), newStatusCommand(), newPromptCommand(), newWaitCommand(),
 		newDecideCommand("approve", "Approve what the arm asks in its open dialog", coleo.Approve),
 		newDecideCommand("deny", "Deny what the arm asks in its open dialog", coleo.Deny),
-		newAnswerCommand(), newInterruptCommand(), newRecoverCommand(), newWatchCommand(), newAttachCommand(),
+		newAnswerCommand(), newInterruptCommand(), newCompactCommand(), newRecoverCommand(), newWatchCommand(), newAttachCommand(),
+		newOpenCommand(),
 		newScreenCommand(), newRecordCommand(), newExplainCommand(), newLastCommand(), newTranscriptCommand(),
 		newUsageCommand(), newLogsCommand(),
 		newKillCommand(), newRemoveCommand(), newRenameCommand(),
@@ -164,12 +165,19 @@ func liveArmCommand(use, short string,
 			if err != nil {
 				return err
 			}
-			if arm.Status == coleo.StatusStopped {
-				return coleo.Errorf(coleo.EExited,
-					"arm %s has no live session (%s: %s): 'coleo arm recover %s' brings it back",
-					arm.Name, arm.Runtime.State, arm.Runtime.Reason, arm.Name)
+			if err := hasEnded(arm); err != nil {
+				return err
 			}
 			return do(c, client, arm)
 		}),
 	}
+}
+
+// hasEnded returns an error if the arm has no live session.
+func hasEnded(arm coleo.Arm) error {
+	if arm.Status != coleo.StatusStopped {
+		return nil
+	}
+	return coleo.Errorf(coleo.EExited, "arm %s has no live session (%s: %s): 'coleo arm recover %s' brings it back",
+		arm.Name, arm.Runtime.State, arm.Runtime.Reason, arm.Name)
 }

@@ -29,6 +29,10 @@ func newAttachCommand() *cobra.Command {
 				return coleo.Errorf(coleo.EInvalid,
 					"attach needs a terminal: use 'coleo arm prompt' and 'coleo arm screen' from programs")
 			}
+			// A terminal that closes sends SIGHUP. The lease and the size are given back then.
+			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGHUP)
+			defer stop()
+			c.SetContext(ctx)
 			return attach(c, client, arm)
 		})
 	c.Long = `Open the arm's own terminal and type into it by hand.

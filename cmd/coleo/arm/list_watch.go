@@ -13,7 +13,6 @@ import (
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
-	"coleo.dev/pty"
 )
 
 const (
@@ -125,35 +124,9 @@ func drawArms(out *os.File, pick func([]coleo.Arm) []coleo.Arm, arms map[string]
 		if i > 0 {
 			picture.WriteString("\r\n")
 		}
-		picture.WriteString(cutLine(show.TextFor(out, line), cols) + clearLine)
+		picture.WriteString(show.Cut(show.TextFor(out, line), cols) + clearLine)
 	}
 	picture.WriteString(clearBelow)
 	_, err = io.WriteString(out, picture.String())
 	return err
-}
-
-// cutLine cuts a line to the given number of cells. Colour sequences take no cells.
-func cutLine(line string, cols int) string {
-	var out strings.Builder
-	shown, sequence := 0, false
-	for _, r := range line {
-		switch {
-		case r == '\x1b':
-			sequence = true
-		case sequence:
-			sequence = r != 'm'
-		case shown >= cols:
-			continue
-		default:
-			width := 1
-			if r > '~' {
-				width = pty.Cells(string(r))
-			}
-			if shown += width; shown > cols {
-				continue
-			}
-		}
-		out.WriteRune(r)
-	}
-	return out.String()
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/window"
 	"coleo.dev/wire"
 )
 
@@ -31,6 +33,8 @@ type spawnFlags struct {
 	timeout  time.Duration
 	noWait   bool
 	local    bool
+	terminal string // in which a window is opened
+	headless bool
 }
 
 const spawnHelp = `Start an arm: one agent CLI in one work folder, with a name. Coleo first starts
@@ -92,7 +96,8 @@ func newSpawnCommand() *cobra.Command {
 	flags.StringVar((*string)(&f.q.OnPartition), "on-partition", "", "`MODE`: run (default) or freeze")
 	flags.BoolVar(&f.q.Recover, "recover", false, "continue the last conversation of a stopped arm")
 	flags.BoolVar(&f.local, "allow-local", false, "run without a host agent, if the harness can")
-	flags.StringVarP(&f.q.Terminal, "terminal", "t", "", "refused: windows of `PROGRAM` are not supported")
+	flags.StringVarP(&f.terminal, "terminal", "t", "", "then show it in a window of `TERMINAL`, as 'coleo arm open' does")
+	flags.BoolVar(&f.headless, "headless", true, "open no window; --headless=false needs -t")
 	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "maximum wait until it is ready")
 	flags.BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")
 	return c
@@ -134,16 +139,46 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 			return err
 		}
 	}
-	return verb.Say(c, spawnedLine(reply.Arm), reply)
+	line := spawnedLine(reply.Arm)
+	if f.terminal != "" {
+		done, err := openWindow(c, client, reply.Arm, window.Terminal(f.terminal))
+		if err != nil {
+			return besides(err, reply.Arm.Name)
+		}
+		line += "\n" + done.line()
+	}
+	return verb.Say(c, line, reply)
+}
+
+// besides returns the error for a window that could not be opened, although the arm runs.
+func besides(err error, name string) error {
+	var e *coleo.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	told := *e
+	told.Message = "arm " + name + " runs, but its window was not opened: " + e.Message
+	return &told
+}
+
+// checkWindow checks the flags for a window before anything is started.
+func (f *spawnFlags) checkWindow(c *cobra.Command) error {
+	switch {
+	case f.terminal == "" && !f.headless:
+		return coleo.Errorf(coleo.EInvalid,
+			"--headless=false needs -t TERMINAL: every arm runs without a window, and 'coleo arm open' shows it in one")
+	case f.terminal != "" && f.headless && c.Flags().Changed("headless"):
+		return coleo.Errorf(coleo.EInvalid, "--headless and -t %s contradict each other: give one of them", f.terminal)
+	case f.terminal == "":
+		return nil
+	}
+	return window.Check(windowOf(coleo.Arm{}, window.Terminal(f.terminal), ""))
 }
 
 // prepare checks the flags and completes the request f.q.
 func (f *spawnFlags) prepare(c *cobra.Command) error {
-	if f.q.Terminal != "" {
-		return coleo.Errorf(coleo.EUnsupported,
-			"-t %s: arms in a terminal window of their own are not supported yet; "+
-				"leave -t out and use 'coleo arm attach'",
-			f.q.Terminal)
+	if err := f.checkWindow(c); err != nil {
+		return err
 	}
 	if err := f.complete(); err != nil {
 		return err

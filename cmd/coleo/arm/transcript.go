@@ -28,6 +28,7 @@ type conversationStep struct {
 	Outcome coleo.Outcome `json:"outcome,omitempty"` // for an answer: how the turn ended
 	Source  string        `json:"source,omitempty"`  // for an answer: see coleo.Answer.Source
 	Whole   bool          `json:"whole,omitempty"`   // the answer is complete
+	Compact bool          `json:"compact,omitempty"` // the turn shortens the conversation
 }
 
 func newTranscriptCommand() *cobra.Command {
@@ -54,16 +55,23 @@ screen may be incomplete.`
 
 // transcript returns an arm's conversation, read from its events.
 func transcript(ctx context.Context, client *api.Client, name string) ([]conversationStep, error) {
+	out, _, err := transcriptAfter(ctx, client, name, "")
+	return out, err
+}
+
+// transcriptAfter returns the part of an arm's conversation that follows the cursor after.
+// It also returns the cursor of the end.
+func transcriptAfter(ctx context.Context, client *api.Client, name, after string) ([]conversationStep, string, error) {
 	out := []conversationStep{}
-	for f := (wire.EventFilter{Arm: name, Limit: eventPage}); ; {
+	for f := (wire.EventFilter{Arm: name, Limit: eventPage, After: after}); ; {
 		list, next, err := client.Events(ctx, f)
 		if err != nil || len(list) == 0 {
-			return out, err
+			return out, f.After, err
 		}
 		for _, e := range list {
 			step, err := stepOf(e)
 			if err != nil {
-				return out, coleo.Errorf(coleo.EInternal, "read event %d of arm %s: %v", e.Seq, name, err)
+				return out, f.After, coleo.Errorf(coleo.EInternal, "read event %d of arm %s: %v", e.Seq, name, err)
 			}
 			if step.Who != "" {
 				step.Time, step.Run = e.Time, e.Run
@@ -81,11 +89,11 @@ func stepOf(e coleo.Event) (conversationStep, error) {
 	case coleo.EventRunStart:
 		var r coleo.Receipt
 		err := json.Unmarshal(e.Payload, &r)
-		return conversationStep{Who: "user", Text: r.Text}, err
+		return conversationStep{Who: "user", Text: r.Text, Compact: r.Compact}, err
 	case coleo.EventRunEnd:
 		end, err := coleo.DecodeRunEnd(e)
 		return conversationStep{Who: "agent", Text: end.Answer, Outcome: end.Outcome, Source: end.Source,
-			Whole: end.Whole}, err
+			Whole: end.Whole, Compact: end.Compact}, err
 	case coleo.EventDecision:
 		var d coleo.Decided
 		err := json.Unmarshal(e.Payload, &d)
@@ -138,6 +146,9 @@ func (s conversationStep) String() string {
 		head += " (" + strings.Join(notes, ", ") + ")"
 	}
 	text := s.Text
+	if s.Who == "agent" && s.Compact && text == "" {
+		head, text = "the conversation is shorter", "(this has no answer)"
+	}
 	if text == "" {
 		text = "(nothing)"
 	}

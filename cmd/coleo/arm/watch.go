@@ -11,22 +11,97 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 )
 
-func newWatchCommand() *cobra.Command {
-	c := liveArmCommand("watch", "Follow an arm's state and screen, until Ctrl-C",
-		func(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
-			if term.IsTerminal(int(os.Stdout.Fd())) && !verb.WantsJSON(c) {
-				return watchScreen(c, client, arm)
-			}
-			return watchStates(c, client, arm)
-		})
-	c.Long = `Follow an arm's state and screen, until the arm ends or you press Ctrl-C.
+// watchFlags are the flags of arm watch.
+type watchFlags struct {
+	noTools, noSystem, full, verbose bool
+	history                          int
+}
 
-On a terminal this shows the screen. Elsewhere, or with --json, it prints each
-change of state. It types nothing. Ctrl-C ends the command and not the arm.`
+func newWatchCommand() *cobra.Command {
+	var f watchFlags
+	c := &cobra.Command{
+		Use:   "watch [NAME]",
+		Short: "Follow an arm's conversation, screen and state",
+		Long: `Follow an arm's conversation, screen and state, until the arm ends or you quit.
+
+On a terminal this shows the newest messages and the screen below them. Without
+a NAME it lets you choose an arm. These are the keys:
+
+  m  write a message; Enter sends it as a prompt, Escape leaves it
+  i  a message interrupts the running turn first, or no longer does
+  x  show messages in full, or only their beginning
+  s  marks nothing as stuck; it says what to do with an arm that seems stuck
+  r  read and draw everything anew
+  q  quit; the arm continues to run
+
+Elsewhere, or with --json, this prints each change of state and types nothing.
+Without a NAME it then takes the only arm there is.`,
+		Args: verb.AtMost(1, "the name of an arm"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			return watchArm(c, client, args, f)
+		}),
+	}
+	c.Flags().BoolVar(&f.noTools, "no-tools", false, "leave out the decisions on dialogs")
+	c.Flags().BoolVar(&f.noSystem, "no-system", false, "leave out what Coleo says, such as a lost prompt")
+	c.Flags().BoolVar(&f.full, "full-messages", false, "show messages in full")
+	c.Flags().IntVarP(&f.history, "history", "n", 2, "maximum `NUMBER` of messages")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "show the rule, the model and the host too")
 	return c
+}
+
+func watchArm(c *cobra.Command, client *api.Client, args []string, f watchFlags) error {
+	if f.history < 0 {
+		return coleo.Errorf(coleo.EInvalid, "--history %d: give a number from 0 on", f.history)
+	}
+	onTerminal := term.IsTerminal(int(os.Stdout.Fd())) && !verb.WantsJSON(c)
+	name, err := watched(c, client, args, onTerminal)
+	if err != nil {
+		return err
+	}
+	arm, err := client.Arm(c.Context(), name)
+	if err != nil {
+		return err
+	}
+	if err := hasEnded(arm); err != nil {
+		return err
+	}
+	if onTerminal {
+		return watchView(c, client, arm, f)
+	}
+	return watchStates(c, client, arm)
+}
+
+// watched returns the name of the arm to watch. If no name is given, it asks on a terminal.
+// Elsewhere it takes the only arm that runs.
+func watched(c *cobra.Command, client *api.Client, args []string, onTerminal bool) (string, error) {
+	if len(args) > 0 {
+		return args[0], nil
+	}
+	if onTerminal && term.IsTerminal(int(os.Stdin.Fd())) {
+		return pickArm(c, client)
+	}
+	list, err := client.Arms(c.Context(), true)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, arm := range list {
+		if notStopped(arm) {
+			names = append(names, arm.Name)
+		}
+	}
+	switch len(names) {
+	case 0:
+		return "", coleo.Errorf(coleo.ENotFound, "no arm runs: 'coleo arm spawn' starts one")
+	case 1:
+		return names[0], nil
+	}
+	return "", coleo.Errorf(coleo.EInvalid, "%d arms run (%s), and there is no terminal to choose one: name it",
+		len(names), strings.Join(names, ", "))
 }
 
 // otherStates returns all states except now.
@@ -62,52 +137,4 @@ func watchStates(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 			break
 		}
 	}
-}
-
-// watchScreen redraws the screen whenever the arm writes output.
-func watchScreen(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
-	fmt.Print("\x1b[?1049h\x1b[?25l")
-	defer fmt.Print("\x1b[?25h\x1b[?1049l")
-	from := int64(-1)
-	for c.Context().Err() == nil {
-		if err := draw(c, client, arm.ID); err != nil {
-			return err
-		}
-		out, err := client.Output(c.Context(), arm.ID, from, logWait)
-		if err != nil || out.End {
-			return err
-		}
-		from = out.Offset + int64(len(out.Data))
-	}
-	return nil
-}
-
-func draw(c *cobra.Command, client *api.Client, id string) error {
-	arm, err := client.Arm(c.Context(), id)
-	if err != nil {
-		return err
-	}
-	screen, err := client.Screen(c.Context(), id)
-	if err != nil {
-		return err
-	}
-	cols, rows, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil {
-		cols, rows = screen.Cols, screen.Rows+1
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "\x1b[H\x1b[7m%s\x1b[m\x1b[K",
-		fit(fmt.Sprintf(" %s  %s  %s: %s ", arm.Name, stateWord(arm), arm.Runtime.State, arm.Runtime.Reason), cols))
-	for _, line := range screen.Lines[:min(len(screen.Lines), max(0, rows-1))] {
-		b.WriteString("\r\n" + fit(line, cols) + "\x1b[K")
-	}
-	b.WriteString("\x1b[J")
-	_, err = fmt.Print(b.String())
-	return err
-}
-
-// fit cuts a line to a number of characters.
-func fit(line string, cols int) string {
-	r := []rune(line)
-	return string(r[:min(len(r), cols)])
 }

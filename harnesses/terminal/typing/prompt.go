@@ -79,7 +79,7 @@ func (t *Typist) SendCompact(ctx context.Context) (coleo.Receipt, error) {
 	if err := t.provenIdle(); err != nil {
 		return coleo.Receipt{}, err
 	}
-	return t.send(ctx, spec.Keys.Compact, func(r *reading.Reader) error {
+	receipt, err := t.send(ctx, spec.Keys.Compact, func(r *reading.Reader) error {
 		if r.Picture().Shows(t.Spec().CompactWhen) {
 			return nil
 		}
@@ -87,6 +87,8 @@ func (t *Typist) SendCompact(ctx context.Context) (coleo.Receipt, error) {
 			"the menu of %s does not show %s as the command to be carried out: it was not submitted", spec.Title,
 			spec.Keys.Compact)
 	})
+	receipt.Compact = true
+	return receipt, err
 }
 
 // provenIdle returns an error if the screen is idle and something speaks against the last

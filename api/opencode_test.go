@@ -1,0 +1,43 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"coleo.dev"
+)
+
+// fleetBrain has the arms that a test names.
+type fleetBrain struct {
+	scriptedBrain
+	arms []coleo.Arm
+}
+
+func (b *fleetBrain) Arms(context.Context, bool) ([]coleo.Arm, error) { return b.arms, nil }
+
+func TestTheHealthOfOpenCodeIsThatOfItsArms(t *testing.T) {
+	t.Parallel()
+	arm := func(harness string, status coleo.Status, health coleo.Health) coleo.Arm {
+		return coleo.Arm{Harness: harness, Status: status, Runtime: coleo.Runtime{State: health}}
+	}
+	good := arm("opencode-api", coleo.StatusIdle, coleo.HealthQuiet)
+	hung := arm("opencode-api", coleo.StatusBusy, coleo.HealthHung)
+	for want, arms := range map[string][]coleo.Arm{
+		"false false 0": {arm("opencode", coleo.StatusIdle, coleo.HealthQuiet),
+			arm("opencode-api", coleo.StatusStopped, coleo.HealthStopped)},
+		"true true 1":  {good},
+		"true false 1": {hung},
+		"true false 2": {hung, good},
+		"true false 3": {good, hung, good},
+	} {
+		c := socketClient(t, newServer(t, &fleetBrain{arms: arms}))
+		var got openCodeReply
+		if err := c.call(t.Context(), get, opencodePath, nil, &got); err != nil {
+			t.Fatal(err)
+		}
+		if text := fmt.Sprint(got.Running, got.Healthy, len(got.Arms)); text != want {
+			t.Errorf("the health is %s, want %s", text, want)
+		}
+	}
+}

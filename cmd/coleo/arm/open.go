@@ -1,0 +1,122 @@
+package arm
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/executable"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/window"
+	"coleo.dev/wire"
+)
+
+func newOpenCommand() *cobra.Command {
+	var terminal string
+	c := liveArmCommand("open", "Show the arm in a terminal window of its own",
+		func(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
+			done, err := openWindow(c, client, arm, window.Terminal(terminal))
+			if err != nil {
+				return err
+			}
+			return verb.Say(c, done.line(), done)
+		})
+	c.Long = `Show the arm in a terminal window of its own, by 'coleo arm attach'.
+
+The window closes when the arm ends, or when you detach with Ctrl-]. If you
+close the window, the arm continues to run.
+
+The terminals are tmux, kitty, wezterm, ghostty, iterm2 and terminal (of
+macOS). In tmux this opens a new window. Outside of tmux it starts a session
+called coleo-NAME, and does not attach you to it. Coleo's tests run tmux. The
+other terminals have never been run with Coleo.`
+	c.Example = `  coleo arm open fix
+  coleo arm open fix -t kitty`
+	c.Flags().StringVarP(&terminal, "terminal", "t", string(window.Tmux),
+		"`TERMINAL`: "+strings.Join(terminalNames(), ", "))
+	_ = c.RegisterFlagCompletionFunc("terminal", cobra.FixedCompletions(terminalNames(), cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+func terminalNames() []string {
+	var out []string
+	for _, t := range window.Terminals() {
+		out = append(out, string(t))
+	}
+	return out
+}
+
+// opened is the JSON output of arm open.
+type opened struct {
+	Name     string          `json:"opened"`
+	Terminal window.Terminal `json:"terminal"`
+	Session  string          `json:"session,omitempty"` // of tmux, if a new one was started
+}
+
+func (o opened) line() string {
+	if o.Session != "" {
+		return fmt.Sprintf("Opened %s in tmux: 'tmux attach -t =%s' shows it", o.Name, o.Session)
+	}
+	return fmt.Sprintf("Opened %s in %s", o.Name, o.Terminal)
+}
+
+// openWindow opens a window that shows an arm.
+func openWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal window.Terminal) (opened, error) {
+	self, err := executable.Path()
+	if err != nil {
+		return opened{}, err
+	}
+	w := windowOf(arm, terminal, self)
+	if err := window.Check(w); err != nil {
+		return opened{}, err
+	}
+	if err := mayAttach(c, client, arm); err != nil {
+		return opened{}, err
+	}
+	if err := window.Open(c.Context(), w, os.Environ()); err != nil {
+		return opened{}, err
+	}
+	done := opened{Name: arm.Name, Terminal: terminal}
+	if terminal == window.Tmux && !w.Inside {
+		done.Session = window.Session(arm.Name)
+	}
+	return done, nil
+}
+
+// windowOf returns the window for an arm. The program self runs in it.
+func windowOf(arm coleo.Arm, terminal window.Terminal, self string) window.Window {
+	return window.Window{Terminal: terminal, Name: arm.Name, Workdir: arm.Workdir, Mac: runtime.GOOS == "darwin",
+		Inside: os.Getenv("TMUX") != "", Program: append(coleoHere(os.Getenv), self, "arm", "attach", arm.Name)}
+}
+
+// coleoHere returns the beginning of a command line that sets the folders of Coleo. The
+// program of a terminal may already run, with other variables than this one's.
+func coleoHere(getenv func(string) string) []string {
+	out := []string{"/usr/bin/env"}
+	for _, name := range []string{"COLEO_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"} {
+		if value := getenv(name); value != "" {
+			out = append(out, name+"="+value)
+		}
+	}
+	return out
+}
+
+// mayAttach returns an error if 'coleo arm attach' would be refused now: the arm has no
+// terminal, or somebody types by hand. Otherwise the window would close at once, and
+// nobody could read why.
+func mayAttach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
+	if _, err := client.Screen(c.Context(), arm.ID); err != nil {
+		return err
+	}
+	lease, err := client.Lease(c.Context(), arm.ID, wire.LeaseRequest{Holder: me()})
+	if err != nil {
+		return err
+	}
+	_, err = client.Lease(c.Context(), arm.ID, wire.LeaseRequest{ID: lease.ID, Release: true})
+	return err
+}

@@ -1,0 +1,33 @@
+package show
+
+import (
+	"strings"
+
+	"coleo.dev/pty"
+)
+
+// Cut cuts a line to the given number of cells. Colour sequences take no cells.
+func Cut(line string, cols int) string {
+	var out strings.Builder
+	shown, sequence := 0, false
+	for _, r := range line {
+		switch {
+		case r == '\x1b':
+			sequence = true
+		case sequence:
+			sequence = r != 'm'
+		case shown >= cols:
+			continue
+		default:
+			width := 1
+			if r > '~' {
+				width = pty.Cells(string(r))
+			}
+			if shown += width; shown > cols {
+				continue
+			}
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
+}

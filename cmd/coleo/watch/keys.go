@@ -1,0 +1,118 @@
+package watch
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// The keys that have no letter.
+const (
+	enter     = '\r'
+	newline   = '\n'
+	escape    = '\x1b'
+	backspace = '\x7f'
+	ctrlC     = '\x03'
+	ctrlH     = '\x08'
+	ctrlU     = '\x15'
+)
+
+// Action is what the caller must do after a key.
+type Action struct {
+	Send    string // send this message; "" means none
+	Refresh bool   // read everything anew
+	Quit    bool
+}
+
+// Type takes keys that came together. It returns at the first key after which the caller
+// must do something. An Enter in the middle of pasted text is a new line of that text.
+func (v *View) Type(keys []rune) Action {
+	for i, key := range keys {
+		if v.Writing && key == enter && i < len(keys)-1 {
+			key = newline
+		}
+		if a := v.Press(key); a != (Action{}) {
+			return a
+		}
+	}
+	return Action{}
+}
+
+// Press takes one key. It changes the view, and returns what the caller must do.
+func (v *View) Press(key rune) Action {
+	if v.Writing {
+		return v.write(key)
+	}
+	v.Note = ""
+	switch key {
+	case 'm':
+		v.Writing = true
+	case 'i':
+		v.Interrupt = !v.Interrupt
+	case 'x':
+		v.Full = !v.Full
+	case 's':
+		v.Note = fmt.Sprintf("Nothing was marked: evidence alone changes what Coleo says of an arm. "+
+			"'coleo arm explain %s' shows the evidence. 'coleo arm recover %s' proves that the arm lives, or starts it again.",
+			v.Arm.Name, v.Arm.Name)
+	case 'r':
+		return Action{Refresh: true}
+	case 'q', ctrlC:
+		return Action{Quit: true}
+	}
+	return Action{}
+}
+
+// write takes a key of a message.
+func (v *View) write(key rune) Action {
+	switch key {
+	case ctrlC:
+		return Action{Quit: true}
+	case escape:
+		v.Writing, v.Draft, v.Note = false, "", "nothing was sent"
+	case enter:
+		text := v.Draft
+		v.Writing, v.Draft, v.Note = false, "", ""
+		return Action{Send: text}
+	case backspace, ctrlH:
+		_, n := utf8.DecodeLastRuneInString(v.Draft)
+		v.Draft = v.Draft[:len(v.Draft)-n]
+	case ctrlU:
+		v.Draft = ""
+	case newline:
+		v.Draft += "\n"
+	default:
+		v.Draft += plain(string(key))
+	}
+	return Action{}
+}
+
+// Keys returns the keys in bytes that came from a terminal, and the bytes that are the
+// beginning of another key. It leaves out keys such as arrows, which are escape sequences.
+func Keys(in []byte) (keys []rune, rest []byte) {
+	for len(in) > 0 {
+		if n := sequence(in); n > 0 {
+			in = in[n:]
+			continue
+		}
+		if !utf8.FullRune(in) {
+			return keys, in
+		}
+		r, n := utf8.DecodeRune(in)
+		keys, in = append(keys, r), in[n:]
+	}
+	return keys, nil
+}
+
+// sequence returns the length of the escape sequence with which in begins, or 0. A
+// terminal sends a sequence in one piece, so an escape alone is the key Escape.
+func sequence(in []byte) int {
+	if len(in) < 2 || in[0] != escape || in[1] != '[' && in[1] != 'O' {
+		return 0
+	}
+	for i := 2; i < len(in); i++ {
+		if in[i] >= '@' && in[i] <= '~' {
+			return i + 1
+		}
+	}
+	return len(in)
+}

@@ -1,0 +1,197 @@
+// Package watch is the full-screen view of one arm: its conversation, its screen, and the
+// keys of the person who watches. It knows neither serve nor the terminal.
+package watch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"coleo.dev"
+	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/pty"
+)
+
+// shortRows is how many rows a message takes at most, unless View.Full is set.
+const shortRows = 4
+
+// screenShare is the part of the rows that the arm's screen keeps at least: one in
+// screenShare. A long message would otherwise hide the screen.
+const screenShare = 2
+
+// Who has said something.
+const (
+	User     = "user"
+	Agent    = "agent"
+	Decision = "decision"
+	System   = "system" // Coleo itself
+)
+
+// Message is one message of the conversation.
+type Message struct {
+	Who  string
+	Time time.Time
+	Text string
+}
+
+// View is what the person sees, and what the person has typed.
+type View struct {
+	Arm      coleo.Arm
+	Screen   *coleo.Screen // nil if the arm has no terminal
+	Messages []Message     // the oldest first
+
+	History   int  // how many messages are shown, at most
+	Full      bool // messages are shown in full
+	Interrupt bool // a message interrupts the running turn first
+	Verbose   bool // the header has a second line
+
+	Writing bool   // the person writes a message
+	Draft   string // the text of that message
+	Note    string // what the last key did
+}
+
+// Lines returns the rows of the view, for a terminal of that size.
+func (v *View) Lines(cols, rows int, now time.Time) []string {
+	head, foot := v.head(cols, now), v.foot(cols)
+	room := max(0, rows-len(head)-len(foot))
+	talk := v.conversation(cols)
+	if most := room - room/screenShare; v.Screen != nil && len(talk) > most {
+		talk = talk[len(talk)-most:]
+	}
+	talk = talk[max(0, len(talk)-room):]
+	out := slices.Concat(head, talk)
+	if left := rows - len(out) - len(foot); left > 1 && v.Screen != nil {
+		out = append(out, show.Plain.Paint(strings.Repeat("─", cols)))
+		out = append(out, v.screen(left-1)...)
+	}
+	for len(out) < rows-len(foot) {
+		out = append(out, "")
+	}
+	out = append(out[:max(0, rows-len(foot))], foot...)
+	for i := range out {
+		out[i] = show.Cut(out[i], cols)
+	}
+	return out[:min(len(out), max(0, rows))]
+}
+
+func (v *View) head(cols int, now time.Time) []string {
+	a := v.Arm
+	state := string(a.State)
+	if a.Dialog != nil {
+		state += ": " + a.Dialog.Title
+	}
+	line := plain(fmt.Sprintf(" %s  %s  %s: %s", a.Name, state, a.Runtime.State, a.Runtime.Reason))
+	line = show.Cut(line, cols)
+	out := []string{"\x1b[7m" + line + strings.Repeat(" ", max(0, cols-pty.Cells(line))) + "\x1b[m"}
+	if v.Verbose {
+		out = append(out, plain(fmt.Sprintf(" %s  rule %s  model %s  host %s  pid %d  last output %s ago", a.Harness, a.Rule,
+			show.OrDash(a.Model), show.OrDash(a.Host), a.PID, show.Since(a.LastOutputAt, now))))
+	}
+	return out
+}
+
+// conversation returns the rows of the newest messages.
+func (v *View) conversation(cols int) []string {
+	var out []string
+	for _, m := range v.Messages[max(0, len(v.Messages)-v.History):] {
+		name, colour := "you", show.Cyan
+		switch m.Who {
+		case Agent:
+			name, colour = v.Arm.Name, show.Green
+		case Decision:
+			name, colour = "decision", show.Yellow
+		case System:
+			name, colour = "coleo", show.Red
+		}
+		lead := fmt.Sprintf("%s %s  ", m.Time.Local().Format("15:04"), name)
+		indent := min(pty.Cells(lead), cols/2)
+		rows := wrap(m.Text, cols-indent)
+		if !v.Full && len(rows) > shortRows {
+			more := len(rows) - shortRows + 1
+			rows = append(slices.Clip(rows[:shortRows-1]), fmt.Sprintf("… %d more rows: x shows them", more))
+		}
+		for i, row := range rows {
+			if i == 0 {
+				out = append(out, colour.Paint(lead)+row)
+				continue
+			}
+			out = append(out, strings.Repeat(" ", indent)+row)
+		}
+	}
+	return out
+}
+
+// screen returns the last rows of the arm's screen that are not empty.
+func (v *View) screen(rows int) []string {
+	lines := v.Screen.Lines
+	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines[max(0, len(lines)-rows):]
+}
+
+func (v *View) foot(cols int) []string {
+	if v.Writing {
+		rows := wrap("message> "+v.Draft+"▏", cols)
+		return append(rows, "Enter sends, Escape leaves it"+v.toggles())
+	}
+	var out []string
+	if v.Note != "" {
+		out = wrap(v.Note, cols)
+	} else if v.Arm.Dialog != nil {
+		out = wrap(fmt.Sprintf("It asks: 'coleo arm approve %s' or 'coleo arm deny %s' answers.", v.Arm.Name, v.Arm.Name),
+			cols)
+	}
+	return append(out, "m message  i interrupt  x full text  s stuck  r refresh  q quit"+v.toggles())
+}
+
+// toggles returns what is switched on.
+func (v *View) toggles() string {
+	out := ""
+	if v.Interrupt {
+		out += "  [interrupts first]"
+	}
+	if v.Full {
+		out += "  [full text]"
+	}
+	return out
+}
+
+// wrap breaks a text into rows of at most cols cells. It breaks at blanks where it can.
+func wrap(text string, cols int) []string {
+	var out []string
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		row, width := "", 0
+		for _, word := range strings.SplitAfter(plain(line), " ") {
+			if n := pty.Cells(strings.TrimRight(word, " ")); width > 0 && width+n > cols {
+				out = append(out, strings.TrimRight(row, " "))
+				row, width = "", 0
+			}
+			for _, r := range word {
+				n := pty.Cells(string(r))
+				if width > 0 && width+n > max(cols, 1) && r != ' ' {
+					out = append(out, row)
+					row, width = "", 0
+				}
+				row, width = row+string(r), width+n
+			}
+		}
+		out = append(out, strings.TrimRight(row, " "))
+	}
+	return out
+}
+
+// plain removes what a terminal would obey. A tab becomes a blank.
+func plain(line string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case unicode.IsControl(r):
+			return -1
+		}
+		return r
+	}, line)
+}

@@ -1,0 +1,55 @@
+package opencodeapi
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"coleo.dev"
+)
+
+// compactTimeout is how long the request for a summary may take. The server answers it
+// when the model has written the summary.
+const compactTimeout = 10 * time.Minute
+
+// Compact makes the server shorten the conversation, which keeps its id. It returns when
+// the server has begun to do so. The error is EInvalid if the arm has no provider and
+// model, because a summary needs them. It is EPromptLost if the server did not begin.
+// Compact also returns the other errors of SendPrompt.
+func (s *session) Compact(ctx context.Context) (coleo.Receipt, error) {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	srv, err := s.mayBegin()
+	if err != nil {
+		return coleo.Receipt{}, err
+	}
+	m := s.model()
+	if m == nil {
+		return coleo.Receipt{}, coleo.Errorf(coleo.EInvalid,
+			"name a provider and a model for the arm: a summary needs them")
+	}
+	if err := coleo.Wanted(ctx); err != nil {
+		return coleo.Receipt{}, err
+	}
+	s.mu.Lock()
+	busied, failures := s.facts.busied, s.facts.failures
+	s.mu.Unlock()
+	r := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: coleo.CompactText, Cursor: s.log.Cursor(),
+		Proof: coleo.ProofStarted, Compact: true}
+	waiting, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.work.Go(func() {
+		path := "/session/" + s.Handle().Conversation + "/summarize"
+		if err := srv.doWithin(s.ctx, compactTimeout, "POST", path, m, nil); err != nil {
+			cancel(err) // this ends the wait, if it still lasts
+		}
+	})
+	if s.await(waiting, startedTimeout, func(f facts) bool { return f.busied > busied || f.failures > failures }) {
+		return r, nil
+	}
+	if err := context.Cause(waiting); err != nil && ctx.Err() == nil {
+		return coleo.Receipt{}, err
+	}
+	return coleo.Receipt{}, coleo.Errorf(coleo.EPromptLost,
+		"%s was asked to shorten the conversation, but did not begin", s.h.spec.Title)
+}
