@@ -21,7 +21,7 @@ const (
 	redrawStart = time.Second
 	// redrawEnd bounds how long a redraw may take. A slow agent CLI draws for a new size
 	// only after seconds.
-	redrawEnd = 25 * time.Second
+	redrawEnd = 45 * time.Second
 	// redrawShown is how long the agent CLI may take to draw its picture after it got the
 	// signal or the last size.
 	redrawShown = 2 * time.Second
