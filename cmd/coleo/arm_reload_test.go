@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,8 @@ func TestARunningArmTakesChangedRules(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("testdata", "fake.toml"))
 	w.check(err)
 	good := string(raw)
+	// wrong begins the error about the idle rule's state.
+	wrong := fmt.Sprintf("fake.toml:%d: rule", 1+strings.Count(good[:strings.Index(good, `state = "idle"`)], "\n"))
 	change := func(old, replacement string) {
 		t.Helper()
 		if !strings.Contains(good, old) {
@@ -36,11 +39,11 @@ func TestARunningArmTakesChangedRules(t *testing.T) {
 	}
 
 	change(`state = "idle"`, `state = "sleepy"`)
-	awaitEvents(1, `fake.toml:66: rule`)
-	if r := w.run("harness", "list"); r.code != 0 || !strings.Contains(r.err, "fake.toml:66: rule") {
+	awaitEvents(1, wrong)
+	if r := w.run("harness", "list"); r.code != 0 || !strings.Contains(r.err, wrong) {
 		t.Errorf("%v\nwant the file and the line of what is wrong", r)
 	}
-	if !strings.Contains(w.read("state/logs/agent.log"), "fake.toml:66: rule") {
+	if !strings.Contains(w.read("state/logs/agent.log"), wrong) {
 		t.Errorf("the host agent's log does not say what is wrong:\n%s", w.read("state/logs/agent.log"))
 	}
 	w.must("arm", "prompt", "--wait", "one", "say by the rules before")
