@@ -47,9 +47,10 @@ const (
 type appearances struct {
 	epoch     string
 	n         int
-	text      string    // hash of the dialog on the screen when it appeared; "" if there is no dialog
-	latest    string    // the same hash, but of the last picture
-	title     string    // title of the last dialog
+	text      string // hash of the dialog on the screen when it appeared; "" if there is no dialog
+	latest    string // the same hash, but of the last picture
+	title     string // title of the last dialog
+	kind      coleo.DialogKind
 	since     time.Time // start of this appearance
 	keysTyped bool      // keys that may have answered the dialog were typed
 	// hiddenSinceKeys is true if the dialog was out of sight at some time after such
@@ -81,7 +82,7 @@ func (a *appearances) showDialog(v *rules.Verdict, s *coleo.Screen, now time.Tim
 	text := hashOf(v, v.Dialog.Options)
 	otherPage := v.Dialog.Page > 0 && a.page > 0 && v.Dialog.Page != a.page
 	same := !otherPage && !a.hiddenSinceKeys && (a.text != "" && text == a.latest || a.list.takePage(v))
-	if !same && (otherPage || !a.reflowed(v, now) && !a.rejoined(text, now)) {
+	if !same && (otherPage || !a.reflowed(v, now) && !a.rejoined(v, text, now)) {
 		a.begin(text, v, now)
 	}
 	a.latest = text
@@ -109,7 +110,7 @@ func (a *appearances) begin(text string, v *rules.Verdict, now time.Time) {
 	default:
 		a.settleTime = dialogSettle
 	}
-	a.text, a.title, a.since = text, v.Dialog.Title, now
+	a.text, a.title, a.kind, a.since = text, v.Dialog.Title, v.Dialog.Kind, now
 	a.keysTyped, a.hiddenSinceKeys = false, false
 	a.list, a.words, a.page = listOf(v), wordsOf(v), v.Dialog.Page
 	a.n++
@@ -118,10 +119,14 @@ func (a *appearances) begin(text string, v *rules.Verdict, now time.Time) {
 // unknownPicture records a picture that no rule recognizes.
 func (a *appearances) unknownPicture() { a.hiddenSinceKeys = a.hiddenSinceKeys || a.keysTyped }
 
-// end records a picture that a rule recognizes and that shows no dialog.
-func (a *appearances) end() {
+// end records a picture that a rule recognizes and that shows no dialog. A question may
+// still be drawn again: see rejoined.
+func (a *appearances) end(now time.Time) {
+	if a.text != "" {
+		a.parted = a.unanswered(now)
+	}
 	a.text, a.keysTyped, a.hiddenSinceKeys, a.doubtful = "", false, false, false
-	a.list, a.before, a.parted, a.page = optionList{}, nil, nil, 0
+	a.list, a.before, a.page = optionList{}, nil, 0
 }
 
 // settling returns how much longer the dialog's text must stay the same before the Reader
@@ -143,7 +148,10 @@ func (r *Reader) DialogDoubtful() bool { return r.dialogs.doubtful }
 
 // RenewDialog makes the dialog on the screen a new appearance. It is for a dialog that
 // was answered and is still on the screen with the same text.
-func (r *Reader) RenewDialog() { r.dialogs.end() }
+func (r *Reader) RenewDialog() {
+	r.dialogs.end(time.Time{})
+	r.dialogs.parted = nil
+}
 
 // NoteKeys notes that keys are about to be typed. It remembers them only if they may answer
 // the dialog on the screen, because the next dialog may then have the same text. The result

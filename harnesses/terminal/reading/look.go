@@ -71,7 +71,7 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	} else if r.verdict.State == "" {
 		r.dialogs.unknownPicture()
 	} else {
-		r.dialogs.end()
+		r.dialogs.end(now)
 	}
 	if r.verdict.State.Working() || r.verdict.Dialog != nil {
 		r.noteWork()
@@ -254,6 +254,9 @@ func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *co
 	}
 	if next.State == coleo.Idle {
 		next.Background = r.background
+	}
+	if next.State == coleo.Idle || next.State == coleo.Failed {
+		r.dialogs.parted = nil // the turn of that question has ended
 	}
 	next.Since = last.Since
 	if next.State != last.State {

@@ -31,3 +31,26 @@ func TestAQuestionThatIsDrawnInPartsIsTheSame(t *testing.T) {
 		})
 	}
 }
+
+// While a question is drawn again, what is left of the picture may look like work.
+func TestAQuestionThatIsWipedForAWhileIsTheSame(t *testing.T) {
+	t.Parallel()
+	whole := numbered.Replace(fruits("☐", " ", " ", " ] Type something"))
+	for name, c := range map[string]struct {
+		key  string
+		same bool
+	}{"nothing was typed": {"", true}, "it may be answered": {"ENTER", false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := watch(t, specFor(t, "claude"), 100, 30)
+			first := w.draw(whole)
+			if c.key != "" {
+				w.press(c.key)
+			}
+			w.r.dialogs.end(w.now)
+			if again := w.draw(whole); (again.Fingerprint == first.Fingerprint) != c.same {
+				t.Errorf("drawn again it is %s, was %s; want the same: %t", again.Fingerprint, first.Fingerprint, c.same)
+			}
+		})
+	}
+}

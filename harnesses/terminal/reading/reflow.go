@@ -58,24 +58,34 @@ const partedWithin = 10 * time.Second
 // picture may be a part of the same question.
 func (a *appearances) part(v *rules.Verdict, now time.Time) {
 	switch {
-	case a.text == "" || a.keysTyped || a.hiddenSinceKeys || v.Dialog.Kind != coleo.DialogQuestion ||
-		v.Dialog.Title != a.title:
+	case v.Dialog.Kind != coleo.DialogQuestion || v.Dialog.Title != a.title:
 		a.parted = nil
 	case a.parted == nil:
-		a.parted = &earlier{at: now, text: a.text, title: a.title, words: a.words, since: a.since, n: a.n, list: a.list}
+		a.parted = a.unanswered(now)
 	}
 }
 
-// rejoined reports whether a picture shows the whole of a question that was drawn in parts.
-// If so, its appearance continues. No key that may have answered it was typed since. An
-// approval never continues: the same command may be asked for twice.
-func (a *appearances) rejoined(text string, now time.Time) bool {
+// unanswered returns the question on the screen, or nil if there is none, or if keys that
+// may have answered it were typed.
+func (a *appearances) unanswered(now time.Time) *earlier {
+	if a.text == "" || a.keysTyped || a.hiddenSinceKeys || a.kind != coleo.DialogQuestion {
+		return nil
+	}
+	return &earlier{at: now, text: a.text, title: a.title, words: a.words, since: a.since, n: a.n, list: a.list}
+}
+
+// rejoined reports whether a picture shows the whole of a question that was drawn in parts,
+// or a page of its list. If so, its appearance continues. Between the parts, what is left of
+// the picture may look like another state. No key that may have answered the question was
+// typed since. An approval never continues: the same command may be asked for twice.
+func (a *appearances) rejoined(v *rules.Verdict, text string, now time.Time) bool {
 	b := a.parted
-	if b == nil || a.keysTyped || a.hiddenSinceKeys || text != b.text || now.Sub(b.at) > partedWithin {
+	if b == nil || a.keysTyped || a.hiddenSinceKeys || now.Sub(b.at) > partedWithin ||
+		text != b.text && (b.title != v.Dialog.Title || !b.list.takePage(v)) {
 		return false
 	}
 	a.text, a.title, a.since, a.n, a.list, a.words = b.text, b.title, b.since, b.n, b.list, b.words
-	a.parted, a.doubtful = nil, false
+	a.kind, a.parted, a.doubtful = coleo.DialogQuestion, nil, false
 	return true
 }
 
