@@ -47,12 +47,12 @@ const (
 type appearances struct {
 	epoch     string
 	n         int
-	text      string // hash of the dialog on the screen when it appeared; "" if there is no dialog
-	latest    string // the same hash, but of the last picture
-	title     string // title of the last dialog
-	kind      coleo.DialogKind
-	since     time.Time // start of this appearance
-	keysTyped bool      // keys that may have answered the dialog were typed
+	text      string           // hash of the dialog on the screen when it appeared; "" if there is no dialog
+	latest    string           // the same hash, but of the last picture
+	title     string           // title of the last dialog
+	kind      coleo.DialogKind // of the last dialog
+	since     time.Time        // start of this appearance
+	keysTyped bool             // keys that may have answered the dialog were typed
 	// hiddenSinceKeys is true if the dialog was out of sight at some time after such
 	// keys.
 	hiddenSinceKeys bool
@@ -63,7 +63,7 @@ type appearances struct {
 	page   int        // which one of several questions it is; 0 if unknown
 	size   [2]int     // columns and rows of the last picture with a dialog
 	before *earlier   // the appearance before the terminal got another size; nil if there is none
-	parted *earlier   // a question that is drawn in parts; nil if there is none
+	parted *earlier   // an unanswered question that is out of sight, or drawn in parts; nil if there is none
 
 	settleTime time.Duration        // how long the text must stay the same before it is told
 	lastShown  map[string]time.Time // texts of dialogs, and when each text was last seen
