@@ -174,7 +174,10 @@ func (s *session) resizeAndBack(cols, rows int) {
 		r, unlock := s.live.lock()
 		from := r.End()
 		unlock()
-		_ = s.Resize(s.ctx, size.Cols, size.Rows)
+		// redraw lets nobody type, so the size does not wait for that.
+		if !s.sizes.postpone(size, false, s.resizePostponed) {
+			_ = s.resize(size)
+		}
 		s.awaitDrawn(from)
 	}
 	tick := time.NewTicker(resizeGap)
@@ -183,7 +186,7 @@ func (s *session) resizeAndBack(cols, rows int) {
 		select {
 		case <-tick.C:
 		case <-s.redrawing.closing:
-			s.resizeNow()
+			s.resizePostponed()
 			return
 		}
 	}

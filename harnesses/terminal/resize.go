@@ -26,17 +26,18 @@ type sizes struct {
 	mu    sync.Mutex
 	given time.Time   // when the last size was given
 	timer *time.Timer // gives the next size; nil: no size is pending
-	next  past.Size
+	next  past.Size   // the size that is pending
 
 	awaited bool   // the program shows each size, and has not shown the last one yet
 	frames  uint64 // the screen's WholeFrames at the time when the last size was given
 }
 
-// postpone decides whether size must wait. The size waits if the last one was given
-// within resizeGap, or if the program has not yet shown the last one. postpone returns
-// true if the size must wait. It calls give when the wait is over. It calls give only
-// once for all sizes that come during the wait.
-func (z *sizes) postpone(size past.Size, give func()) bool {
+// postpone decides whether size must wait. The size waits if another one is pending, if
+// the last one was given within resizeGap, if the program has not yet shown the last one,
+// or if typing is true. postpone returns true if the size must wait. It calls give when
+// the wait for the last size is over. It calls give only once for all sizes that come
+// during the wait.
+func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	wait := resizeGap
@@ -44,24 +45,28 @@ func (z *sizes) postpone(size past.Size, give func()) bool {
 		wait = resizeLimit
 	}
 	left := wait - time.Since(z.given)
-	if left <= 0 {
+	if z.timer == nil && !typing && left <= 0 {
 		z.given = time.Now()
 		return false
 	}
 	z.next = size
 	if z.timer == nil {
-		z.timer = time.AfterFunc(left, give)
+		z.timer = time.AfterFunc(max(0, left), give)
 	}
 	return true
 }
 
-// take returns the size that was postponed. The wait for the next size begins at this
-// moment.
-func (z *sizes) take() past.Size {
+// take returns the size that was postponed, if it is still pending. The wait for the next
+// size begins at this moment.
+func (z *sizes) take() (size past.Size, pending bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
+	if z.timer == nil {
+		return past.Size{}, false
+	}
+	z.timer.Stop()
 	z.timer, z.given = nil, time.Now()
-	return z.next
+	return z.next, true
 }
 
 // await notes that a size is about to be given. The argument frames is the number of
@@ -102,44 +107,44 @@ func (z *sizes) changing() bool {
 	return z.timer != nil || z.awaited || time.Since(z.given) < resizeGap
 }
 
-// stop stops the timer of a postponed size. It reports whether a size was pending.
-func (z *sizes) stop() bool {
-	z.mu.Lock()
-	timer := z.timer
-	z.mu.Unlock()
-	return timer != nil && timer.Stop()
-}
-
-// Resize gives the screen and the program another size. If a size comes within
-// resizeGap of another size, it is given later, when resizeGap has passed. Some
-// programs show each size by a whole frame. Such a program gets the next size when it
-// has shown the last one, or after resizeLimit. In both cases Resize returns nil at
-// once. Of several postponed sizes, only the newest is given. If that fails later, the
-// error is dropped.
+// Resize gives the screen and the program another size. In three cases the size is given
+// later, and Resize returns nil at once:
+//   - A size comes within resizeGap of another size.
+//   - The program shows each size by a whole frame, and has not shown the last size yet.
+//     It gets the next one when it has, or after resizeLimit.
+//   - Something is being typed. Codex 0.169.0 panics if its size changes while it takes a
+//     paste.
+//
+// Of several postponed sizes, only the newest is given. If that fails later, the error is
+// dropped.
 func (s *session) Resize(_ context.Context, cols, rows int) error {
+	resume, free := s.typist.TryPause()
+	if free {
+		defer resume()
+	}
 	size := past.Size{Cols: cols, Rows: rows}
-	if s.sizes.postpone(size, s.resizePostponed) {
+	if s.sizes.postpone(size, !free, s.resizeAfterTyping) {
 		return nil
 	}
 	return s.resize(size)
 }
 
-// resizePostponed gives the size that was postponed.
+// resizeAfterTyping gives the size that was postponed. It first waits until nothing is
+// typed.
+func (s *session) resizeAfterTyping() {
+	defer s.typist.Pause()()
+	s.resizePostponed()
+}
+
+// resizePostponed gives the size that was postponed, if it is still pending.
 func (s *session) resizePostponed() {
-	size := s.sizes.take()
-	if s.State().State == coleo.Dead || s.ctx.Err() != nil {
+	size, pending := s.sizes.take()
+	if !pending || s.State().State == coleo.Dead || s.ctx.Err() != nil {
 		return
 	}
 	// If the holder does not answer, the callers that wait for the holder report the
 	// error.
 	_ = s.resize(size)
-}
-
-// resizeNow gives a postponed size without further waiting.
-func (s *session) resizeNow() {
-	if s.sizes.stop() {
-		s.resizePostponed()
-	}
 }
 
 // resize gives the new size to the screen first and to the program second, as terminals

@@ -97,6 +97,41 @@ func TestTheNextSizeWaitsUntilTheLastOneIsShown(t *testing.T) {
 	}
 }
 
+// Some programs end with an error if their size changes while they take a text.
+func TestASizeWaitsUntilNothingIsTyped(t *testing.T) {
+	t.Parallel()
+	st, s := setStage(t, 80, 24, 0)
+	given := func() []journal.Mark { return resizes(holder.JournalDir(s.handle.Dir)) }
+	start := len(given())
+	typed := s.typist.Pause()
+	for _, size := range [][2]int{{60, 20}, {90, 30}} {
+		if err := s.Resize(t.Context(), size[0], size[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begun := time.Now()
+	st.await("the gap between two sizes is over", func() bool { return time.Since(begun) > 2*resizeGap })
+	if m, view := given(), s.Screen(); len(m) != start || view.Cols != 80 {
+		t.Errorf("while something is typed the program is given %+v, and the screen has %d columns", m[start:], view.Cols)
+	}
+	typed()
+	st.await("the newest size is given", func() bool { return s.Screen().Cols == 90 && len(given()) > start })
+	if m := given(); len(m) != start+1 || m[start].Cols != 90 {
+		t.Errorf("afterwards the program is given %+v, want the size of 90 columns alone", m[start:])
+	}
+
+	defer s.typist.Pause()()
+	if err := s.Resize(t.Context(), 70, 22); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if m := given(); m[len(m)-1].Cols != 70 {
+		t.Errorf("closed, the session has given %d columns last, want those that waited: 70", m[len(m)-1].Cols)
+	}
+}
+
 // resizes returns the resizes in the journal in dir.
 func resizes(dir string) (out []journal.Mark) {
 	index, err := journal.OpenIndex(dir)

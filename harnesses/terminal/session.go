@@ -193,7 +193,7 @@ func (s *session) Kill(context.Context) error {
 // returns the error of closing the connection to the holder.
 func (s *session) Close() error {
 	s.redrawing.stop()
-	s.resizeNow()
+	s.resizePostponed()
 	s.cancel()
 	if s.State().State == coleo.Dead {
 		defer s.typist.Pause()()

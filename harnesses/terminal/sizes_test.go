@@ -27,12 +27,16 @@ func TestSizesArePostponed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var z sizes
 				begun, given := time.Now(), make(chan past.Size, 2)
-				give := func() { given <- z.take() }
-				if z.postpone(small, give) {
+				give := func() {
+					if size, pending := z.take(); pending {
+						given <- size
+					}
+				}
+				if z.postpone(small, false, give) {
 					t.Fatal("the first size is postponed")
 				}
 				z.await(1, tt.awaited)
-				if z.note(false); !z.postpone(small, give) || !z.postpone(large, give) {
+				if z.note(false); !z.postpone(small, false, give) || !z.postpone(large, false, give) {
 					t.Fatal("a size that comes at once is not postponed")
 				}
 				if tt.shown > 0 {
