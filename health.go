@@ -76,7 +76,8 @@ type SignalFlags struct {
 type Runtime struct {
 	State                 Health      `json:"state"`
 	Reason                string      `json:"reason"`
-	Distributed           bool        `json:"distributed"`
+	Distributed           bool        `json:"distributed"`     // a host agent drives the arm
+	Local                 bool        `json:"local,omitempty"` // serve itself drives the arm, see LocalNote
 	HasRuntime            bool        `json:"hasRuntime"`
 	HasSession            bool        `json:"hasSession"`
 	CanRecover            bool        `json:"canRecover"`
@@ -101,7 +102,8 @@ type Runtime struct {
 // future does not count.
 func Summarise(s Signals, now time.Time) Runtime {
 	r := Runtime{
-		Distributed:           s.AgentID != "",
+		Distributed:           s.AgentID != "" && s.AgentID != LocalHost,
+		Local:                 s.AgentID == LocalHost && s.Status != StatusStopped,
 		HasRuntime:            s.PID != 0 || s.Port != 0 || s.SessionID != "" || s.AgentID != "",
 		HasSession:            s.SessionID != "",
 		LastActivityAt:        s.LastActivity,
@@ -113,7 +115,7 @@ func Summarise(s Signals, now time.Time) Runtime {
 		Signals: SignalFlags{
 			DBStatus: s.Status, HasPID: s.PID != 0, HasPort: s.Port != 0, HasSessionID: s.SessionID != "",
 			HasAgentID: s.AgentID != "", HasWorkdir: s.Workdir != "", HasAssignedTask: s.Task != "",
-			Distributed: s.AgentID != "",
+			Distributed: s.AgentID != "" && s.AgentID != LocalHost,
 		},
 	}
 	r.Unjudged = s.Watch.Unjudged
@@ -121,6 +123,9 @@ func Summarise(s Signals, now time.Time) Runtime {
 	r.CanRecover = s.Workdir != "" || r.HasRuntime
 	r.CanRestart = r.CanRecover
 	r.State, r.Reason = judge(s, r, now)
+	if r.Local {
+		r.Reason += "; it " + LocalNote
+	}
 	r.Display = displayOf(s.Status, r.State)
 	return r
 }

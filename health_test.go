@@ -38,3 +38,18 @@ func TestHealthIsReadFromSignals(t *testing.T) {
 		})
 	}
 }
+
+func TestAnArmOfServeItselfSaysSo(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	arm := Arm{Status: StatusIdle, State: Idle, AgentID: LocalHost, LastHeartbeat: now}
+	r := Summarise(arm.Signals(), now)
+	if want := "waits for work; its session is alive; it runs without a host agent: nobody reads it while serve is down"; !r.Local ||
+		r.Distributed || r.Reason != want {
+		t.Errorf("the summary is %+v, want the reason %q", r, want)
+	}
+	arm.Status = StatusStopped
+	if r := Summarise(arm.Signals(), now); r.Local || r.Reason != "the arm is stopped" {
+		t.Errorf("the summary of a stopped arm is %+v", r)
+	}
+}

@@ -5,6 +5,13 @@ import (
 	"time"
 )
 
+// LocalHost is the id of the host that serve is itself, if an arm runs without a host
+// agent. No host agent has this id.
+const LocalHost = "local"
+
+// LocalNote is what users read of an arm of host local.
+const LocalNote = "runs without a host agent: nobody reads it while serve is down"
+
 // Host is a host agent's description of itself and its machine.
 type Host struct {
 	ID           string    `json:"agentId"` // stays the same over restarts; also in Event.Host and Arm.AgentID

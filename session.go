@@ -315,6 +315,7 @@ type Explanation struct {
 	Version      string   `json:"version,omitempty"`      // of the agent CLI, if it is known
 	Unjudged     string   `json:"unjudged,omitempty"`     // that nobody has judged the rules on this version, for users
 	Blind        string   `json:"blind,omitempty"`        // that the screen showed no sign of work in the last turn
+	Local        string   `json:"local,omitempty"`        // that no host agent drives the arm, for users
 	Redrawn      string   `json:"redrawn,omitempty"`      // when and why Coleo had the picture drawn again, for users
 	Rows         []string `json:"rows,omitempty"`         // the screen's rows that the rule matched
 	Screen       Screen   `json:"screen"`

@@ -22,6 +22,12 @@ type Config struct {
 	Defaults Defaults
 	// RemoteOnly forbids arms without a host agent, even if a request allows them.
 	RemoteOnly bool
+	// AllowLocal allows arms of daemon-managed harnesses without a host agent, if a request
+	// does not say whether it allows them.
+	AllowLocal bool
+	// Local makes this process carry out orders as host local. It returns when it does, or
+	// with an error. If Local is nil, there are no arms without a host agent.
+	Local func(context.Context) error
 	// Arbiter decides which start of an arm may be typed into. If Arbiter is nil, there
 	// is no other brain, and this brain decides alone.
 	Arbiter Arbiter
@@ -51,7 +57,8 @@ type Brain struct {
 
 	mu       sync.Mutex
 	hosts    map[string]*member
-	ordering map[string]int // how many orders to start an arm are open, by arm id
+	ordering map[string]int           // how many orders to start an arm are open, by arm id
+	moves    map[string]chan struct{} // closed when an arm is no longer handed over, by arm id
 
 	numbering  sync.Mutex // held while a new generation gets its number
 	publishing sync.Mutex // held while an arm's row is read and published
@@ -62,7 +69,8 @@ type Brain struct {
 
 // New returns a brain. The brain follows no host before Run.
 func New(c Config) *Brain {
-	b := &Brain{Config: c, updates: newUpdates(), hosts: map[string]*member{}, ordering: map[string]int{}}
+	b := &Brain{Config: c, updates: newUpdates(), hosts: map[string]*member{}, ordering: map[string]int{},
+		moves: map[string]chan struct{}{}}
 	if b.Arbiter == nil {
 		b.Arbiter = newArbiter()
 	}
@@ -87,6 +95,7 @@ func (b *Brain) Run(ctx context.Context) error {
 		return err
 	}
 	b.following.Go(func() { b.tidy(ctx) })
+	b.following.Go(func() { b.keepHandingOver(ctx) })
 	<-ctx.Done()
 	b.end()
 	b.updates.end()

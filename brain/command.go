@@ -28,6 +28,9 @@ func (b *Brain) ask(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Du
 		return coleo.Errorf(coleo.EExited, "arm %s has never run: 'coleo arm spawn -n %s' starts it", arm.Name,
 			arm.Name)
 	}
+	if isLocal(arm.AgentID) || b.isMoving(arm.ID) {
+		return b.askHere(ctx, arm, op, limit, in, out)
+	}
 	return b.askHost(ctx, arm.AgentID, op, limit, in, out)
 }
 
@@ -35,7 +38,10 @@ func (b *Brain) ask(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Du
 // askHost sends nothing and returns EUnavailable. Otherwise it returns the same errors
 // as bus.Conn.Ask.
 func (b *Brain) askHost(ctx context.Context, host string, op bus.Op, limit time.Duration, in, out any) error {
-	if why := b.away(host); why != "" {
+	if err := b.reach(ctx, host); err != nil {
+		return err
+	}
+	if why := b.away(host); why != "" && !isLocal(host) {
 		return unsent{coleo.Errorf(coleo.EUnavailable, "nothing was done: %q cannot reach the arm, because %s", op,
 			why)}
 	}
@@ -78,6 +84,9 @@ func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit
 	}
 	err = b.ask(ctx, arm, op, limit, in(arm), out)
 	b.catchUp(ctx, arm.AgentID)
+	if now := b.settledOn(ctx, arm); now != arm.AgentID {
+		b.catchUp(ctx, now)
+	}
 	return err
 }
 

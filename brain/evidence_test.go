@@ -26,6 +26,7 @@ const patience = 3 * time.Minute
 type scripted struct {
 	t     *testing.T
 	brain *Brain
+	bus   *bustest.Bus
 	db    *store.ServeDB
 
 	mu      sync.Mutex
@@ -37,7 +38,7 @@ const scriptedHost = "h"
 func newScripted(t *testing.T) *scripted {
 	t.Helper()
 	testBus := bustest.New(t)
-	s := &scripted{t: t, answers: map[bus.Op]func(context.Context, json.RawMessage) (any, error){}}
+	s := &scripted{t: t, bus: testBus, answers: map[bus.Op]func(context.Context, json.RawMessage) (any, error){}}
 	var err error
 	s.db, err = store.OpenServe(filepath.Join(t.TempDir(), "serve.db"))
 	check(t, err)

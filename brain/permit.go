@@ -140,6 +140,9 @@ func (b *Brain) permit(ctx context.Context, arm coleo.Arm) error {
 	if arm.AgentID == "" || !freezes(arm) {
 		return nil
 	}
+	if err := b.reach(ctx, arm.AgentID); err != nil {
+		return err
+	}
 	for {
 		limited, cancel := context.WithTimeout(ctx, bus.DefaultTimeout)
 		waits, err := b.renewPermits(limited, arm.AgentID)

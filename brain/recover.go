@@ -20,6 +20,9 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}
+	if arm, err = b.handOver(ctx, arm); err != nil {
+		b.Log.Info("an arm stays with serve itself", "arm", arm.Name, "because", err)
+	}
 	evidence, err := b.evidence(ctx, arm, q)
 	if err != nil {
 		return wire.SpawnReply{}, err
@@ -28,10 +31,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	b.Log.Info("recover", "arm", arm.Name, "remedy", remedy.Action, "reason", remedy.Reason)
 	switch remedy.Action {
 	case recovery.Refuse, recovery.Nothing:
-		if why := b.watchOf(arm).Missing; why != "" {
-			remedy.Reason += " Nobody watches the arm: " + why + "."
-		}
-		return wire.SpawnReply{}, coleo.Errorf(coleo.EUnavailable, "%s", remedy.Reason)
+		return wire.SpawnReply{}, b.refusal(arm, evidence, remedy)
 	case recovery.Reattach:
 		err = b.reattach(ctx, arm)
 	case recovery.KillAndRestart:
@@ -48,6 +48,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	reply, err := b.reply(ctx, arm.ID)
 	reply.Spawned, reply.Recovered = remedy.Starts(), true
 	reply.RecoveryMode, reply.Resumed = remedy.Mode, remedy.Resume
+	reply.Warning = localWarning(reply.Arm)
 	return reply, err
 }
 
@@ -65,9 +66,9 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 			HasHandle:    arm.Generation > 0 || arm.Rule == ruleOrdered,
 			Conversation: arm.SessionID, AgentID: arm.AgentID, Hostname: arm.Host, Ended: ended(arm),
 		},
-		Health: coleo.Summarise(arm.Signals(), b.Now()).State, Preferred: q.AgentID, RemoteOnly: b.RemoteOnly,
+		Health: coleo.Summarise(arm.Signals(), b.Now()).State, Preferred: q.AgentID, RemoteOnly: b.RemoteOnly || b.Local == nil,
 		Force:              q.Force,
-		AllowLocalFallback: q.AllowLocalFallback != nil && *q.AllowLocalFallback,
+		AllowLocalFallback: b.allowsLocal(q.AllowLocalFallback),
 	}
 	if arm.AgentID != "" {
 		e.Found = b.find(ctx, arm)

@@ -201,14 +201,15 @@ func (b *Brain) member(id string) *member {
 	return m
 }
 
-// live returns the last beats of the host agents that can be asked now. The host agent
+// live returns the last beats of the host agents that can be asked now. Host local is not a
+// host agent. The host agent
 // with the fewest arms comes first.
 func (b *Brain) live() []bus.Beat {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []bus.Beat
-	for _, m := range b.hosts {
-		if m.lost == "" && b.Now().Sub(m.seen) <= bus.HostStale {
+	for id, m := range b.hosts {
+		if !isLocal(id) && m.lost == "" && b.Now().Sub(m.seen) <= bus.HostStale {
 			out = append(out, m.beat)
 		}
 	}
@@ -228,6 +229,9 @@ func (b *Brain) Hosts(ctx context.Context) ([]coleo.HostInfo, error) {
 	}
 	out := make([]coleo.HostInfo, 0, len(known))
 	for _, h := range known {
+		if isLocal(h.ID) {
+			continue
+		}
 		beat, live := beats[h.ID]
 		out = append(out, coleo.HostInfo{Host: h, PID: beat.PID, Arms: len(beat.Arms), Live: live})
 	}

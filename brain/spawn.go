@@ -36,7 +36,7 @@ func (b *Brain) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}
-	host, err := b.place(arm.Harness, q.AgentID, arm.AgentID)
+	host, err := b.placeArm(arm.Harness, q, arm.AgentID)
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}
@@ -75,7 +75,9 @@ func (b *Brain) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply
 	if err != nil {
 		return reply, err
 	}
-	reply.Spawned, reply.Warning, reply.ModelFallback = true, warning, fallback
+	reply.Spawned, reply.ModelFallback = true, fallback
+	reply.Warning = strings.Join(slices.DeleteFunc([]string{localWarning(reply.Arm), warning},
+		func(s string) bool { return s == "" }), "; ")
 	if q.InitialPrompt != "" {
 		go b.sendFirst(b.ctx, arm.ID, q.InitialPrompt)
 	}
@@ -192,6 +194,9 @@ func (b *Brain) harness(asked, own string) (string, error) {
 		return b.Registry.Preferred(), nil
 	case len(installed) == 1:
 		return installed[0], nil
+	case len(installed) == 0 && len(b.live()) == 0 && b.Local != nil:
+		return "", coleo.Errorf(coleo.EInvalid,
+			"no harness was given, and no host agent runs that could tell which are installed: choose one with --harness")
 	case len(installed) == 0:
 		return "", coleo.Errorf(coleo.ENotInstalled,
 			"no agent CLI is installed on any host: 'coleo harness list' shows how to install one")
@@ -363,7 +368,7 @@ func (b *Brain) reply(ctx context.Context, id string) (wire.SpawnReply, error) {
 		return wire.SpawnReply{}, err
 	}
 	return wire.SpawnReply{
-		Distributed: arm.AgentID != "", AgentID: arm.AgentID, Host: arm.Host, SessionID: arm.SessionID,
+		Distributed: arm.Runtime.Distributed, AgentID: arm.AgentID, Host: arm.Host, SessionID: arm.SessionID,
 		PID: arm.PID, Port: arm.Port, Provider: arm.Provider, Model: arm.Model, Arm: arm,
 	}, nil
 }

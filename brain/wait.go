@@ -67,8 +67,8 @@ func (b *Brain) reached(ctx context.Context, arm coleo.Arm, states []coleo.State
 		row, err := b.Arm(ctx, arm.ID) // the log may have been read since
 		switch {
 		case ctx.Err() != nil:
-			return arm, true, coleo.Errorf(coleo.ETimeout, "whether arm %s is still %s is not known: its host agent %s "+
-				"has not confirmed it", arm.Name, arm.State, arm.AgentID)
+			return arm, true, coleo.Errorf(coleo.ETimeout, "whether arm %s is still %s is not known: %s "+
+				"has not confirmed it", arm.Name, arm.State, agentWord(arm.AgentID))
 		case err != nil:
 			return arm, true, err
 		case confirmed && isIn(row) && row.State == arm.State && row.Generation == arm.Generation:

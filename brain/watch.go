@@ -185,7 +185,9 @@ func (b *Brain) noteSilence(ctx context.Context, id string, m *member) {
 	silent := m.lost == "" && !m.heard.IsZero() && b.Now().Sub(m.heard) > bus.SilentAfter
 	pid := m.beat.PID
 	b.mu.Unlock()
-	if silent {
+	if silent && isLocal(id) {
+		b.lose(ctx, id, "serve itself is slow to read it")
+	} else if silent {
 		b.lose(ctx, id,
 			fmt.Sprintf(
 				"its host agent %s (process %d) does not answer: if it is stopped, "+
@@ -195,9 +197,15 @@ func (b *Brain) noteSilence(ctx context.Context, id string, m *member) {
 }
 
 func notConnected(id string) string {
+	if isLocal(id) {
+		return notTakenUp
+	}
 	return fmt.Sprintf("its host agent %s is not connected: 'coleo up' or 'coleo agent start' on its machine starts it",
 		id)
 }
+
+// notTakenUp is why nobody watches an arm of host local at serve's start.
+const notTakenUp = "serve has not taken it up yet"
 
 // lose stores why a host agent cannot be asked. The next sign of life from the host
 // agent clears this reason.
@@ -235,6 +243,10 @@ func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 	defer b.mu.Unlock()
 	w := coleo.Watch{AsOf: arm.LastHeartbeat}
 	m, ok := b.hosts[arm.AgentID]
+	if !ok && isLocal(arm.AgentID) {
+		w.Missing = notTakenUp
+		return w
+	}
 	if !ok {
 		w.Missing = fmt.Sprintf("its host agent %s has not connected since serve was started", arm.AgentID)
 		return w
@@ -273,12 +285,12 @@ func (m *member) unheld(arm coleo.Arm) string {
 	a, known := m.arms[arm.ID]
 	switch {
 	case !known:
-		return fmt.Sprintf("its host agent %s does not know it", arm.AgentID)
+		return fmt.Sprintf("%s does not know it", agentWord(arm.AgentID))
 	case a.Attached || a.Starting || a.Generation > arm.Generation:
 		return ""
 	}
-	return fmt.Sprintf("its host agent %s holds no session of it: 'coleo arm recover %s' brings it back",
-		arm.AgentID, arm.Name)
+	return fmt.Sprintf("%s holds no session of it: 'coleo arm recover %s' brings it back",
+		agentWord(arm.AgentID), arm.Name)
 }
 
 // publishArms publishes the rows of some arms with their health.

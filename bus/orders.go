@@ -35,6 +35,8 @@ const (
 	OpProviders Op = "providers" // nothing -> raw JSON: the model catalogue of an agent CLI of this host
 	OpPulse     Op = "pulse"     // PulseOrder -> Pulse: cheap; serve sends it every PulseEvery
 	OpPermit    Op = "permit"    // PermitOrder -> Clock: permit typing into arms that need a permit
+	OpRelease   Op = "release"   // ReleaseOrder -> nothing: give an arm of host local to a host agent
+	OpTake      Op = "take"      // ArmOrder -> ArmReport: take up an arm whose folder names this host
 )
 
 // Types reports whether the order types into the arm's terminal.
@@ -71,6 +73,13 @@ type ArmOrder struct {
 	// Generation is for OpKill. OpKill ends the arm only if Generation is the arm's
 	// last start. 0 means any start.
 	Generation int `json:"generation,omitempty"`
+}
+
+// ReleaseOrder tells host local to give an arm to a host agent. It is carried out at once
+// or refused.
+type ReleaseOrder struct {
+	Arm string `json:"arm"`
+	To  string `json:"to"` // id of the host agent
 }
 
 // ArmReport is what a host agent knows of an arm. The host agent gathers it anew for
@@ -304,6 +313,9 @@ type Beat struct {
 	// knows the scripted model and OnPartition. An older host agent would ignore these
 	// fields and start the arm.
 	TakesGiven bool `json:"takes_given,omitempty"`
+	// TakesLocal means that the host agent knows OpTake, and leaves the arms of host local
+	// alone until then.
+	TakesLocal bool `json:"takes_local,omitempty"`
 }
 
 // ArmBeat is one arm's part of a beat.

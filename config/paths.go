@@ -112,6 +112,9 @@ func (p Paths) Browsers() string { return filepath.Join(p.State, "browsers.json"
 // HostDB returns the file of the host agent's database.
 func (p Paths) HostDB() string { return filepath.Join(p.State, "host.db") }
 
+// LocalDB returns the file of the database of the arms that serve itself drives.
+func (p Paths) LocalDB() string { return filepath.Join(p.State, "local.db") }
+
 // ServeDB returns the file of serve's database.
 func (p Paths) ServeDB() string { return filepath.Join(p.State, "serve.db") }
 

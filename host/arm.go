@@ -41,17 +41,27 @@ type arm struct {
 	blocked string        // why the arm cannot continue; "" if it can
 	silent  bool          // the holder did not answer when the host agent tried to attach
 	asleep  bool          // at that time a signal had stopped the holder
-	dead    chan struct{} // closed when the session has ended
+	dead    chan struct{} // closed when nobody follows the session any more
+	gone    bool          // another host has taken the arm over
+
+	unfollow context.CancelFunc // ends the goroutine that follows the session
+	driving  driving
+	typing   sync.RWMutex // read-locked while an order types; locked while the arm is handed over
 
 	sight     sync.Mutex     // guards watch and seenAlive
 	watch     *process.Watch // the session's process; nil if it is not watched
 	seenAlive time.Time      // when the watch last saw the process alive; zero: it is to be looked at again
 }
 
-// live returns the live session. It returns EExited if the arm has no live session.
+// live returns the live session. It returns EExited if the arm has no live session, and
+// ENotFound if another host has taken the arm over.
 func (a *arm) live() (coleo.Session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.gone {
+		return nil, coleo.Errorf(coleo.ENotFound, "no arm called %q on this host: it has been handed over",
+			a.record.Name)
+	}
 	if a.session == nil {
 		return nil, coleo.Errorf(coleo.EExited, "arm %s has no live session: 'coleo arm recover %s' brings it back",
 			a.record.Name, a.record.Name)
@@ -76,16 +86,20 @@ func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	a.harness, a.rules = by, ""
 	a.session, a.reading, a.calm, a.dead = s, s.State(), 0, make(chan struct{})
 	dead := a.dead
+	following, unfollow := context.WithCancel(a.host.ctx)
+	a.unfollow = unfollow
 	a.mu.Unlock()
 	a.host.runs.Go(func() {
 		defer close(dead)
-		a.follow(a.host.ctx, s)
+		defer unfollow()
+		a.follow(a.host.ctx, following, s)
 	})
 }
 
-// follow writes the changes of a session to the event log until the session ends.
-func (a *arm) follow(ctx context.Context, s coleo.Session) {
-	for change, err := range s.Changes(ctx, 0) {
+// follow writes the changes of a session to the event log until the session or following
+// ends. A change that follow has begun to write is written to its end, in ctx.
+func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
+	for change, err := range s.Changes(following, 0) {
 		if err != nil {
 			a.host.Log.Error("follow arm", "arm", a.name(), "error", err)
 			return
@@ -95,6 +109,9 @@ func (a *arm) follow(ctx context.Context, s coleo.Session) {
 		}
 		if change.Reading.State == coleo.Dead {
 			a.ended(s)
+			return
+		}
+		if following.Err() != nil {
 			return
 		}
 	}
@@ -240,6 +257,7 @@ func (a *arm) ended(s coleo.Session) {
 		a.host.Log.Error("record the end of a start", "arm", a.name(), "error", err)
 	}
 	a.fileOrLog()
+	a.rest()
 	a.host.beatOf(a)
 }
 
@@ -247,11 +265,12 @@ func (a *arm) ended(s coleo.Session) {
 func (a *arm) letGo() {
 	a.mu.Lock()
 	s := a.session
-	a.session = nil
+	a.session, a.silent = nil, false
 	a.mu.Unlock()
 	if s != nil {
 		_ = s.Close()
 	}
+	a.rest()
 }
 
 // report returns the arm's present condition. It changes nothing.

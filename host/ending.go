@@ -85,6 +85,9 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 		return coleo.Errorf(coleo.EStale, "start %d of arm %s is not its last, which is %d: nothing was ended",
 			generation, a.name(), last)
 	}
+	if err := a.driveOwn(); err != nil {
+		return err
+	}
 	var record store.ArmRecord
 	var s coleo.Session
 	var dead chan struct{}
@@ -182,6 +185,9 @@ func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
 	defer a.begin()()
 	if _, err := a.live(); err == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "arm %s is running: kill it first", a.name())
+	}
+	if err := a.driveOwn(); err != nil {
+		return nil, err
 	}
 	if err := a.vacant(); err != nil {
 		return nil, err

@@ -32,29 +32,7 @@ type keptArm struct {
 
 // keepFile writes the arm's record to the arm's folder. It replaces the whole file or
 // changes nothing.
-func (a *arm) keepFile() error {
-	a.writing.Lock()
-	defer a.writing.Unlock()
-	a.mu.Lock()
-	kept := keptArm{Host: a.host.ID, Record: a.record}
-	a.mu.Unlock()
-	kept.Record.Run, kept.Record.Earlier, kept.Record.Intended = nil, nil, nil
-	raw, err := json.Marshal(kept)
-	if err == nil {
-		err = os.MkdirAll(a.root(), 0o700)
-	}
-	path := filepath.Join(a.root(), armFile)
-	if err == nil {
-		err = os.WriteFile(path+".new", raw, 0o600)
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
-	}
-	if err != nil {
-		return fmt.Errorf("write down arm %s in its folder: %w", kept.Record.Name, err)
-	}
-	return nil
-}
+func (a *arm) keepFile() error { return a.writeFolder(a.host.ID, false) }
 
 // fileOrLog is like keepFile, but it logs an error instead of returning it. It is for a
 // change that has already happened.
@@ -68,7 +46,7 @@ func (a *arm) fileOrLog() {
 // id in the folders of the arms. It returns "" if no folder has an id.
 func LastID(dir string) string {
 	for _, id := range armFolders(dir) {
-		if kept, err := readKept(dir, id); err == nil && kept.Host != "" {
+		if kept, err := readKept(dir, id); err == nil && kept.Host != "" && kept.Host != coleo.LocalHost {
 			return kept.Host
 		}
 	}
@@ -114,6 +92,12 @@ func (h *Host) takeFolders(ctx context.Context) error {
 	}
 	known := map[string]store.ArmRecord{}
 	for _, r := range records {
+		if h.disowned(r.ID) {
+			if err := h.DB.DeleteArm(ctx, r.ID); err != nil {
+				return err
+			}
+			continue
+		}
 		known[r.ID] = r
 		if r, changed := h.atHome(r); changed {
 			known[r.ID] = r
@@ -126,6 +110,9 @@ func (h *Host) takeFolders(ctx context.Context) error {
 		kept, err := readKept(h.Dir, id)
 		if errors.Is(err, fs.ErrNotExist) {
 			h.tellNameless(ctx, known, id)
+			continue
+		}
+		if err == nil && !h.owns(kept.Host) {
 			continue
 		}
 		if err == nil {
@@ -141,7 +128,7 @@ func (h *Host) takeFolders(ctx context.Context) error {
 // tellNameless records the processes that run in the folder of an unknown arm. An arm
 // is unknown if neither the database nor the folder has a record of it.
 func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecord, id string) {
-	if _, there := known[id]; there {
+	if _, there := known[id]; there || h.ID == coleo.LocalHost { // the host agent tells of it
 		return
 	}
 	a := &arm{host: h, record: store.ArmRecord{ID: id, Name: id}}

@@ -37,6 +37,7 @@ type Config struct {
 	// replaces itself with PROGRAM.
 	ScriptedModel []string
 	StartedAt     time.Time
+	Ready         func()           // called when Run carries out orders; may be nil
 	Now           func() time.Time // the time of day; nil means time.Now
 	Registry      *registry.Registry
 	DB            *store.HostDB
@@ -98,6 +99,9 @@ func (h *Host) Run(ctx context.Context) error {
 	h.keepReserve()
 	h.runs.Go(func() { h.retain(ctx) })
 	h.beat()
+	if h.Ready != nil {
+		h.Ready()
+	}
 	tick, look := time.NewTicker(bus.BeatEvery), time.NewTicker(rereadEvery)
 	defer tick.Stop()
 	defer look.Stop()
@@ -107,6 +111,7 @@ func (h *Host) Run(ctx context.Context) error {
 			h.keepReserve()
 			h.rules.again = true // an arm may have started with a description that has just changed
 			h.beat()
+			h.runs.Go(func() { h.takeStrays(ctx) })
 			if err := h.contest(ctx); err != nil {
 				return h.yield(err)
 			}
@@ -285,7 +290,7 @@ func (h *Host) beatOf(a *arm) {
 func (h *Host) newBeat() bus.Beat {
 	return bus.Beat{
 		ID: h.ID, Hostname: h.Hostname, Platform: h.Platform, Version: h.Version, PID: os.Getpid(),
-		StartedAt: h.StartedAt, MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(), TakesGiven: true,
+		StartedAt: h.StartedAt, MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(), TakesGiven: true, TakesLocal: true,
 	}
 }
 

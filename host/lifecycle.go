@@ -27,6 +27,10 @@ func (h *Host) spawn(ctx context.Context, o bus.SpawnOrder) (any, error) {
 		return nil, err
 	}
 	defer a.begin()()
+	if err := a.drive(); err != nil {
+		h.delist(a)
+		return nil, err
+	}
 	if err := a.start(ctx, harness, o); err != nil {
 		return nil, err
 	}
@@ -46,7 +50,7 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 		if live {
 			running++
 		}
-		if name == o.Name && a.record.ID != o.ID {
+		if name == o.Name && a.record.ID != o.ID && !h.disowned(a.record.ID) {
 			return nil, coleo.Errorf(coleo.EConflict, "another arm of this host is called %q", o.Name)
 		}
 	}
@@ -65,7 +69,16 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	return a, nil
 }
 
-// start starts the arm's next generation. It refuses to start if a process of an
+// delist forgets an arm that was enlisted for a start and that this host has never had.
+func (h *Host) delist(a *arm) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if a.generation() == 0 {
+		delete(h.arms, a.record.ID)
+	}
+}
+
+// start starts the arm's next generation. The caller drives the arm. It refuses to start if a process of an
 // earlier generation is left.
 func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder) error {
 	if _, err := a.live(); err == nil {
@@ -160,6 +173,9 @@ func (a *arm) adopt(ctx context.Context) error {
 	if handle == nil {
 		return coleo.Errorf(coleo.EExited, "arm %s has never run", record.Name)
 	}
+	if err := a.driveOwn(); err != nil {
+		return err
+	}
 	harness, err := a.host.Registry.Get(record.Harness)
 	if err != nil {
 		return err
@@ -190,7 +206,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	a.fileOrLog()
 	a.hold(s, harness)
 	a.awaitReading(ctx, s)
-	a.resolve(ctx, s)
+	a.resolve(ctx, s, record.Intended)
 	return nil
 }
 
@@ -216,11 +232,14 @@ func (a *arm) adoptLate() {
 	if !silent {
 		return
 	}
-	a.host.runs.Go(func() {
-		if err := a.adopt(a.host.ctx); err != nil {
-			a.host.Log.Warn("reattach to an arm", "arm", a.name(), "error", err)
-		}
-	})
+	a.host.runs.Go(a.adoptOrLog)
+}
+
+// adoptOrLog is like adopt, but it logs an error instead of returning it.
+func (a *arm) adoptOrLog() {
+	if err := a.adopt(a.host.ctx); err != nil {
+		a.host.Log.Warn("reattach to an arm", "arm", a.name(), "error", err)
+	}
 }
 
 // readingTimeout bounds the wait for the first reading after an attach. The time is

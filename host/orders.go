@@ -49,21 +49,33 @@ func (h *Host) orders() map[bus.Op]order {
 			}
 			return a.report(), nil
 		}),
-		bus.OpKill:      decoded(h.kill),
-		bus.OpRemove:    onArm(h, h.remove),
-		bus.OpRename:    decoded(h.rename),
-		bus.OpReport:    onArm(h, func(_ context.Context, a *arm) (any, error) { return a.report(), nil }),
-		bus.OpInterrupt: onArm(h, func(ctx context.Context, a *arm) (any, error) { return a.interrupt(ctx) }),
-		bus.OpCompact:   onArm(h, func(ctx context.Context, a *arm) (any, error) { return a.compact(ctx) }),
-		bus.OpExplain:   onArm(h, explain),
-		bus.OpUsage:     onArm(h, usage),
-		bus.OpScreen:    decoded(h.screen),
-		bus.OpRecord:    decoded(h.recording),
+		bus.OpKill:    decoded(h.kill),
+		bus.OpRemove:  onArm(h, h.remove),
+		bus.OpRename:  decoded(h.rename),
+		bus.OpReport:  onArm(h, func(_ context.Context, a *arm) (any, error) { return a.report(), nil }),
+		bus.OpRelease: decoded(h.release),
+		bus.OpTake:    decoded(h.take),
+		bus.OpInterrupt: onArm(h, func(ctx context.Context, a *arm) (any, error) {
+			a.typing.RLock()
+			defer a.typing.RUnlock()
+			return a.interrupt(ctx)
+		}),
+		bus.OpCompact: onArm(h, func(ctx context.Context, a *arm) (any, error) {
+			a.typing.RLock()
+			defer a.typing.RUnlock()
+			return a.compact(ctx)
+		}),
+		bus.OpExplain: onArm(h, explain),
+		bus.OpUsage:   onArm(h, usage),
+		bus.OpScreen:  decoded(h.screen),
+		bus.OpRecord:  decoded(h.recording),
 		bus.OpPrompt: decoded(func(ctx context.Context, o bus.PromptOrder) (any, error) {
 			a, err := h.arm(o.Arm)
 			if err != nil {
 				return nil, err
 			}
+			a.typing.RLock()
+			defer a.typing.RUnlock()
 			return a.prompt(ctx, o)
 		}),
 		bus.OpRespond: decoded(func(ctx context.Context, o bus.RespondOrder) (any, error) {
@@ -71,6 +83,8 @@ func (h *Host) orders() map[bus.Op]order {
 			if err != nil {
 				return nil, err
 			}
+			a.typing.RLock()
+			defer a.typing.RUnlock()
 			return nil, a.respond(ctx, o)
 		}),
 		bus.OpOutput: decoded(h.output),
@@ -137,5 +151,8 @@ func explain(ctx context.Context, a *arm) (any, error) {
 	r := a.report()
 	a.noteBlocked(ctx, r.Blocked) // the caller looks at the arm now, so record this before the next beat
 	x.Blocked = r.Blocked
+	if a.host.ID == coleo.LocalHost {
+		x.Local = coleo.LocalNote
+	}
 	return x, nil
 }

@@ -39,7 +39,7 @@ func TestOrdersThatCannotBeCarriedOutAreRefusedWithTheirCode(t *testing.T) {
 		"a work folder that is not there": {bus.OpSpawn,
 			spawn(func(o *bus.SpawnOrder) { o.Config.Workdir = s.path("nowhere") }), coleo.EInvalid},
 	} {
-		t.Run(what, func(t *testing.T) { (&stage{t: t, serve: s.serve}).refused(tt.want, tt.op, tt.order) })
+		t.Run(what, func(t *testing.T) { (&stage{t: t, serve: s.serve, named: hostID}).refused(tt.want, tt.op, tt.order) })
 	}
 	if got := s.prompted("ada"); len(got) != 0 {
 		t.Errorf("the agent CLI was prompted %q by what was refused", got)

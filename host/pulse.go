@@ -136,10 +136,16 @@ func (a *arm) begin() func() {
 	a.setBusy(true)
 	a.starting.Lock()
 	a.setBusy(true) // the previous owner of the lock has just cleared busy
-	return func() {
-		a.setBusy(false)
-		a.starting.Unlock()
-	}
+	a.doing(true)
+	return a.finish
+}
+
+// finish unlocks the arm after begin.
+func (a *arm) finish() {
+	a.setBusy(false)
+	a.doing(false)
+	a.rest()
+	a.starting.Unlock()
 }
 
 func (a *arm) setBusy(busy bool) {

@@ -283,11 +283,8 @@ func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 
 // resolve settles the prompts that an earlier host agent was about to type when it was
 // killed. If a prompt is proven to have arrived, its run begins. Every other prompt is
-// lost. resolve types no prompt again.
-func (a *arm) resolve(ctx context.Context, s coleo.Session) {
-	a.mu.Lock()
-	intended := a.record.Intended
-	a.mu.Unlock()
+// lost. resolve types no prompt again. The list has no prompt that came after the attach.
+func (a *arm) resolve(ctx context.Context, s coleo.Session, intended []coleo.Receipt) {
 	for _, p := range intended {
 		if err := a.settle(ctx, s, p); err != nil {
 			a.host.Log.Error("look for a prompt that was about to be typed", "arm", a.name(), "error", err)

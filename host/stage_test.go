@@ -66,6 +66,7 @@ type stage struct {
 	serve *bus.Conn
 	bus   *bustest.Bus
 	way   string // the socket by which the host agent reaches the bus
+	named string // id of the host
 
 	host *Host
 	db   *store.HostDB
@@ -78,7 +79,7 @@ const hostID = "host.one"
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{t: t, dir: t.TempDir()}
+	s := &stage{t: t, dir: t.TempDir(), named: hostID}
 	self, err := os.Executable()
 	s.check(err)
 	for _, name := range []string{asHolder, asFake} {
@@ -111,12 +112,12 @@ func (s *stage) check(err error) {
 func (s *stage) start() {
 	s.t.Helper()
 	var err error
-	s.db, err = store.OpenHost(s.path("host.db"))
+	s.db, err = store.OpenHost(s.path(s.dbFile()))
 	s.check(err)
-	s.check(s.db.SetHost(s.t.Context(), hostID))
+	s.check(s.db.SetHost(s.t.Context(), s.named))
 	s.conn = s.bus.HostBy(s.way)
 	s.host = New(Config{
-		ID: hostID, Hostname: "here", Dir: s.dir, Path: []string{s.dir}, Environ: os.Environ(), MaxArms: 20,
+		ID: s.named, Hostname: "here", Dir: s.dir, Path: []string{s.dir}, Environ: os.Environ(), MaxArms: 20,
 		Registry: s.reg, DB: s.db, Bus: s.conn, Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -157,7 +158,7 @@ func (s *stage) ask(op bus.Op, in, out any) error {
 	if in == nil {
 		in = struct{}{}
 	}
-	return s.serve.Ask(ctx, hostID, op, in, out)
+	return s.serve.Ask(ctx, s.named, op, in, out)
 }
 
 // must gives an order and fails the test unless it is carried out.
@@ -262,4 +263,14 @@ func (s *stage) endArm(h coleo.Handle) {
 	s.check(err)
 	s.check(errors.Join(client.End(h.Arm, killGrace), client.Close()))
 	s.until("the holder has ended", func() bool { return process.Look(h.Holder) == process.Dead })
+}
+
+// openHostDB opens the database of a host that does not run.
+func openHostDB(s *stage) (*store.HostDB, error) { return store.OpenHost(s.path(s.dbFile())) }
+
+func (s *stage) dbFile() string {
+	if s.named == hostID {
+		return "host.db"
+	}
+	return s.named + ".db"
 }

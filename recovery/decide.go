@@ -76,7 +76,7 @@ func (e Evidence) doubt() string {
 	if !e.Arm.HasHandle || e.Arm.Ended || looked {
 		return ""
 	}
-	if e.Arm.AgentID == "" {
+	if e.Arm.AgentID == "" || e.Arm.AgentID == LocalHost {
 		return "Nobody could look for its last start, which may still run. --force starts it without that proof."
 	}
 	return fmt.Sprintf("Nothing was done: host agent %s has the arm and does not answer, "+
@@ -138,7 +138,7 @@ func (e Evidence) unproven() string {
 	case Proven:
 		return "The host agent that had found it is not live any more"
 	}
-	if _, live := e.live(e.Arm.AgentID); e.Arm.AgentID != "" && !live {
+	if _, live := e.live(e.Arm.AgentID); e.Arm.AgentID != "" && e.Arm.AgentID != LocalHost && !live {
 		return "Its host agent is not live, so its session cannot be confirmed"
 	}
 	return "Its session could not be looked for"
@@ -154,8 +154,8 @@ func (e Evidence) start(target coleo.HostInfo) Remedy {
 	}
 	switch {
 	case kill && target.ID != e.Found.Host:
-		return refuse(fmt.Sprintf("%s; it can be ended on host agent %s, which cannot start it again.",
-			e.trouble(), e.Found.Host))
+		return refuse(fmt.Sprintf("%s; it can be ended %s, which cannot start it again.",
+			e.trouble(), byHost(e.Found.Host)))
 	case kill:
 		r.Action = KillAndRestart
 	case r.Resume:
@@ -163,6 +163,14 @@ func (e Evidence) start(target coleo.HostInfo) Remedy {
 	}
 	r.Reason = e.trouble() + "; " + e.plan(r)
 	return r
+}
+
+// byHost names the host that can end a session.
+func byHost(id string) string {
+	if id == LocalHost {
+		return "by serve itself"
+	}
+	return "on host agent " + id
 }
 
 // plan describes in words what a remedy that starts the arm does.

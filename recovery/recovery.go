@@ -24,7 +24,7 @@ const (
 )
 
 // LocalHost means this process itself, without a host agent.
-const LocalHost = "local"
+const LocalHost = coleo.LocalHost
 
 // Proof says whether a session was found that belongs to the arm, by the arm's handle. The
 // values are the same as in package bus. "" means that nobody could look.

@@ -150,6 +150,19 @@ func TestDecide(t *testing.T) {
 			e.Harness.DaemonManaged = false
 			e.Hosts = healthy().Hosts
 		}, here},
+		"ran here, and a host agent of the machine is live: there": {func(e *Evidence) {
+			ranHere(e)
+			e.Hosts = healthy().Hosts
+		}, resume},
+		"ran here, no host agent, and allowed: here again": {func(e *Evidence) {
+			ranHere(e)
+			e.AllowLocalFallback = true
+		}, here},
+		"ran here, no host agent, and not allowed: refused": {ranHere, Remedy{Action: Refuse}},
+		"ran here, and serve could not look: refused": {func(e *Evidence) {
+			ranHere(e)
+			e.AllowLocalFallback, e.Found = true, Finding{}
+		}, Remedy{Action: Refuse}},
 		"found alive here: reattached, whatever the policy": {func(e *Evidence) {
 			local(e)
 			e.Found = Finding{Host: LocalHost,
@@ -188,6 +201,12 @@ func fresh(e Evidence) Evidence {
 func local(e *Evidence) {
 	gone(e)
 	e.Arm.AgentID, e.Arm.Hostname, e.Found.Host, e.Hosts = "", "", LocalHost, nil
+}
+
+// ranHere is an arm that serve itself drove, and that has ended cleanly.
+func ranHere(e *Evidence) {
+	local(e)
+	e.Arm.AgentID, e.Arm.Hostname = LocalHost, "box"
 }
 
 func TestRefusalsSayWhatIsMissing(t *testing.T) {

@@ -119,7 +119,7 @@ func (e Evidence) isHome(h coleo.HostInfo) bool {
 	case e.proven() && h.ID == e.Found.Host:
 		return true
 	case h.ID == LocalHost:
-		return e.Arm.AgentID == ""
+		return e.Arm.AgentID == "" || e.Arm.AgentID == LocalHost
 	case h.ID == e.Arm.AgentID:
 		return true
 	}

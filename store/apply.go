@@ -58,6 +58,9 @@ func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if !ok || h.Harness == "" || e.Arm == "" || h.Generation < arm.Generation {
 		return arm
 	}
+	if e.Host == coleo.LocalHost && h.Generation == arm.Generation && arm.AgentID != "" && arm.AgentID != e.Host {
+		return arm // within one start, an arm moves from host local to a host agent and never back
+	}
 	if arm.ID == "" {
 		arm = coleo.Arm{ID: e.Arm, Name: e.Arm, ContextBudget: defaultContextBudget, CreatedAt: e.Time}
 	}

@@ -27,9 +27,10 @@ export class WhyPanel {
     }
   }
 
-  fill({ reading, witnesses, rows, blocked, disagreement }) {
+  fill({ reading, witnesses, rows, blocked, disagreement, local }) {
     const parts = [el("p", { text: `${reading.state}, by ${reading.rule ? `the rule “${reading.rule}”` : "no rule"}, since ${ago(reading.since)}${reading.detail ? ` (${reading.detail})` : ""}.` })];
     if (!reading.known) parts.push(el("p", { class: "warn", text: "No rule knows this screen, so nothing may be typed." }));
+    if (local) parts.push(el("p", { class: "warn", text: `The arm ${local}.` }));
     if (blocked) parts.push(el("p", { class: "warn", text: `It stands still: ${blocked}.` }));
     if (disagreement) parts.push(el("p", { class: "warn", text: `They disagree: ${disagreement}.` }));
     if (rows?.length) parts.push(el("pre", { text: rows.join("\n"), tabIndex: 0, "aria-label": "Rows by which the rule knows it" }));
@@ -45,7 +46,7 @@ export class WhyPanel {
     const since = (s) => (s === null || s === undefined ? "none" : age(s));
     const node = el("p", { class: "muted" });
     setText(node, `Signals: heartbeat ${since(r.secondsSinceHeartbeat)}, activity ${since(r.secondsSinceActivity)}, output ${since(r.secondsSinceOutput)}; ` +
-      `status ${this.arm.status}, process ${this.arm.pid || "none"}, conversation ${this.arm.sessionId || "none"}, host agent ${this.arm.agentId || "none"}, generation ${this.arm.generation}.`);
+      `status ${this.arm.status}, process ${this.arm.pid || "none"}, conversation ${this.arm.sessionId || "none"}, host agent ${r.local ? "none" : this.arm.agentId || "none"}, generation ${this.arm.generation}.`);
     return node;
   }
 }

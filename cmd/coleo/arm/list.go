@@ -142,7 +142,8 @@ func stateWord(arm coleo.Arm) string {
 
 // asOf returns a note about a state that may be out of date. If no host agent watches
 // the arm, the note is the age of the state, or says so if that age is unknown. If a
-// signal has stopped the agent CLI, the note says so. Otherwise asOf returns "".
+// signal has stopped the agent CLI, or no host agent drives the arm, the note says so.
+// Otherwise asOf returns "".
 func asOf(arm coleo.Arm, now time.Time) string {
 	switch r := arm.Runtime; {
 	case r.Stale && r.AsOf.IsZero():
@@ -151,6 +152,8 @@ func asOf(arm coleo.Arm, now time.Time) string {
 		return " (as of " + show.Since(r.AsOf, now) + " ago)"
 	case r.Frozen:
 		return " (stopped by a signal)"
+	case r.Local:
+		return " (no host agent)"
 	}
 	return ""
 }
@@ -200,6 +203,9 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	line("Model", show.OrDash(strings.Trim(arm.Provider+"/"+arm.Model, "/")))
 	line("Workdir", arm.Workdir)
 	line("Host", show.OrDash(arm.Host))
+	if r.Local {
+		line("", "("+coleo.LocalNote+")")
+	}
 	line("Process", arm.PID)
 	line("Session", show.OrDash(arm.SessionID))
 	line("Generation", arm.Generation)

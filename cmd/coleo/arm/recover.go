@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/wire"
 )
@@ -43,7 +44,7 @@ func newRecoverCommand() *cobra.Command {
 	c.Flags().StringVar(&f.q.Provider, "provider", "", "start it with another `PROVIDER`")
 	c.Flags().StringVar(&f.q.AgentID, "agent", "", "`ID` of the host agent, if it must be started")
 	c.Flags().BoolVar(&f.q.Force, "force", false, "start it even if an earlier start may still run")
-	c.Flags().BoolVar(&f.local, "allow-local", false, "start it without a host agent, if the harness can")
+	c.Flags().BoolVar(&f.local, "allow-local", false, "start it without a host agent if there is none")
 	c.Flags().DurationVar(&f.timeout, "timeout", 2*time.Minute, "maximum wait until it is ready")
 	c.Flags().BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")
 	return c
@@ -53,7 +54,7 @@ func newRecoverCommand() *cobra.Command {
 // was reattached during a turn, recoverArm does not wait, because the session continues
 // the turn.
 func recoverArm(ctx context.Context, client *api.Client, name string, f recoverFlags) (string, any, error) {
-	if f.local {
+	if f.local = f.local || setup.AllowsLocal(); f.local {
 		f.q.AllowLocalFallback = &f.local
 	}
 	reply, err := client.Recover(ctx, name, f.q)
@@ -69,6 +70,9 @@ func recoverArm(ctx context.Context, client *api.Client, name string, f recoverF
 		reply.Arm.Name, reply.RecoveryMode, reply.Arm.State, reply.Host, reply.PID, show.OrDash(reply.SessionID))
 	if reply.Resumed {
 		line += "\nIts conversation continues."
+	}
+	if reply.Warning != "" {
+		line += "\nNote: " + reply.Warning
 	}
 	return line, reply, nil
 }

@@ -95,7 +95,7 @@ func newSpawnCommand() *cobra.Command {
 	flags.StringVar(&f.q.AgentID, "agent", "", "`ID` of the host agent that runs the arm")
 	flags.StringVar((*string)(&f.q.OnPartition), "on-partition", "", "`MODE`: run (default) or freeze")
 	flags.BoolVar(&f.q.Recover, "recover", false, "continue the last conversation of a stopped arm")
-	flags.BoolVar(&f.local, "allow-local", false, "run without a host agent, if the harness can")
+	flags.BoolVar(&f.local, "allow-local", false, "run without a host agent if there is none")
 	flags.StringVarP(&f.terminal, "terminal", "t", "", "then show it in a window of `TERMINAL`, as 'coleo arm open' does")
 	flags.BoolVar(&f.headless, "headless", true, "open no window; --headless=false needs -t")
 	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "maximum wait until it is ready")
@@ -111,7 +111,7 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	if err != nil {
 		return err
 	}
-	client, err := startedClient(c, s)
+	client, err := startedClient(c, s, f.local)
 	if err != nil {
 		return err
 	}
@@ -199,9 +199,14 @@ func (f *spawnFlags) prepare(c *cobra.Command) error {
 }
 
 // startedClient starts serve and the host agent if they do not run yet. It returns a
-// client of serve.
-func startedClient(c *cobra.Command, s setup.Setup) (*api.Client, error) {
-	started, err := s.Start(c.Context())
+// client of serve. With local, it starts no host agent, because the arm may run without
+// one.
+func startedClient(c *cobra.Command, s setup.Setup, local bool) (*api.Client, error) {
+	start := s.Start
+	if local {
+		start = s.StartServe
+	}
+	started, err := start(c.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +266,7 @@ func (f *spawnFlags) complete() error {
 			"the work folder %s is not there: make it, or name another one with -w", dir)
 	}
 	f.q.Workdir = dir
-	if f.local {
+	if f.local = f.local || setup.AllowsLocal(); f.local {
 		f.q.AllowLocalFallback = &f.local
 	}
 	for _, text := range f.mcp {

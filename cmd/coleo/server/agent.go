@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -15,8 +14,6 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
-	"coleo.dev/cmd/coleo/executable"
-	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/host"
@@ -108,6 +105,9 @@ func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 // nameHost sets the host agent's id. If the host agent already has an id, nameHost does
 // not change it.
 func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
+	if id == coleo.LocalHost {
+		return coleo.Errorf(coleo.EInvalid, "--id %s: this id means serve itself; choose another one", id)
+	}
 	const prefix = "agent-"
 	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
 		id = host.LastID(dir) // the database was lost, but the arms' folders were not
@@ -157,24 +157,15 @@ func runOnBus(ctx context.Context, s setup.Setup, f agentFlags, db *store.HostDB
 	if err != nil {
 		return err
 	}
-	hostname, err := os.Hostname()
-	if err != nil {
-		return fmt.Errorf("find the host's name: %w", err)
-	}
-	program, err := executable.Path()
+	c, err := hostConfig(s, f.now)
 	if err != nil {
 		return err
 	}
-	maxArms := s.Arms.MaxArms
 	if f.maxArms > 0 {
-		maxArms = f.maxArms
+		c.MaxArms = f.maxArms
 	}
-	h := host.New(host.Config{
-		ID: db.Host(), Hostname: hostname, Platform: runtime.GOOS + "/" + runtime.GOARCH, Version: executable.Version,
-		Dir: s.State, Path: s.AgentPath(), Environ: os.Environ(), MaxArms: maxArms, Keep: s.Arms.Keep << 20,
-		AllowSudo: s.Arms.AllowSudo, StartedAt: time.Now().UTC(), Now: f.now,
-		ScriptedModel: []string{program, model.ScriptedVerb}, Registry: reg, DB: db, Bus: conn, Log: newLog(),
-	})
+	c.ID, c.DB, c.Bus, c.Log, c.Registry = db.Host(), db, conn, newLog(), reg
+	h := host.New(c)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {

@@ -71,11 +71,11 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 	// Copy serve's database first. Then a host's log may have newer events than serve's
 	// database, but it never lacks events.
 	files := map[string]string{}
-	for _, db := range []string{s.ServeDB(), s.HostDB()} {
+	for _, db := range []string{s.ServeDB(), s.HostDB(), s.LocalDB()} {
 		copied := filepath.Join(dir, filepath.Base(db))
 		err := store.Copy(ctx, db, copied)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // this machine has no serve, or no host agent
+			continue // this machine has no serve, no host agent, or no arm without a host agent
 		}
 		if err != nil {
 			return nil, err
@@ -167,7 +167,7 @@ restored.`,
 				return err
 			}
 			moved := []string{}
-			for _, db := range []string{s.ServeDB(), s.HostDB()} {
+			for _, db := range []string{s.ServeDB(), s.HostDB(), s.LocalDB()} {
 				aside, err := store.SetAside(db, time.Now())
 				if err != nil {
 					return err
@@ -179,7 +179,7 @@ restored.`,
 			if verb.WantsJSON(c) {
 				return verb.PrintJSON(c, map[string]any{"moved": moved})
 			}
-			word := "Both databases are sound: nothing was moved."
+			word := "The databases are sound: nothing was moved."
 			if len(moved) > 0 {
 				word = "moved to " + strings.Join(moved, " and ") + "\n'coleo up' creates new ones."
 			}

@@ -11,6 +11,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/host"
 )
 
 const (
@@ -42,6 +43,7 @@ deletes nothing.`,
 					return err
 				}
 			}
+			unread := host.LocalArms(s.State)
 			ended := []string{}
 			for _, name := range []string{"agent", "serve", "modelserver"} {
 				wasRunning, err := s.End(c.Context(), name)
@@ -53,18 +55,31 @@ deletes nothing.`,
 				}
 			}
 			if verb.WantsJSON(c) {
-				return verb.PrintJSON(c, map[string]any{"ended": ended})
+				return verb.PrintJSON(c, map[string]any{"ended": ended, "unread": unread})
 			}
 			word := "nothing was running"
 			if len(ended) > 0 {
 				word = "ended " + strings.Join(ended, " and ")
 			}
-			_, err = fmt.Fprintln(c.OutOrStdout(), "coleo:", word)
+			_, err = fmt.Fprint(c.OutOrStdout(), "coleo: ", word, "\n", unreadNote(unread))
 			return err
 		},
 	}
 	c.Flags().BoolVar(&arms, "arms", false, "kill every arm first")
 	return c
+}
+
+// unreadNote tells of the arms that serve itself has driven. They continue to run.
+func unreadNote(arms []host.LocalArm) string {
+	if len(arms) == 0 {
+		return ""
+	}
+	names := make([]string, len(arms))
+	for i, arm := range arms {
+		names[i] = arm.Name
+	}
+	return fmt.Sprintf("coleo: without a host agent and still running: %s; nobody reads them until 'coleo up'\n",
+		strings.Join(names, ", "))
 }
 
 // killAll ends every arm. If an arm cannot be ended, killAll still ends the other arms.

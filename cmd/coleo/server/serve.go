@@ -84,12 +84,21 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	}
 	defer server.Close()
 	defer conn.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c, err := hostConfig(s, now)
+	if err != nil {
+		return err
+	}
+	c.Registry = reg
+	local := &localHost{setup: s, config: c, bus: server, log: log, life: ctx}
 	b := brain.New(brain.Config{
 		DB: db, Bus: conn, Registry: reg, Log: log, Now: now,
 		Defaults: brain.Defaults{Harness: s.Arms.Harness, Provider: s.Arms.Provider, Model: s.Arms.Model,
 			OnPartition: s.Arms.OnPartition},
+		RemoteOnly: setup.RemoteOnly(), AllowLocal: setup.AllowsLocal(), Local: local.start,
 	})
-	ctx, cancel := context.WithCancel(ctx)
+	defer local.wait()
 	var notifying sync.WaitGroup
 	defer notifying.Wait() // the notifier uses the database
 	defer cancel()
@@ -98,6 +107,7 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	} else {
 		forgetNotices(ctx, db, log)
 	}
+	local.startIfNeeded()
 	return bothUntilOneEnds(ctx, b.Run, func(ctx context.Context) error { return listenAndServe(ctx, s, b, log) })
 }
 

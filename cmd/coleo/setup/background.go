@@ -29,7 +29,12 @@ const (
 
 // Start starts serve and the host agent if they do not run yet. It returns the names of
 // the processes that it has started.
-func (s Setup) Start(ctx context.Context) ([]string, error) {
+func (s Setup) Start(ctx context.Context) ([]string, error) { return s.startParts(ctx, true) }
+
+// StartServe is like Start, but it starts no host agent.
+func (s Setup) StartServe(ctx context.Context) ([]string, error) { return s.startParts(ctx, false) }
+
+func (s Setup) startParts(ctx context.Context, hostAgent bool) ([]string, error) {
 	if err := s.Prepare(); err != nil {
 		return nil, err
 	}
@@ -55,7 +60,7 @@ func (s Setup) Start(ctx context.Context) ([]string, error) {
 		{"serve", "serve", s.serveArgs(), s.ServeAnswers},
 		{"agent", "a host agent", []string{"agent", "start"}, s.HostAgentAnswers},
 	} {
-		if part.ready(ctx) {
+		if part.name == "agent" && !hostAgent || part.ready(ctx) {
 			continue
 		}
 		startedOne, err := s.startOne(ctx, part.name, part.args, part.ready)

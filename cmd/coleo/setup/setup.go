@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"coleo.dev"
@@ -84,6 +85,19 @@ func (s Setup) InstalledVersion(info coleo.Info) string {
 		return ""
 	}
 	return launch.InstalledVersion(path, info.Package)
+}
+
+// RemoteOnly reports whether the environment forbids arms without a host agent.
+func RemoteOnly() bool { return isSet("COLEO_REMOTE_ARMS_ONLY") }
+
+// AllowsLocal reports whether the environment allows arms without a host agent where a
+// command line does not say.
+func AllowsLocal() bool { return isSet("COLEO_ALLOW_LOCAL_HARNESS_FALLBACK") && !RemoteOnly() }
+
+// isSet reports whether a variable of the environment switches something on.
+func isSet(name string) bool {
+	on, err := strconv.ParseBool(os.Getenv(name))
+	return on && err == nil
 }
 
 // Registry returns the built-in harnesses and the user's own harnesses. If a file of

@@ -51,6 +51,9 @@ func explanationText(x coleo.Explanation) string {
 	if !r.Known {
 		b.WriteString(Yellow.Paint("No rule knows the present screen: nothing can be typed.") + "\n")
 	}
+	if x.Local != "" {
+		b.WriteString(Yellow.Paint("The arm "+x.Local+".") + "\n")
+	}
 	if x.Blocked != "" {
 		b.WriteString(Yellow.Paint("It stands still: "+x.Blocked+".") + "\n")
 	}

@@ -1,0 +1,144 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/cmd/coleo/executable"
+	"coleo.dev/cmd/coleo/model"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/host"
+	"coleo.dev/store"
+)
+
+// localHost is serve itself as the host of arms without a host agent. It runs the code of
+// the host agent in serve's process, with a database of its own. It starts with the first
+// order for it. If it has had arms before, it starts with serve.
+type localHost struct {
+	setup  setup.Setup
+	config host.Config // what is the same for a host agent
+	bus    *bus.Server
+	log    *slog.Logger
+	life   context.Context // ends with serve
+
+	mu   sync.Mutex
+	last *localRun // nil before the first start
+	runs sync.WaitGroup
+}
+
+// localRun is one run of host local. The channel ready is closed when it carries out
+// orders. The channel ended is closed when it has ended, with err as the reason.
+type localRun struct {
+	ready, ended chan struct{}
+	err          error
+}
+
+// start makes serve carry out orders as host local. It waits until all arms of host local
+// are taken up, or until ctx ends.
+func (l *localHost) start(ctx context.Context) error {
+	if l.life.Err() != nil {
+		return errServeEnds()
+	}
+	l.mu.Lock()
+	if l.last == nil || over(l.last) {
+		run := &localRun{ready: make(chan struct{}), ended: make(chan struct{})}
+		l.last = run
+		l.runs.Go(func() {
+			defer close(run.ended)
+			if run.err = l.run(run.ready); run.err != nil {
+				l.log.Error("drive arms without a host agent", "error", run.err)
+			}
+		})
+	}
+	run := l.last
+	l.mu.Unlock()
+	select {
+	case <-run.ready:
+		return nil
+	case <-run.ended:
+		if run.err == nil {
+			return errServeEnds()
+		}
+		return run.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func errServeEnds() error { return coleo.Errorf(coleo.EUnavailable, "serve is ending") }
+
+func over(run *localRun) bool {
+	select {
+	case <-run.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// needed reports whether host local has had arms. Its log may then have events that serve
+// has not read yet.
+func (l *localHost) needed() bool {
+	_, err := os.Stat(l.setup.LocalDB())
+	return err == nil || host.HasLocal(l.setup.State)
+}
+
+// startIfNeeded starts host local in the background if it has had arms.
+func (l *localHost) startIfNeeded() {
+	if l.needed() {
+		l.runs.Go(func() { _ = l.start(l.life) }) // start logs the error
+	}
+}
+
+// wait waits until host local has ended. Its arms continue to run.
+func (l *localHost) wait() { l.runs.Wait() }
+
+// run runs host local until serve ends. It closes ready when host local carries out
+// orders.
+func (l *localHost) run(ready chan struct{}) error {
+	db, err := store.OpenHost(l.setup.LocalDB())
+	if err != nil {
+		return openError(err)
+	}
+	defer db.Close()
+	if db.Host() != coleo.LocalHost {
+		if err := db.SetHost(l.life, coleo.LocalHost); err != nil {
+			return err
+		}
+	}
+	conn, err := l.bus.Dial("serve as host " + coleo.LocalHost)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	c := l.config
+	c.ID, c.DB, c.Bus, c.Log = coleo.LocalHost, db, conn, l.log.With("host", coleo.LocalHost)
+	c.Ready = sync.OnceFunc(func() { close(ready) })
+	return host.New(c).Run(l.life)
+}
+
+// hostConfig returns what is the same for the host agent and for host local, without the
+// registry.
+func hostConfig(s setup.Setup, now func() time.Time) (host.Config, error) {
+	hostname, err := os.Hostname()
+	if err != nil {
+		return host.Config{}, fmt.Errorf("find the host's name: %w", err)
+	}
+	program, err := executable.Path()
+	if err != nil {
+		return host.Config{}, err
+	}
+	return host.Config{
+		Hostname: hostname, Platform: runtime.GOOS + "/" + runtime.GOARCH, Version: executable.Version,
+		Dir: s.State, Path: s.AgentPath(), Environ: os.Environ(), MaxArms: s.Arms.MaxArms, Keep: s.Arms.Keep << 20,
+		AllowSudo: s.Arms.AllowSudo, StartedAt: time.Now().UTC(), Now: now,
+		ScriptedModel: []string{program, model.ScriptedVerb},
+	}, nil
+}

@@ -1,0 +1,155 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"coleo.dev"
+)
+
+// driverFile is the file in an arm's folder whose lock says who drives the arm. Only the
+// process that has the lock starts, reads, types into or ends the arm. The kernel
+// releases the lock when the process ends. The file contains a pid, for messages.
+const driverFile = "driver.lock"
+
+const (
+	// driverWait bounds the wait for the lock. A killed process has its locks until the
+	// kernel has removed the process, which takes milliseconds.
+	driverWait = time.Second
+	// driverLook is the time between two attempts to take the lock.
+	driverLook = 5 * time.Millisecond
+)
+
+// driving is this process's part in driving an arm.
+type driving struct {
+	mu    sync.Mutex
+	file  *os.File // the locked file; nil if this process does not have the lock
+	doing bool     // a start, an attach, an end or a release runs
+}
+
+// drive takes the lock on the arm's folder, unless this process has it already. The lock
+// is held until rest releases it. drive returns EConflict if another process has the
+// lock.
+func (a *arm) drive() error {
+	a.driving.mu.Lock()
+	defer a.driving.mu.Unlock()
+	if a.driving.file != nil {
+		return nil
+	}
+	if err := os.MkdirAll(a.root(), 0o700); err != nil {
+		return fmt.Errorf("lock the folder of arm %s: %w", a.name(), err)
+	}
+	f, err := lockDriver(filepath.Join(a.root(), driverFile))
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return coleo.Errorf(coleo.EConflict, "nothing was done: %s drives arm %s", driverOf(a.root()), a.name())
+	}
+	if err != nil {
+		return fmt.Errorf("lock the folder of arm %s: %w", a.name(), err)
+	}
+	a.driving.file = f
+	return nil
+}
+
+// driveOwn is like drive, but it also checks that the arm's folder names this host. The
+// folder may name another host since this process last read the folder.
+func (a *arm) driveOwn() error {
+	if err := a.drive(); err != nil {
+		return err
+	}
+	kept, err := readKept(a.host.Dir, a.record.ID)
+	if err == nil && !a.host.owns(kept.Host) {
+		return coleo.Errorf(coleo.ENotFound, "no arm called %q on this host: it belongs to %s now", a.name(), kept.Host)
+	}
+	return nil
+}
+
+// rest releases the lock on the arm's folder if this process has nothing to do with the
+// arm any more: no session, no action, and no holder whose answer it awaits.
+func (a *arm) rest() {
+	a.driving.mu.Lock()
+	defer a.driving.mu.Unlock()
+	a.mu.Lock()
+	needed := a.session != nil || a.silent
+	a.mu.Unlock()
+	if needed || a.driving.doing || a.driving.file == nil {
+		return
+	}
+	// Closing the file is not enough. If another goroutine has just forked a child, the
+	// child has the same file open until it executes its program.
+	_ = syscall.Flock(int(a.driving.file.Fd()), syscall.LOCK_UN)
+	_ = a.driving.file.Close()
+	a.driving.file = nil
+}
+
+// doing notes that an action of the arm runs, or that it has ended.
+func (a *arm) doing(yes bool) {
+	a.driving.mu.Lock()
+	a.driving.doing = yes
+	a.driving.mu.Unlock()
+}
+
+// lockDriver locks the file at path. It returns EWOULDBLOCK if another process has had the
+// lock for driverWait.
+func lockDriver(path string) (*os.File, error) {
+	for began := time.Now(); ; time.Sleep(driverLook) {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil && sameFile(f, path) {
+			if err = f.Truncate(0); err == nil {
+				_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+			}
+			if err == nil {
+				return f, nil
+			}
+		}
+		_ = f.Close()
+		if err != nil && (!errors.Is(err, syscall.EWOULDBLOCK) || time.Since(began) > driverWait) {
+			return nil, err
+		}
+	}
+}
+
+// sameFile reports whether f is still the file at path. The arm may have been removed
+// together with its lock.
+func sameFile(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(mine, now)
+}
+
+// driverOf describes the process that has the lock on an arm's folder.
+func driverOf(root string) string {
+	const pidBytes = 32 // every pid has fewer digits
+	text, err := os.ReadFile(filepath.Join(root, driverFile))
+	if pid := strings.TrimSpace(string(text[:min(len(text), pidBytes)])); err == nil && pid != "" {
+		return "process " + pid
+	}
+	return "another process"
+}
+
+// owns reports whether an arm's folder belongs to this host if it names the given host.
+// Within one state folder there are two hosts at most: the host agent, and serve itself
+// as host local. A host agent may have another id than before.
+func (h *Host) owns(named string) bool {
+	return (named == coleo.LocalHost) == (h.ID == coleo.LocalHost)
+}
+
+// disowned reports whether the folder of an arm names the other host. If there is no
+// readable record in the folder, the database counts.
+func (h *Host) disowned(id string) bool {
+	kept, err := readKept(h.Dir, id)
+	return err == nil && !h.owns(kept.Host)
+}

@@ -1,0 +1,304 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+// serveItself starts host local on the same folder, as serve does. Its stage ends before
+// the stage s.
+func (s *stage) serveItself() *stage {
+	s.t.Helper()
+	local := &stage{t: s.t, dir: s.dir, reg: s.reg, serve: s.serve, bus: s.bus, way: s.way, named: coleo.LocalHost}
+	local.start()
+	s.t.Cleanup(local.end)
+	return local
+}
+
+// has reports whether the host has an arm.
+func (s *stage) has(id string) bool {
+	err := s.ask(bus.OpReport, bus.ArmOrder{Arm: id}, nil)
+	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
+		s.t.Fatal(err)
+	}
+	return err == nil
+}
+
+// moves hands an arm of host local over to the host agent.
+func (s *stage) moves(local *stage, id string) bus.ArmReport {
+	s.t.Helper()
+	must[struct{}](local, bus.OpRelease, bus.ReleaseOrder{Arm: id, To: s.named})
+	return must[bus.ArmReport](s, bus.OpTake, bus.ArmOrder{Arm: id})
+}
+
+func TestAnArmHasOneDriver(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	local := s.serveItself()
+	for _, pair := range [][2]*stage{{s, local}, {local, s}} {
+		driver, other := pair[0], pair[1]
+		id := driver.arm("of-" + strings.ReplaceAll(driver.named, ".", ""))
+		pid := must[bus.ArmReport](driver, bus.OpReport, bus.ArmOrder{Arm: id}).Handle.Process.PID
+		o := other.order("of-" + strings.ReplaceAll(driver.named, ".", ""))
+		err := other.ask(bus.OpSpawn, o, nil)
+		if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "drives arm") {
+			t.Errorf("a start beside the driver %s = %v, want a refusal that names who drives", driver.named, err)
+		}
+		for _, op := range []bus.Op{bus.OpAdopt, bus.OpKill, bus.OpRemove} {
+			if err := other.ask(op, bus.ArmOrder{Arm: id}, nil); err == nil {
+				t.Errorf("%s beside the driver %s was carried out", op, driver.named)
+			}
+		}
+		if now := must[bus.ArmReport](driver, bus.OpReport, bus.ArmOrder{Arm: id}); now.Handle.Process.PID != pid ||
+			now.Process != bus.ProcessAlive || !now.Attached {
+			t.Errorf("the arm of %s is %+v, want process %d unharmed", driver.named, now, pid)
+		}
+	}
+}
+
+// TestEachHostTakesUpItsOwnArms: both hosts look through the same folders when they start.
+func TestEachHostTakesUpItsOwnArms(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	local := s.serveItself()
+	mine, its := s.arm("mine"), local.arm("its")
+	for _, restarted := range []*stage{s, local} {
+		restarted.restart()
+		for arm, driver := range map[string]*stage{mine: s, its: local} {
+			if r := must[bus.ArmReport](driver, bus.OpReport, bus.ArmOrder{Arm: arm}); !r.Attached {
+				t.Errorf("after a restart of %s, %s has no session of its arm", restarted.named, driver.named)
+			}
+		}
+		if s.has(its) || local.has(mine) {
+			t.Errorf("after a restart of %s, a host has the other one's arm", restarted.named)
+		}
+	}
+	if id := LastID(s.dir); id != hostID {
+		t.Errorf("the folder's last host agent is %q, want %q", id, hostID)
+	}
+	if list := LocalArms(s.dir); len(list) != 1 || list[0].Name != "its" {
+		t.Errorf("the arms that serve drives are %+v", list)
+	}
+}
+
+func TestAnArmIsHandedOverWithItsRun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	local := s.serveItself()
+	id := local.arm("ada")
+	local.prompt(id, "say one")
+	local.awaitState(id, coleo.Idle)
+	local.until("the first run has ended", func() bool { return len(local.events(id, coleo.EventRunEnd)) == 1 })
+	was := must[bus.ArmReport](local, bus.OpReport, bus.ArmOrder{Arm: id})
+	run := local.prompt(id, "pause 2s\nsay two")
+	now := s.moves(local, id)
+	if now.Handle.Process != was.Handle.Process || now.Generation != was.Generation || !now.Attached {
+		t.Errorf("the arm is %+v, and was %+v", now, was)
+	}
+	if local.has(id) {
+		t.Error("host local still has the arm")
+	}
+	s.until("the run has ended", func() bool { return len(s.events(id, coleo.EventRunEnd)) == 1 })
+	end, err := coleo.DecodeRunEnd(s.events(id, coleo.EventRunEnd)[0])
+	if s.check(err); s.events(id, coleo.EventRunEnd)[0].Run != run.ID || end.Answer != "two" {
+		t.Errorf("the end is %+v of run %s, want %s", end, s.events(id, coleo.EventRunEnd)[0].Run, run.ID)
+	}
+	if starts := s.events(id, coleo.EventRunStart); len(starts) != 0 {
+		t.Errorf("the run began %d times again", len(starts))
+	}
+	s.prompt(id, "say three")
+	s.awaitState(id, coleo.Idle)
+	if got := s.prompted("ada"); !slices.Equal(got, []string{"say one", "pause 2s\nsay two", "say three"}) {
+		t.Errorf("the agent CLI was prompted %q", got)
+	}
+	local.restart()
+	s.restart()
+	if local.has(id) || !must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Attached {
+		t.Error("after restarts the arm is not the host agent's")
+	}
+}
+
+// TestAPromptThatWasAboutToBeTypedIsHandedOver: serve was killed while it sent the prompt,
+// and the next serve hands the arm over at once.
+func TestAPromptThatWasAboutToBeTypedIsHandedOver(t *testing.T) {
+	t.Parallel()
+	for what, before := range map[string]bool{"typed": false, "not typed": true} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			local := s.serveItself()
+			id := local.arm("ada")
+			a, err := local.host.arm(id)
+			s.check(err)
+			a.mu.Lock()
+			a.session = cutSession{a.session, local.db, before}
+			a.mu.Unlock()
+			if _, err := a.prompt(t.Context(), promptOrder(id, "say one")); err == nil {
+				t.Fatal("the prompt was answered by a serve that had been killed")
+			}
+			local.halt()
+			// The next serve has the prompt in its database, and hands the arm over before
+			// it has looked for the prompt.
+			local.host = nil
+			s.check(handOverUnseen(s, local, id))
+			local.start()
+			must[bus.ArmReport](s, bus.OpTake, bus.ArmOrder{Arm: id})
+			if n := len(s.events(id, coleo.EventPromptLost)); (n == 1) != before {
+				t.Errorf("%d prompts are called lost", n)
+			}
+			if n := len(s.prompted("ada")); (n == 0) != before {
+				t.Errorf("the agent CLI was prompted %d times", n)
+			}
+			if before {
+				return
+			}
+			s.until("the run has ended", func() bool { return len(s.events(id, coleo.EventRunEnd)) == 1 })
+			if end := s.ends(id); len(end) != 1 {
+				t.Errorf("the runs ended with %+v, want one", end)
+			}
+		})
+	}
+}
+
+// handOverUnseen writes what release writes, for an arm whose prompt nobody has looked for.
+func handOverUnseen(s, local *stage, id string) error {
+	db, err := openHostDB(local)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	record, err := db.Arm(s.t.Context(), id)
+	if err != nil {
+		return err
+	}
+	if len(record.Intended) != 1 {
+		s.t.Fatalf("%d prompts are about to be typed, want one", len(record.Intended))
+	}
+	a := &arm{host: &Host{Config: Config{ID: coleo.LocalHost, Dir: s.dir}}, record: record}
+	return a.writeFolder(s.named, true)
+}
+
+func TestAnArmIsNotHandedOverWhileItIsTypedInto(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	local := s.serveItself()
+	id := local.arm("ada")
+	a, err := local.host.arm(id)
+	s.check(err)
+	release := bus.ReleaseOrder{Arm: id, To: s.named}
+	a.typing.RLock()
+	local.refused(coleo.EBusy, bus.OpRelease, release)
+	a.typing.RUnlock()
+	done := a.begin()
+	local.refused(coleo.EBusy, bus.OpRelease, release)
+	done()
+	lease := must[coleo.Lease](local, bus.OpLease, bus.LeaseOrder{Arm: id, Holder: "somebody"})
+	local.refused(coleo.EBusy, bus.OpRelease, release)
+	must[coleo.Lease](local, bus.OpLease, bus.LeaseOrder{Arm: id, ID: lease.ID, Release: true})
+	s.refused(coleo.ENotFound, bus.OpTake, bus.ArmOrder{Arm: id})
+	s.refused(coleo.EInvalid, bus.OpRelease, release)
+	local.prompt(id, "say still-here")
+	local.awaitState(id, coleo.Idle)
+	must[struct{}](local, bus.OpRelease, release)
+	local.refused(coleo.ENotFound, bus.OpPrompt, promptOrder(id, "say no"))
+	s.restart() // serve was killed here: the host agent finds itself named in the folder
+	if !must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Attached {
+		t.Error("the host agent has no session of the arm")
+	}
+}
+
+// TestAStrayIsTakenUpByTheHostAgentThatItsFolderNames: serve was killed while it handed an
+// arm over to a host agent that runs.
+func TestAStrayIsTakenUpByTheHostAgentThatItsFolderNames(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	local := s.serveItself()
+	id := local.arm("ada")
+	must[struct{}](local, bus.OpRelease, bus.ReleaseOrder{Arm: id, To: s.named})
+	local.restart()
+	if s.has(id) || local.has(id) {
+		t.Fatal("somebody has the arm already")
+	}
+	s.host.takeStrays(t.Context())
+	if !must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Attached {
+		t.Error("the host agent has no session of the arm")
+	}
+}
+
+// TestAFailedHandOverChangesNothing: the folder cannot be written.
+func TestAFailedHandOverChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	local := s.serveItself()
+	id := local.arm("ada")
+	block := filepath.Join(s.dir, "arms", id, armFile+".new")
+	s.check(os.Mkdir(block, 0o700)) // no file can be written there
+	if err := local.ask(bus.OpRelease, bus.ReleaseOrder{Arm: id, To: s.named}, nil); err == nil {
+		t.Fatal("the arm was released")
+	}
+	s.refused(coleo.ENotFound, bus.OpTake, bus.ArmOrder{Arm: id})
+	s.check(os.RemoveAll(block))
+	local.until("host local reads the arm again", func() bool {
+		return must[bus.ArmReport](local, bus.OpReport, bus.ArmOrder{Arm: id}).Attached
+	})
+	local.prompt(id, "say one")
+	local.awaitState(id, coleo.Idle)
+	if got := local.prompted("ada"); !slices.Equal(got, []string{"say one"}) {
+		t.Errorf("the agent CLI was prompted %q", got)
+	}
+}
+
+// TestAStoppedArmStartsOnTheOtherHost: a stopped arm has no driver, so each host may start
+// it. The former host forgets the arm when it starts again.
+func TestAStoppedArmStartsOnTheOtherHost(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	local := s.serveItself()
+	id := local.arm("ada")
+	must[bus.ArmReport](local, bus.OpKill, bus.ArmOrder{Arm: id})
+	o := s.order("ada")
+	o.Config.Workdir = s.path("work-ada")
+	report := must[bus.ArmReport](s, bus.OpSpawn, o)
+	if report.Generation != 2 {
+		t.Errorf("the start has number %d, want 2", report.Generation)
+	}
+	local.refused(coleo.EConflict, bus.OpSpawn, o)
+	local.restart()
+	if local.has(id) {
+		t.Error("host local still has the arm")
+	}
+}
+
+// TestADeadDriverIsNoDriver: a lock whose process is gone does not count, and one that a
+// process keeps does.
+func TestADeadDriverIsNoDriver(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), driverFile)
+	first, err := lockDriver(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(driverWait/4, func() { _ = first.Close() })
+	second, err := lockDriver(path)
+	if err != nil {
+		t.Fatalf("the lock of a process that ended = %v", err)
+	}
+	if _, err := lockDriver(path); err == nil {
+		t.Error("a lock was taken twice")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	third, err := lockDriver(path) // of the next arm with the same folder
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = second.Close(), third.Close()
+}

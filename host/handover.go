@@ -1,0 +1,247 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/holder/process"
+	"coleo.dev/store"
+)
+
+// release gives an arm that serve itself drives to a host agent. The arm continues to
+// run. The moment of the change is one write: the arm's folder then names the host agent,
+// and has the open runs and the prompts that were about to be typed. Whatever is killed
+// before or after that write, exactly one host finds itself named in the folder.
+//
+// release returns ENotFound if this host does not have the arm. It returns EBusy while
+// somebody types into the arm, or while the arm is started, attached to or ended. In both
+// cases nothing has changed.
+func (h *Host) release(ctx context.Context, o bus.ReleaseOrder) (any, error) {
+	if h.ID != coleo.LocalHost || o.To == coleo.LocalHost {
+		return nil, coleo.Errorf(coleo.EInvalid, "only an arm of host %s moves, and only to a host agent",
+			coleo.LocalHost)
+	}
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	done, err := a.beginNow()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := a.driveOwn(); err != nil {
+		return nil, err
+	}
+	if !a.typing.TryLock() {
+		return nil, a.busyError("somebody types into it")
+	}
+	defer a.typing.Unlock()
+	return nil, a.handTo(ctx, o.To)
+}
+
+func (a *arm) busyError(why string) error {
+	return coleo.Errorf(coleo.EBusy, "arm %s stays where it is for now: %s", a.name(), why)
+}
+
+// beginNow is like begin, but it returns EBusy if another action of the arm runs.
+func (a *arm) beginNow() (done func(), err error) {
+	if !a.starting.TryLock() {
+		return nil, a.busyError("it is being started, attached to or ended")
+	}
+	a.setBusy(true)
+	a.doing(true)
+	return a.finish, nil
+}
+
+// handTo makes the arm's folder name another host, and forgets the arm here. The caller
+// holds the arm's locks.
+func (a *arm) handTo(ctx context.Context, to string) error {
+	a.mu.Lock()
+	s, unfollow, followed := a.session, a.unfollow, a.dead
+	leased := a.lease.ID != "" && time.Now().Before(a.lease.Until)
+	a.mu.Unlock()
+	if s == nil || leased {
+		return a.busyError("it has no live session, or somebody types into it by hand")
+	}
+	unfollow()
+	<-followed // the record changes no more
+	a.mu.Lock()
+	ended := a.session == nil
+	a.mu.Unlock()
+	if ended {
+		return a.busyError("it has just ended")
+	}
+	if err := a.writeFolder(to, true); err != nil {
+		a.letGo()
+		a.host.runs.Go(a.adoptOrLog) // begins when the caller has released the arm
+		return err
+	}
+	a.mu.Lock()
+	a.gone = true
+	a.mu.Unlock()
+	a.letGo()
+	a.host.mu.Lock()
+	delete(a.host.arms, a.record.ID)
+	a.host.mu.Unlock()
+	if err := a.host.DB.DeleteArm(context.WithoutCancel(ctx), a.record.ID); err != nil {
+		a.host.Log.Warn("forget an arm that was handed over", "arm", a.name(), "error", err) // its folder decides
+	}
+	return nil
+}
+
+// take takes up an arm whose folder names this host. The session must prove its identity,
+// as after a restart of the host agent. take returns ENotFound if there is no such folder,
+// or if it names another host.
+func (h *Host) take(ctx context.Context, o bus.ArmOrder) (any, error) {
+	a, err := h.takeNamed(ctx, o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.adopt(ctx); err != nil {
+		return nil, err
+	}
+	h.beatOf(a)
+	return a.report(), nil
+}
+
+// takeNamed reads the arm's record from the arm's folder. It returns the arm, which has
+// no session yet, unless this host drives it already.
+func (h *Host) takeNamed(ctx context.Context, id string) (*arm, error) {
+	kept, err := readKept(h.Dir, id)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !h.owns(kept.Host) {
+		return nil, coleo.Errorf(coleo.ENotFound, "no arm called %q on this host", id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	a, there := h.arms[id]
+	h.mu.Unlock()
+	if !there {
+		a = &arm{host: h, record: kept.Record}
+	}
+	defer a.begin()()
+	if _, err := a.live(); err == nil {
+		return a, nil
+	}
+	if err := a.driveOwn(); err != nil {
+		return nil, err
+	}
+	known := map[string]store.ArmRecord{}
+	if r, err := h.DB.Arm(ctx, id); err == nil {
+		known[id] = r
+	}
+	if err := h.takeFolder(ctx, known, kept.Record); err != nil {
+		return nil, err
+	}
+	record, err := h.DB.Arm(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	a.record = record
+	a.mu.Unlock()
+	h.mu.Lock()
+	h.arms[id] = a
+	h.mu.Unlock()
+	return a, nil
+}
+
+// takeStrays takes up the arms whose folders name this host, and which this host does not
+// have. An arm is such a stray if serve was killed while it handed the arm over.
+func (h *Host) takeStrays(ctx context.Context) {
+	for _, id := range armFolders(h.Dir) {
+		a, err := h.arm(id)
+		if err == nil {
+			if _, err := a.live(); err == nil {
+				continue
+			}
+		}
+		kept, readErr := readKept(h.Dir, id)
+		if readErr != nil || !h.owns(kept.Host) || kept.Record.Desired != coleo.DesiredRunning ||
+			err == nil && a.generation() >= kept.Record.Generation {
+			continue
+		}
+		if _, err := h.take(ctx, bus.ArmOrder{Arm: id}); err != nil {
+			h.Log.Warn("take up an arm that was handed over", "arm", kept.Record.Name, "error", err)
+		}
+	}
+}
+
+// LocalArm is an arm that serve itself drives.
+type LocalArm struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// LocalArms returns the arms of a state folder that run and that serve itself drives. It
+// asks nobody but the kernel.
+func LocalArms(dir string) []LocalArm {
+	out := []LocalArm{}
+	for _, id := range armFolders(dir) {
+		kept, err := readKept(dir, id)
+		if err != nil || kept.Host != coleo.LocalHost || kept.Record.Handle == nil ||
+			process.Look(kept.Record.Handle.Holder) == process.Dead {
+			continue
+		}
+		out = append(out, LocalArm{ID: id, Name: kept.Record.Name})
+	}
+	return out
+}
+
+// HasLocal reports whether the folder of an arm names serve itself as the arm's host.
+func HasLocal(dir string) bool {
+	for _, id := range armFolders(dir) {
+		if kept, err := readKept(dir, id); err == nil && kept.Host == coleo.LocalHost {
+			return true
+		}
+	}
+	return false
+}
+
+// writeFolder writes the arm's record to the arm's folder, for the given host. It replaces
+// the whole file or changes nothing. With whole, the record includes the open runs and the
+// prompts that are about to be typed, and the write survives a power failure.
+func (a *arm) writeFolder(host string, whole bool) error {
+	a.writing.Lock()
+	defer a.writing.Unlock()
+	a.mu.Lock()
+	kept := keptArm{Host: host, Record: a.record}
+	a.mu.Unlock()
+	if !whole {
+		kept.Record.Run, kept.Record.Earlier, kept.Record.Intended = nil, nil, nil
+	}
+	raw, err := json.Marshal(kept)
+	path := filepath.Join(a.root(), armFile)
+	switch {
+	case err != nil:
+	case whole:
+		err = writeWhole(path, raw)
+	default:
+		err = replaceFile(path, raw)
+	}
+	if err != nil {
+		return fmt.Errorf("write down arm %s in its folder: %w", kept.Record.Name, err)
+	}
+	return nil
+}
+
+// replaceFile writes a file of an arm's folder without waiting for the disk.
+func replaceFile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
