@@ -230,6 +230,9 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	}
 	if r.settlingSince.IsZero() {
 		r.settlingSince = now
+		if next.State == coleo.Idle {
+			r.settlingSince = r.idleSince(now)
+		}
 	}
 	left := r.spec.Timing.Settle.Duration() - now.Sub(r.settlingSince)
 	if next.State == coleo.Idle {

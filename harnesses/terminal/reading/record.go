@@ -58,7 +58,11 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	}
 	if claim == "" {
 		r.recorded.tellsEnds = len(r.recorded.prompts) > 0
-		r.closeTurn(at)
+		if e.Kind == record.End {
+			r.tellEnd(at)
+		} else {
+			r.closeTurn(at)
+		}
 	}
 	r.recorded.witness.record(word, e.Text, claim, now)
 	r.recorded.witness.at = at

@@ -67,7 +67,7 @@ func (r *Reader) AddReport(l hook.Line, now time.Time) {
 		r.noteTaken(r.hook.spec.Bare(l.Text(rep.Prompt)), l.Time)
 	}
 	if t := r.hook.take(l, rep); t != nil && r.isNewest(t, rep.Prompts != "" || rep.Prompt != "") {
-		r.closeTurn(l.Time)
+		r.tellEnd(l.Time)
 	}
 	if r.verdict.Dialog != nil {
 		r.complete(&r.verdict)

@@ -44,6 +44,9 @@ type newestTurn struct {
 	ended    time.Time // when the last sign of an end came
 	unproven string    // why the idle state is not proven; "" if nothing speaks against it
 	shown    bool      // the screen has shown work or a dialog in this turn
+	queued   bool      // the newest prompt was submitted before the turn before had ended
+	worked   bool      // the screen has shown work since the newest prompt
+	told     bool      // the record or the hook has told in so many words that the turn has ended
 	denied   time.Time // since when the screen has been idle while another witness claims work; zero: it does not
 	blind    bool      // in the last turn with work, the screen showed no sign of it
 	above    []string  // the rows above the composer on the last idle screen
@@ -63,6 +66,7 @@ func (r *Reader) noteWitnessedWork(now time.Time) {
 	switch {
 	case r.verdict.State.Working() || r.verdict.Dialog != nil:
 		r.turn.shown, r.turn.blind, r.turn.denied = true, false, time.Time{}
+		r.turn.worked = r.turn.worked || r.verdict.State.Working()
 	case r.verdict.State == coleo.Idle && r.turn.denied.IsZero() && !r.prompt.none && r.AtWork():
 		r.turn.denied = now
 	}
@@ -74,6 +78,8 @@ func (r *Reader) noteWitnessedWork(now time.Time) {
 // Claims that the screen contradicted in the turn before count again in this turn.
 func (r *Reader) openTurn(s Submission, now time.Time) {
 	r.turn.unproven, r.turn.still = "", now
+	r.turn.queued = r.reading.State.Working() || r.turn.open
+	r.turn.worked, r.turn.told = false, false
 	r.turn.submitted, r.turn.open = s, r.recorded.tellsEnds && !s.Command
 	r.turn.sent = appendBounded(r.turn.sent, sentText{bare: r.hook.spec.Bare(s.Text), time: s.Time})
 	for _, w := range r.witnesses() {
@@ -130,6 +136,24 @@ func (r *Reader) closeTurn(at time.Time) {
 	if at.After(r.turn.ended) {
 		r.turn.ended = at
 	}
+}
+
+// tellEnd is like closeTurn, but for a sign that names the end itself.
+func (r *Reader) tellEnd(at time.Time) {
+	if r.closeTurn(at); !at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
+		r.turn.told = true
+	}
+}
+
+// idleSince returns since when an idle screen counts as settling. That is now, with one
+// exception: the record or the hook has told the end of a turn whose work the screen has
+// shown. Then it is the time since when the screen alone has been idle and has stood still.
+// A claim may have hidden that. Where prompts are queued, the next turn may begin at once.
+func (r *Reader) idleSince(now time.Time) time.Time {
+	if r.turn.told && r.turn.worked && !r.turn.queued && !r.turn.still.IsZero() {
+		return r.turn.still
+	}
+	return now
 }
 
 // isNewest reports whether t, a turn from the hook's reports, is the newest turn. The hook

@@ -278,3 +278,45 @@ func TestATurnThatIsNamedNeedNotBeSeenAtWork(t *testing.T) {
 		})
 	}
 }
+
+// The screen settles while a witness still claims work. When the record tells the end of the
+// turn, no further time is needed. What could be a pause between two turns must settle.
+func TestAScreenThatHasSettledIsIdleWithTheSignOfTheEnd(t *testing.T) {
+	t.Parallel()
+	const blankLine = "\x1b[2J\x1b[Hanother row\r\n> \r\n───────\x1b[2;3H"
+	for name, tt := range map[string]struct {
+		busy  bool // the prompt is submitted in another turn
+		shows []string
+		end   record.Entry
+		want  coleo.State
+	}{
+		"work was seen":        {false, []string{casttest.Busy, casttest.Idle}, record.Entry{Kind: record.End}, coleo.Idle},
+		"no work was seen":     {false, nil, record.Entry{Kind: record.End}, coleo.Processing},
+		"the sign may be none": {false, []string{casttest.Busy, casttest.Idle}, record.Entry{Kind: record.Answer, MayEnd: true}, coleo.Processing},
+		"another turn ran":     {true, []string{casttest.Busy, casttest.Idle}, record.Entry{Kind: record.End}, coleo.Processing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := proven(t)
+			if tt.busy {
+				b.shows(casttest.Busy).wants(coleo.Processing, "busy")
+			}
+			b.submits().records(record.Prompt, "now", "")
+			for _, output := range tt.shows {
+				b.shows(output)
+			}
+			tt.end.Time = b.after(time.Second).now
+			if b.enters(tt.end); b.r.reading.State != tt.want {
+				t.Errorf("with the sign it reads %s, want %s", b.r.reading.State, tt.want)
+			}
+			b.after(time.Second).wants(coleo.Idle, "composer")
+		})
+	}
+	b := proven(t).submits().records(record.Prompt, "now", "").shows(casttest.Busy).shows(casttest.Idle).after(time.Second)
+	for p := []byte(blankLine); len(p) > 0; {
+		n, _ := b.r.Feed(p, b.now)
+		p = p[n:]
+	}
+	b.after(30*time.Millisecond).records(record.End, "", record.Finished).wants(coleo.Processing, "record prompt")
+	b.after(time.Second).wants(coleo.Idle, "composer")
+}
