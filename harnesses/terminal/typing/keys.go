@@ -2,6 +2,9 @@ package typing
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"coleo.dev"
@@ -50,9 +53,9 @@ func keysWhile[T any](ctx context.Context, t *Typist, keys Keys,
 func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	look func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	keys, err := rules.KeySequence(names)
-	for _, key := range keys {
+	for i, key := range keys {
 		if found, at, err = typeWhile(ctx, t, key, look); err != nil {
-			break
+			return found, at, afterKeys(err, i, len(keys))
 		}
 	}
 	return found, at, err
@@ -107,12 +110,34 @@ func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []b
 	for i, key := range keys {
 		if i > 0 {
 			if err := pause(ctx, t.Spec().Timing.KeyGap.Duration()); err != nil {
-				return err
+				return afterKeys(err, i, len(keys))
 			}
 		}
 		if err := typeKey(key); err != nil {
-			return err
+			return afterKeys(err, i, len(keys))
 		}
 	}
 	return nil
+}
+
+// nothingTyped is what most errors of this package say was done.
+const nothingTyped = "nothing was typed"
+
+// afterKeys returns the error err of a sequence of keys of which the first typed were typed.
+func afterKeys(err error, typed, all int) error {
+	if typed == 0 {
+		return err
+	}
+	return saying(err, fmt.Sprintf("only the first %d of %d keys were typed", typed, all))
+}
+
+// saying returns err with another text in the place of nothingTyped.
+func saying(err error, done string) error {
+	var e *coleo.Error
+	if !errors.As(err, &e) || !strings.Contains(e.Message, nothingTyped) {
+		return err
+	}
+	told := *e
+	told.Message = strings.ReplaceAll(e.Message, nothingTyped, done)
+	return &told
 }

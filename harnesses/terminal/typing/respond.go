@@ -109,11 +109,14 @@ func (t *Typist) choose(ctx context.Context, same Check, v rules.Verdict, d cole
 	same = whileDrawn(same, v.Dialog.Title)
 	if steps.Option < 0 {
 		if steps.Option, err = t.findText(ctx, same, steps.On); err != nil {
-			return err
+			return saying(err, mayHaveMoved)
 		}
 	}
-	return t.moveTo(ctx, same, steps)
+	return saying(t.moveTo(ctx, same, steps), mayHaveMoved)
 }
+
+// mayHaveMoved is what was done if an answer by the mark of a list fails on its way.
+const mayHaveMoved = "at most the mark of the list was moved"
 
 // whileDrawn returns a check that waits while the screen shows something else under the
 // same title. Between two keys that move a mark, an agent CLI may draw the dialog in parts.
@@ -229,13 +232,14 @@ func (t *Typist) enterText(ctx context.Context, same Check, steps rules.Steps) e
 	if err := t.typeInside(ctx, holds(""), []byte(steps.Text)); err != nil {
 		return err
 	}
+	const done = "the text was typed and not submitted"
 	if err := t.awaitText(ctx, same, steps.Text); err != nil {
-		return err
+		return saying(err, done)
 	}
 	if err := pause(ctx, t.Spec().Timing.DialogGap.Duration()); err != nil {
 		return err
 	}
-	return t.pressSlowlyIf(ctx, "ENTER", holds(steps.Text))
+	return saying(t.pressSlowlyIf(ctx, "ENTER", holds(steps.Text)), done)
 }
 
 // enter presses ENTER while the mark of a list is at the option with index option.

@@ -105,3 +105,38 @@ func TestAListWithoutAMarkIsNotAnswered(t *testing.T) {
 		}
 	})
 }
+
+// An order that fails behind its first key does not say that nothing was typed.
+func TestAnErrorSaysWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	const other = "\x1b[2J\x1b[H=====\r\nremove it\r\nRun it?\r\n 1. Yes\r\n>2. No\r\ny/n"
+	keys := strings.NewReplacer("approve = '^Yes$'", "approve = 'y'", "deny = '^No$'", "deny = 'n ENTER'").
+		Replace(listSpec("keys"))
+	for name, tt := range map[string]struct {
+		spec, typed, want string
+	}{
+		"a mark that was moved": {listSpec("arrows"), "\x1b[B", mayHaveMoved},
+		"the first of two keys": {keys, "n", "only the first 1 of 2 keys were typed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				st := setStage(t, tt.spec, 60, 12)
+				st.say(list(">1. Yes", " 2. No"))
+				st.await("it asks", func() bool { return st.State().Dialog != nil })
+				answered := make(chan error, 1)
+				go func() {
+					answered <- st.Respond(t.Context(), st.State().Dialog.Fingerprint, coleo.Decision{Choice: coleo.Deny})
+				}()
+				st.await("the first key is typed", func() bool { return st.typed() == tt.typed || len(answered) > 0 })
+				st.say(other)
+				if err := <-answered; coleo.ErrorCode(err) != coleo.EStale || !strings.HasSuffix(err.Error(), tt.want) {
+					t.Errorf("the answer: %v, want %s with %q", err, coleo.EStale, tt.want)
+				}
+				if got := st.typed(); got != tt.typed {
+					t.Errorf("typed was %q, want %q", got, tt.typed)
+				}
+			})
+		})
+	}
+}

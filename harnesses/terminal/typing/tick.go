@@ -57,9 +57,8 @@ func (t *Typist) tickAll(ctx context.Context, same Check, v rules.Verdict, how r
 		return err
 	}
 	told := *e
-	told.Message = fmt.Sprintf("nothing was submitted, %s: %s", k.ticked(),
-		strings.ReplaceAll(e.Message, "nothing was typed", "keys may have been typed before"))
-	return &told
+	told.Message = fmt.Sprintf("nothing was submitted, %s: %s", k.ticked(), e.Message)
+	return saying(&told, "keys may have been typed before")
 }
 
 // ticked says which options are ticked.
