@@ -167,10 +167,14 @@ func (s *session) awaitDrawn(from int64) {
 }
 
 // resizeAndBack gives the program a size, and the present size again once the program has
-// drawn. It returns when the program has drawn for that, too: it may lose keys before.
+// drawn. It returns when the program has drawn for that, too: it may lose keys before. If
+// the host agent is killed meanwhile, the next one restores the present size.
 func (s *session) resizeAndBack(cols, rows int) {
-	view := s.Screen()
-	for _, size := range []past.Size{{Cols: cols, Rows: rows}, {Cols: view.Cols, Rows: view.Rows}} {
+	view, folder := s.Screen(), past.FolderOf(s.handle)
+	now := past.Size{Cols: view.Cols, Rows: view.Rows}
+	_ = folder.KeepSize(now) // on a full disk a kill in this very moment would leave the other size
+	defer folder.DropSize()
+	for _, size := range []past.Size{{Cols: cols, Rows: rows}, now} {
 		r, unlock := s.live.lock()
 		from := r.End()
 		unlock()
@@ -189,5 +193,14 @@ func (s *session) resizeAndBack(cols, rows int) {
 			s.resizePostponed()
 			return
 		}
+	}
+}
+
+// restoreSize gives the program the size that it had when a host agent was killed in the
+// middle of a redraw.
+func (s *session) restoreSize() {
+	folder := past.FolderOf(s.handle)
+	if size, ok := folder.KeptSize(); ok && s.Resize(s.ctx, size.Cols, size.Rows) == nil {
+		folder.DropSize()
 	}
 }

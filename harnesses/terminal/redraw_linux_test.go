@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/past"
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder/process"
 )
@@ -179,4 +180,30 @@ func (d *drawer) print(s *session, text string) error {
 	defer tty.Close()
 	_, err = tty.WriteString(text)
 	return err
+}
+
+// A host agent that is killed in the middle of a redraw leaves the program with another size.
+func TestTheNextSessionRestoresTheSizeOfABrokenRedraw(t *testing.T) {
+	t.Parallel()
+	st, s := setStage(t, 80, 24, 0)
+	kept := past.FolderOf(s.Handle())
+	if err := kept.KeepSize(past.Size{Cols: 80, Rows: 24}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.resize(past.Size{Cols: 80, Rows: 23}); err != nil {
+		t.Fatal(err)
+	}
+	next := st.attach()
+	st.await("the size is restored", func() bool { v := next.Screen(); return v.Cols == 80 && v.Rows == 24 })
+	if size, ok := kept.KeptSize(); ok {
+		t.Errorf("the size %+v is still kept", size)
+	}
+	other := next.Handle()
+	other.Nonce = "of another generation"
+	if err := past.FolderOf(other).KeepSize(past.Size{Cols: 40, Rows: 10}); err != nil {
+		t.Fatal(err)
+	}
+	if size, ok := kept.KeptSize(); ok {
+		t.Errorf("the size %+v of another generation counts", size)
+	}
 }

@@ -95,6 +95,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 	s.view = view{live: s.live, log: s.log, client: client}
 	s.typist = typing.New(s.view, h.spec)
 	go s.follow(stream, replay)
+	s.restoreSize()
 	return s, nil
 }
 

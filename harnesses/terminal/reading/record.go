@@ -58,11 +58,7 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	}
 	if claim == "" {
 		r.recorded.tellsEnds = len(r.recorded.prompts) > 0
-		if e.Kind == record.End {
-			r.tellEnd(at)
-		} else {
-			r.closeTurn(at)
-		}
+		r.tellEnd(at)
 	}
 	r.recorded.witness.record(word, e.Text, claim, now)
 	r.recorded.witness.at = at

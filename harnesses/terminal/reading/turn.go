@@ -46,7 +46,7 @@ type newestTurn struct {
 	shown    bool      // the screen has shown work or a dialog in this turn
 	queued   bool      // the newest prompt was submitted before the turn before had ended
 	worked   bool      // the screen has shown work since the newest prompt
-	told     bool      // the record or the hook has told in so many words that the turn has ended
+	told     bool      // the record or the hook has told that the turn has ended
 	denied   time.Time // since when the screen has been idle while another witness claims work; zero: it does not
 	blind    bool      // in the last turn with work, the screen showed no sign of it
 	above    []string  // the rows above the composer on the last idle screen
@@ -138,7 +138,8 @@ func (r *Reader) closeTurn(at time.Time) {
 	}
 }
 
-// tellEnd is like closeTurn, but for a sign that names the end itself.
+// tellEnd is like closeTurn, but for a sign that the record or the hook gives. A claim that
+// is withdrawn in band may come back at once.
 func (r *Reader) tellEnd(at time.Time) {
 	if r.closeTurn(at); !at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
 		r.turn.told = true

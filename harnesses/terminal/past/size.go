@@ -1,0 +1,45 @@
+package past
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+)
+
+// keptSize is what KeepSize writes.
+type keptSize struct {
+	Nonce string `json:"nonce"`
+	Size
+}
+
+func (f Folder) sizePath() string { return filepath.Join(f.dir, "size") }
+
+// KeepSize writes down the size of a terminal that gets another size for a moment. If the
+// process that gives the sizes is killed meanwhile, the next one finds the size here.
+func (f Folder) KeepSize(s Size) error {
+	raw, err := json.Marshal(keptSize{f.nonce, s})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(f.sizePath(), raw, 0o600)
+}
+
+// KeptSize returns the size that KeepSize wrote for this generation. The result ok is false
+// if there is none.
+func (f Folder) KeptSize() (s Size, ok bool) {
+	raw, err := os.ReadFile(f.sizePath())
+	if err != nil {
+		return Size{}, false
+	}
+	var kept keptSize
+	if json.Unmarshal(raw, &kept) != nil || kept.Nonce != f.nonce {
+		return Size{}, false
+	}
+	return kept.Size, kept.Cols > 0 && kept.Rows > 0
+}
+
+// DropSize deletes what KeepSize wrote. It does nothing if there is no such file.
+func (f Folder) DropSize() { _ = os.Remove(f.sizePath()) }
