@@ -2,7 +2,8 @@ package conformance
 
 import (
 	"context"
-	"slices"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -69,22 +70,16 @@ func (s *signs) times() (screen, witness time.Time) {
 
 // logLateness logs how long after the signs of their ends the turns became idle. The
 // screen must be idle for the settling time of its harness. So the times after the screen
-// are a little longer than that.
+// are a little longer than that, unless a witness claims work for longer.
 func logLateness(t *testing.T, turns []turn) {
 	t.Helper()
-	for name, sign := range map[string]func(turn) time.Time{
-		"the screen was idle":               func(n turn) time.Time { return n.screen },
-		"the last witness stopped claiming": func(n turn) time.Time { return n.witness },
-	} {
-		var late []time.Duration
-		for _, n := range turns {
-			if at := sign(n); len(n.idle) > 0 && !at.IsZero() {
-				late = append(late, n.idle[0].Sub(at).Round(time.Millisecond))
-			}
-		}
-		if slices.Sort(late); len(late) > 0 {
-			t.Logf("the arm was idle %s at least, %s in the middle and %s at most after %s (%d turns)", late[0],
-				late[len(late)/2], late[len(late)-1], name, len(late))
+	var pairs []string
+	for _, n := range turns {
+		if len(n.idle) > 0 && !n.screen.IsZero() && !n.witness.IsZero() {
+			pairs = append(pairs, fmt.Sprintf("%d/%d", n.idle[0].Sub(n.screen).Milliseconds(),
+				n.idle[0].Sub(n.witness).Milliseconds()))
 		}
 	}
+	t.Logf("the arm was idle so many ms after the screen was idle / the last witness stopped claiming: %s",
+		strings.Join(pairs, " "))
 }

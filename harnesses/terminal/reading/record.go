@@ -59,6 +59,8 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	if claim == "" {
 		r.recorded.tellsEnds = len(r.recorded.prompts) > 0
 		r.tellEnd(at)
+	} else {
+		r.turn.told = false
 	}
 	r.recorded.witness.record(word, e.Text, claim, now)
 	r.recorded.witness.at = at

@@ -63,6 +63,9 @@ func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	}
 	r.hook.witness.record(rep.Event, detail, coleo.State(rep.State), now)
 	r.hook.witness.at = l.Time
+	if coleo.State(rep.State).Working() {
+		r.turn.told = false
+	}
 	if rep.Prompt != "" {
 		r.noteTaken(r.hook.spec.Bare(l.Text(rep.Prompt)), l.Time)
 	}

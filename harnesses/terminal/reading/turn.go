@@ -46,7 +46,7 @@ type newestTurn struct {
 	shown    bool      // the screen has shown work or a dialog in this turn
 	queued   bool      // the newest prompt was submitted before the turn before had ended
 	worked   bool      // the screen has shown work since the newest prompt
-	told     bool      // the record or the hook has told that the turn has ended
+	told     bool      // the newest entry of the record, or report of the hook, tells the turn's end
 	denied   time.Time // since when the screen has been idle while another witness claims work; zero: it does not
 	blind    bool      // in the last turn with work, the screen showed no sign of it
 	above    []string  // the rows above the composer on the last idle screen
