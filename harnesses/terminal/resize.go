@@ -19,6 +19,11 @@ const (
 	// program is known to show each size. On a loaded machine this takes over a second.
 	// A program that is stopped would never show its size.
 	resizeLimit = 10 * time.Second
+	// pictureGap is how long a program must write nothing until it counts as not drawing.
+	// While they work, agent CLIs draw about ten times a second.
+	pictureGap = 150 * time.Millisecond
+	// pictureLimit bounds the wait for the end of a picture. Some programs never pause.
+	pictureLimit = 500 * time.Millisecond
 )
 
 // sizes decides when a program gets the next size of its terminal.
@@ -148,8 +153,10 @@ func (s *session) resizePostponed() {
 }
 
 // resize gives the new size to the screen first and to the program second, as terminals
-// do. What the program draws for the new size must not be read with the old size.
+// do. What the program draws for the new size must not be read with the old size. The
+// program gets the size between two pictures.
 func (s *session) resize(size past.Size) error {
+	s.awaitPictureEnd()
 	was := s.resizeScreen(size)
 	err := s.client.Resize(size.Cols, size.Rows)
 	s.sizes.note(err != nil)
@@ -159,6 +166,39 @@ func (s *session) resize(size past.Size) error {
 		r.Core().Resize(was.Cols, was.Rows)
 	}
 	return err
+}
+
+// awaitPictureEnd waits until the program has just completed a picture, or draws nothing.
+// A program that gets a smaller size while it draws a picture may draw the rest of it
+// outside of the screen. Codex 0.169.0 then ends with an error.
+func (s *session) awaitPictureEnd() {
+	limit, quiet := time.NewTimer(pictureLimit), time.NewTimer(pictureGap)
+	defer limit.Stop()
+	defer quiet.Stop()
+	r, unlock := s.live.lock()
+	first := r.End()
+	unlock()
+	for last := first; ; {
+		w, unlock := s.live.watch()
+		end, whole, looked := w.End(), w.UntilWhole(time.Now()) == 0, w.next()
+		unlock()
+		if whole && end > first {
+			return
+		}
+		if end > last {
+			last = end
+			quiet.Reset(pictureGap)
+		}
+		select {
+		case <-looked:
+		case <-quiet.C:
+			return
+		case <-limit.C:
+			return
+		case <-s.ctx.Done():
+			return
+		}
+	}
 }
 
 // resizeScreen gives the screen a size. It returns the size that the screen had before.

@@ -132,6 +132,34 @@ func TestASizeWaitsUntilNothingIsTyped(t *testing.T) {
 	}
 }
 
+// A program that gets a smaller size in the middle of a picture may draw the rest of it
+// outside of the screen.
+func TestASizeIsGivenBetweenTwoPictures(t *testing.T) {
+	t.Parallel()
+	st, s := setStage(t, 80, 24, 0)
+	given := func() []journal.Mark { return resizes(holder.JournalDir(s.handle.Dir)) }
+	start := len(given())
+	st.say(s, []byte("\x1b[?2026hthe beginning"))
+	done := make(chan error, 1)
+	go func() { done <- s.Resize(t.Context(), 60, 20) }()
+	begun := time.Now()
+	st.await("some time has passed", func() bool { return time.Since(begun) > pictureGap/2 })
+	if m := given(); len(m) != start {
+		t.Errorf("in the middle of a picture the program is given %+v", m[start:])
+	}
+	const rest = " and the rest\x1b[?2026l"
+	st.say(s, []byte(rest))
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	r, unlock := s.live.lock()
+	end := r.End()
+	unlock()
+	if m := given(); len(m) != start+1 || m[start].Offset != end {
+		t.Errorf("the program is given %+v, want one size at the end of the picture, %d", m[start:], end)
+	}
+}
+
 // resizes returns the resizes in the journal in dir.
 func resizes(dir string) (out []journal.Mark) {
 	index, err := journal.OpenIndex(dir)
