@@ -46,6 +46,11 @@ const (
 var featureParts = []string{"title", "below composer", "above composer 2", "above composer 4", "above composer 12",
 	"bottom 1", "bottom 3", "bottom 6", "bottom 12"}
 
+// anyText in the composer asks only whether the screen shows a composer. As a rule of idle it
+// also holds while the composer has text, and Coleo types a prompt only on such a screen. A
+// hint below the composer often disappears with the first character.
+const anyText = `(?s).*`
+
 // derived returns changes that add a new rule or dialog. Its conditions hold on the
 // pictures of the group, and on few pictures of other states.
 func (e *editor) derived(all []taped) []change {
@@ -132,7 +137,7 @@ func (e *editor) ranked(others []*rules.Picture) []feature {
 				f.misses++
 			}
 		}
-		if f.hits > 0 && !matchesAll(f.pattern) {
+		if f.hits > 0 && (!matchesAll(f.pattern) || f.where == "composer" && !f.not) {
 			out = append(out, f)
 		}
 	}
@@ -207,8 +212,11 @@ func (e *editor) ownFeatures() []feature {
 		add(d.When)
 	}
 	add(e.spec.InterruptWhen)
-	if e.group.want.state == coleo.Idle && e.spec.Composer.Empty != "" {
-		add([]rules.Cond{{Where: "composer", Pattern: e.spec.Composer.Empty}})
+	if e.group.want.state == coleo.Idle {
+		add([]rules.Cond{{Where: "composer", Pattern: anyText}})
+		if e.spec.Composer.Empty != "" {
+			add([]rules.Cond{{Where: "composer", Pattern: e.spec.Composer.Empty}})
+		}
 	}
 	return out
 }

@@ -67,6 +67,23 @@ func TestAChangeOfTheProgramIsMended(t *testing.T) {
 	}
 }
 
+// A hint below the composer goes away with the first character of a prompt. A rule that asks
+// for the hint would not let a prompt be typed.
+func TestANewRuleOfIdleAsksForTheComposer(t *testing.T) {
+	t.Parallel()
+	const hint = "\x1b[2J\x1b[H> \r\n───────\r\n? for shortcuts\x1b[H"
+	fresh := labelled(t, program(t), "new", pictures(hint, casttest.Busy, hint, casttest.Asks, hint))
+	d := program(t, "[[rule]]\nname = \"composer\"\nstate = \"idle\"\nwhen = [{ where = \"composer\", pattern = '(?s).*' }]\n", "")
+	r, err := Propose(d, []Case{fresh}, nil, Options{Seed: 1})
+	if err != nil || r.Text == nil {
+		t.Fatalf("Propose = %+v, %v; want a change", r, err)
+	}
+	const want = `+  { where = "composer", pattern = '(?s).*' },`
+	if diff := Diff("bench.toml", string(d.Text), string(r.Text)); !strings.Contains(diff, want) {
+		t.Errorf("the diff is\n%s\nwant %s", diff, want)
+	}
+}
+
 // No condition tells the working program from the idle one, so nothing may be proposed.
 func TestNothingIsProposedWithoutASign(t *testing.T) {
 	t.Parallel()
