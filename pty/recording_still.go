@@ -11,9 +11,11 @@ import (
 	"coleo.dev"
 )
 
-// stillHeader matches the line before a rendered screen. This line holds what the text
-// of the screen cannot hold: cursor, buffer, title and modes. stillFooter matches a
-// line after the screen. That line holds less.
+// Patterns for the lines around a rendered screen. These lines hold what the text of
+// the screen cannot hold. stillHeader matches the line before the screen, which holds
+// the cursor, buffer and title. stillModes finds the modes in the header line.
+// stillFooter matches the line after the screen, which holds the title, buffer and
+// cursor.
 var (
 	stillHeader = regexp.MustCompile(`^# t=\S+ cursor=\((\d+),(\d+)\) buffer=(\w+) title='(.*?)' bells=`)
 	stillFooter = regexp.MustCompile(`(?m)^--- title='(.*)' alt=(\w+) cursor=(\d+),(\d+) t=\S+\s*\z`)
@@ -34,10 +36,10 @@ var stillModeNames = map[string]Mode{
 	"wraparoundMode":            "wrap",
 }
 
-// ReadStill reads text that is already a screen: lines without control characters.
-// There may be a header line. It returns false for anything else, such as a recording.
-// Without a header, the modes are nil. The cursor is then at -1, -1, which means that
-// its position is unknown.
+// ReadStill reads text that is already a screen: lines without control characters. It
+// returns false for anything else, such as a recording. The first line can be a header.
+// Without a header, the modes are nil. Without a header or footer, the cursor is at -1,
+// -1, which means that its position is unknown.
 func ReadStill(p []byte) (coleo.Screen, bool) {
 	first, rest, _ := bytes.Cut(p, []byte("\n"))
 	header := stillHeader.FindSubmatch(first)
