@@ -212,7 +212,7 @@ func (s *Status) proves(h coleo.Handle) error {
 }
 
 // Write types bytes into the program's terminal. If the holder refuses a conditional
-// write, the error is nil: see Wrote. The holder types the bytes within 10 s or never.
+// write, the error is nil: see Wrote. The holder begins to type within 10 s or never.
 // To set a shorter limit, call TypeWithin first. A holder of an old version, which does
 // not know limits, can still type the bytes after a timeout.
 //

@@ -70,8 +70,8 @@ func (l Launch) mark() string { return process.Mark(l.Arm, l.Generation, l.Nonce
 // calls Serve in the same way.
 //
 // If the holder reports an error, Start returns this error, for example that the
-// program does not exist. The error is ETimeout if the holder is not ready in time, or
-// if ctx is canceled. In both cases Start kills the holder.
+// program does not exist. If the holder is not ready in time, or if ctx is canceled,
+// Start kills the holder and returns ETimeout.
 func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return Status{}, fmt.Errorf("make the holder's folder: %w", err)

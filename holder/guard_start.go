@@ -22,8 +22,8 @@ import (
 const (
 	shell = "/bin/sh"
 	// guardScript ends if a line comes through the lifeline. It runs its arguments if
-	// the lifeline breaks. The program that it runs also ignores the signals of the
-	// trap.
+	// the lifeline breaks. The script ignores HUP, INT and TERM, and so does the
+	// program that it runs.
 	guardScript = `trap '' HUP INT TERM; read x <&3 && exit 0; exec "$@"`
 )
 

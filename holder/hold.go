@@ -57,7 +57,8 @@ func Hold(dir string, argv, environ, self []string) (int, error) {
 	return exit.status(), nil
 }
 
-// status returns the exit status as a shell gives it: 128 plus the number of a signal.
+// status returns the exit status as a shell gives it: the exit code, or 128 plus the
+// number of the signal that ended the program.
 func (e Exit) status() int {
 	if e.Signal != 0 {
 		return 128 + e.Signal

@@ -16,10 +16,10 @@ import (
 // error.
 const protocolVersion = 1
 
-// Types of frames. A frame consists of one byte of type, four bytes with the length of
-// the payload, big-endian, and the payload. In a frameData, the payload is eight bytes
-// of journal offset, big-endian, and raw output. In all other frames, the payload is
-// JSON.
+// Types of frames. A frame has three parts: one byte of type, four bytes with the
+// length of the payload (big-endian), and the payload. In a frameData, the payload is
+// eight bytes of journal offset (big-endian), and raw output. In all other frames, the
+// payload is JSON.
 const (
 	frameRequest  byte = 'q'
 	frameResponse byte = 'r'

@@ -11,9 +11,9 @@ import (
 
 // This file parses exactly the writes that this package's client sends. For all other
 // requests, encoding/json is used. A write is the only request that reaches an arm
-// thousands of times. With encoding/json, each write would leave a kilobyte of garbage,
-// and a heap with garbage never becomes as small again. A fuzz test compares the two
-// parsers.
+// thousands of times. With encoding/json, each write would leave a kilobyte of garbage.
+// A heap that has been collected never becomes as small as a heap that needed no
+// collection. A fuzz test compares the two parsers.
 
 // maxKeptFrame is the largest payload in bytes that is read into the reused buffer.
 const maxKeptFrame = 4 << 10

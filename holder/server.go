@@ -87,10 +87,10 @@ type server struct {
 // Serve runs a holder in this process, and returns when the holder's program has ended.
 // It reads the Launch from in as JSON. It reports the holder's status or an error as
 // one line of JSON to out, and then closes out. The process must do nothing else,
-// because the holder takes all children of the process for the arm's.
+// because the holder takes all children of the process for processes of the arm.
 //
-// A holder starts its guard with the same command, and with an order for a guard as in.
-// In that case Serve runs the guard.
+// A holder starts its guard with the same command. In that case, in holds an order for
+// a guard, and Serve runs the guard.
 //
 // If the program cannot be started, Serve returns the error that it has also reported
 // to out. A later error tells what could not be closed or removed.

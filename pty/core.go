@@ -130,8 +130,8 @@ func (c *Core) Size() (cols, rows int) {
 	return c.cols, c.rows
 }
 
-// Cursor returns the 0-based position of the cursor. While a wrap is pending, x is the
-// number of columns.
+// Cursor returns the 0-based position of the cursor. After a character in the last
+// column, a wrap is pending, and x is the number of columns.
 func (c *Core) Cursor() (x, y int) {
 	return c.buf.x, c.buf.y
 }

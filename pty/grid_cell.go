@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A cell is one character cell of the screen: a character and a style. It takes 16
-// bytes.
+// A cell is one character cell of the screen: a character and a style, in 16 bytes.
 type cell struct {
 	ch uint32 // 0: blank; otherwise a character or the index of a cluster, plus the flag bits below
 	style
@@ -106,7 +105,7 @@ func (c *Core) appendCell(dst []byte, ch uint32) []byte {
 }
 
 // hash returns a hash of what Changed compares in r: the characters, and all attributes
-// except colors. If only the colors of a row change, its hash does not change.
+// except colors. So a change of colors alone does not change the hash.
 func (c *Core) hash(r *row) uint64 {
 	h, blanks := uint64(0), uint64(0)
 	for x := range r.cols {
@@ -148,9 +147,9 @@ func Cells(line string) int {
 	return x
 }
 
-// Cut returns the text in the first cells of a line, without trailing blanks. The
-// argument cells is the number of these cells. If a wide character would be cut into
-// two halves, Cut leaves the character out.
+// Cut returns the beginning of line that fits into the given number of cells, without
+// trailing blanks. If only half of a wide character would fit, Cut leaves the character
+// out.
 func Cut(line string, cells int) string {
 	c := New(utf8.RuneCountInString(line)*2+1, 1)
 	_, _ = c.Write([]byte(line))

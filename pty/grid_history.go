@@ -101,8 +101,7 @@ func (ch *chunk) start(i int) uint32 {
 	return ch.lines[i-1].end
 }
 
-// pop removes the last line and returns it. The result is false if the history is
-// empty.
+// pop removes the last line and returns it. The bool is false if the history is empty.
 func (h *history) pop() (string, bool) {
 	for n := len(h.chunks); n > 0; n = len(h.chunks) {
 		last := &h.chunks[n-1]

@@ -85,7 +85,7 @@ func (c *Core) removeTopRow(b *buffer) {
 }
 
 // restoreTopRow puts the last removed row back above the top row. It returns false if
-// there is no such row.
+// there is no such row, or if the row's text does not fit into one row.
 //
 // On the normal screen it also returns false if there are rows below the cursor, as in
 // xterm. A program that has drawn rows below the cursor expects new rows at the bottom.

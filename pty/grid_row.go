@@ -13,8 +13,8 @@ type row struct {
 	text            string    // text of the row when readByText last read it
 }
 
-// A rowReader identifies a reader that skips rows that have not changed since it last
-// read them.
+// A rowReader has one bit for a reader of rows. A reader skips a row if nothing was
+// written to the row since the reader last read it.
 type rowReader uint8
 
 // The values of rowReader.

@@ -35,9 +35,9 @@ const (
 
 const modesAtStart = modeCursorVisible | modeWrap
 
-// modeTable lists the modes in the order of their bits. If ansi is true, CSI h and l
-// switch the mode with this number. If ansi is false, CSI ? h and l do. If the number
-// is 0, other sequences switch the mode.
+// modeTable lists the modes in the order of their bits. If ansi is true, CSI h and CSI
+// l switch the mode with this number. If ansi is false, CSI ? h and CSI ? l switch it.
+// If the number is 0, other sequences switch the mode.
 var modeTable = [...]struct {
 	name   Mode
 	number int
@@ -73,7 +73,7 @@ func (s *modeSet) set(m modeSet, on bool) {
 	}
 }
 
-// names returns for each mode whether it is on.
+// names returns a map that tells for each mode whether it is on.
 func (s modeSet) names() map[string]bool {
 	out := make(map[string]bool, len(modeTable))
 	for i, m := range modeTable {

@@ -99,8 +99,8 @@ func (p *painter) buffer(b *buffer) {
 //
 // If row y continues the row above, the terminal must wrap by itself, because only then
 // does it record the wrap. So row does not move the cursor if the painter has just
-// filled the row above. A row is also full if only its last column is free, and the
-// next row begins with a wide character.
+// filled the row above. The row above also counts as filled if only its last column is
+// free, and row y begins with a wide character.
 func (p *painter) row(y int, r *row) {
 	full := p.x == p.c.cols || p.x == p.c.cols-1 && r.at(1).ch&filler != 0
 	if r.wrapped && full && p.y == y-1 && r.at(0).ch != 0 {
@@ -203,7 +203,7 @@ func colourCode(colour uint32, base int) string {
 	return ""
 }
 
-// saved makes the terminal save the saved cursor of b, for a DECRC.
+// saved makes the terminal save the same cursor as b has saved.
 func (p *painter) saved(b *buffer) {
 	s := b.saved
 	if s == (saved{charset: 'B'}) {
@@ -223,8 +223,8 @@ func (p *painter) saved(b *buffer) {
 	p.x, p.y = -1, -1
 }
 
-// finish sets the cursor, the charsets, the pen and the modes. Some modes would have
-// changed the effect of the painting, so they come last.
+// finish sets the cursor, the charsets, the pen and the modes. It comes last, because
+// some modes would have changed the effect of the other output.
 func (p *painter) finish() {
 	c := p.c
 	const later = modeInsert | modeOrigin | modeWrap | modeSynchronized | modeKittyKeyboard | modeAltScreen

@@ -26,7 +26,7 @@ const (
 	maxInter  = 2        // intermediate bytes that are kept
 )
 
-// A parser is the parser's state between two bytes of output.
+// A parser holds the state between two bytes of output.
 type parser struct {
 	state parseState
 
@@ -172,8 +172,8 @@ func (c *Core) stepHigh(b byte) {
 }
 
 // character takes a character that has more than one byte in UTF-8. The argument low is
-// the smallest character that is valid with this many bytes. It drops overlong forms,
-// surrogates, byte order marks and values beyond Unicode.
+// the smallest character that is valid with this many bytes. Overlong forms,
+// surrogates, byte order marks and values beyond Unicode are dropped.
 func (c *Core) character(r, low rune) {
 	switch {
 	case r < low || r > 0x10ffff || r == 0xfeff || r >= 0xd800 && r < 0xe000:

@@ -363,8 +363,8 @@ func (c *Core) setRegion(top, bottom int) {
 	c.moveTo(0, 0)
 }
 
-// verticalMove executes VPR, which moves the cursor down n rows. Only in origin mode
-// does the cursor stop at the bottom of the scroll region.
+// verticalMove executes VPR, which moves the cursor down n rows. In origin mode, the
+// cursor stops at the bottom of the scroll region.
 func (c *Core) verticalMove(n int) {
 	y := c.buf.y + n
 	if c.modes&modeOrigin != 0 {

@@ -34,8 +34,8 @@ type Screen interface {
 	// Row returns the text of row y without trailing blanks. A wide character occurs
 	// once in the text. Row returns "" if there is no row y.
 	Row(y int) string
-	// Cursor returns the 0-based position of the cursor. If the last column was just
-	// written, a wrap is pending: x is the number of columns.
+	// Cursor returns the 0-based position of the cursor. After a character in the last
+	// column, a wrap is pending, and x is the number of columns.
 	Cursor() (x, y int)
 	// Mode reports whether m is on.
 	Mode(m Mode) bool

@@ -15,9 +15,9 @@ import (
 	"coleo.dev/pty/width"
 )
 
-// coreVersion is the version of the state of a Core and of the way in which a Core
-// reads output. Each change to either must increase coreVersion. Otherwise a restored
-// screen could be a mixture of two emulators.
+// coreVersion must increase with each change to the state of a Core, and with each
+// change to the way in which a Core reads output. Otherwise a restored screen could be
+// a mixture of two emulators.
 const coreVersion = 2
 
 // A snapshot consists of these parts:
@@ -70,7 +70,7 @@ func sealSnapshot(body []byte) []byte {
 
 // Restore returns a screen with the state that Snapshot has saved. Further output has
 // the same effect as on the saved screen. The first call of Changed returns everything.
-// The screen uses limited memory, even if data is hostile.
+// The memory of the screen is limited, whatever data contains.
 //
 // The error wraps errSnapshotVersion if the snapshot has another coreVersion. Restore
 // returns another error if data is incomplete, damaged or not a snapshot.

@@ -46,7 +46,7 @@ type integer interface {
 	~int | ~int32 | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// number writes p, or reads it. The value must be at least low and at most high.
+// number writes p, or reads it. The value must be in the range from low to high.
 func number[T integer](t *tape, p *T, low, high int64) {
 	v := t.uvarint(uint64(int64(*p) - low))
 	if t.in == nil {
@@ -67,7 +67,7 @@ func (t *tape) flag(p *bool) {
 }
 
 // list writes the length of p, or reads it, and then calls each for each element. The
-// length must be at most most.
+// argument most limits the length.
 func list[T any](t *tape, p *[]T, most int, each func(*T)) {
 	n := len(*p)
 	number(t, &n, 0, int64(most))
@@ -80,7 +80,7 @@ func list[T any](t *tape, p *[]T, most int, each func(*T)) {
 	}
 }
 
-// bytes writes p, or reads it. The length of p in bytes must be at most most.
+// bytes writes p, or reads it. The argument most limits the length of p in bytes.
 func (t *tape) bytes(p *[]byte, most int) {
 	n := len(*p)
 	number(t, &n, 0, int64(most))
@@ -109,8 +109,8 @@ func (t *tape) text(p *string, most int) {
 	}
 }
 
-// texts writes p, or reads it. No string can occur in p twice. The number of strings
-// must be at most most, and the bytes of each at most length.
+// texts writes p, or reads it. No string can occur in p twice. The argument most limits
+// the number of strings, and the argument length limits the bytes of each string.
 func texts(t *tape, p *internTable, most, length int) {
 	strings := p.list
 	list(t, &strings, most, func(s *string) {

@@ -14,8 +14,8 @@ type source interface {
 }
 
 // Mask returns a text that reveals nothing, in the form of the path /coleo-coleo-…. The
-// mask has as many bytes as text. With another length, a terminal would show everything
-// after it in another place.
+// mask has as many bytes as text. With another length, the output after the mask would
+// be in another place on the screen.
 func Mask(text string) string {
 	if text == "" {
 		return ""

@@ -34,8 +34,7 @@ func OpenIndex(dir string) (*Index, error) {
 // Find returns the number of the first mark for which isPast returns true. If there is
 // no such mark, it returns the number of marks. If isPast is true for a mark, it must
 // be true for all later marks, as with sort.Search. Find can also return the number of
-// a damaged mark right before the mark that it searches. That is no problem, because
-// From skips damaged marks.
+// a damaged mark right before the first such mark. From skips damaged marks.
 func (x *Index) Find(isPast func(Mark) bool) int {
 	return sort.Search(x.n, func(i int) bool {
 		for m := range x.From(i) { // only the first intact mark at or after i

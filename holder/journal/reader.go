@@ -73,8 +73,8 @@ type Reader struct {
 	start  int64 // offset of the first byte in file
 }
 
-// NewReader returns a Reader of the journal in dir that begins at the offset from. It
-// opens no file. The first call of Read does so.
+// NewReader returns a Reader of the journal in dir that begins at the offset from. The
+// first call of Read opens the first file.
 func NewReader(dir string, from int64) *Reader { return &Reader{dir: dir, offset: from} }
 
 // Offset returns the offset of the byte that Read returns next.

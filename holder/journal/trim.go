@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// Trim deletes the oldest segments of the journal. It deletes a segment only under
-// these conditions:
+// Trim deletes the oldest segments of the journal. It deletes a segment only under all
+// of these conditions:
 //
 //   - At least keep bytes remain after it.
 //   - The segment ends at or before the offset covered. A snapshot of the screen

@@ -63,10 +63,10 @@ func (r *Releaser) releaseNow() {
 	}
 }
 
-// mapLessAround makes the kernel map fewer pages around each touched page: mappedAround
-// bytes at most. It divides each range into small mappings, because the kernel maps
-// such pages only within one mapping. Areas with different read advice are different
-// mappings.
+// mapLessAround makes the kernel map at most mappedAround bytes around each touched
+// page. The kernel maps such pages only within one mapping, and areas with different
+// read advice are different mappings. So mapLessAround sets another read advice for
+// every second area of this size.
 func mapLessAround(all []pages) {
 	for _, p := range all {
 		for at := uintptr(0); at < p.size; at += 2 * mappedAround {

@@ -35,10 +35,9 @@ type Group struct{ dir string }
 func groupFile(dir string) string { return filepath.Join(dir, "cgroup") }
 
 // MakeGroup makes a group for a start of an arm, below this process's own group. It
-// records the path of the group in groupFile(dir). The argument start is a word that
-// differs from the words of all other starts of the arm. The argument alone is true if
-// a person runs the holder: see Launch.Alone. If a group cannot be made, MakeGroup
-// returns the zero Group.
+// records the path of the group in groupFile(dir). The argument start is a word that no
+// other start of the arm has. The argument alone is true if a person runs the holder:
+// see Launch.Alone. If a group cannot be made, MakeGroup returns the zero Group.
 func MakeGroup(dir, arm, start string, alone bool) Group {
 	own := delegated()
 	if own == "" {

@@ -63,8 +63,9 @@ func ownChildren() []int {
 
 // descendants finds the arm's live processes by the lists of children. If it returns no
 // process, the arm certainly has none. To be certain, it reads the list of this
-// process's children once more. If a child has ended in between, the list contains the
-// child's own children, because this process is their new parent.
+// process's children once more. If a child has ended in between, its own children are
+// now in this list, because this process is their new parent. In that case descendants
+// begins again.
 func (t *Tree) descendants() []procEntry {
 	for {
 		children := ownChildren()

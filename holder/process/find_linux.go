@@ -77,8 +77,9 @@ func readProcessInto(pid int, buf []byte) (procEntry, error) {
 }
 
 // withDescendants returns the live processes for which root returns true, and all live
-// processes below them. A parent comes before its children. Before a signal,
-// procEntry.own checks a process again. It calls stillIn in place of root.
+// processes below them. A parent comes before its children. Before a signal, the
+// function own of a returned process checks the process again. It calls stillIn in
+// place of root.
 func withDescendants(all []procEntry, root, stillIn func(procEntry) bool) []procEntry {
 	in := map[int]bool{}
 	var out []procEntry

@@ -19,11 +19,11 @@ import (
 const maxAncestors = 1000
 
 // armAround reports whether the process pid belongs to an arm, and returns the arm's
-// id. It looks in three places, in this order:
+// id. It looks at these, in this order:
 //
-//   - for an arm's holder among the ancestors of the process
-//   - at the control group of the process
-//   - for the mark in the environment of the process
+//   - the ancestors of the process, to find an arm's holder
+//   - the control group of the process
+//   - the environment of the process, to find the mark
 //
 // A process of an arm can remove the mark. It can also leave the tree by killing its
 // holder: see docs/security.md.

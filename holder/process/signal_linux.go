@@ -35,11 +35,11 @@ func awaitEnd(list []procEntry, limit time.Duration) {
 }
 
 // signalAll sends signals to those processes in list that still belong to the arm. If
-// another process has got one of the pids, it gets no signal.
+// one of the pids belongs to another process by now, that process gets no signal.
 //
 // signalAll first opens a descriptor for each process, and checks that the process
-// belongs to the arm. It sends no signal before all checks are done. Otherwise a signal
-// could end a parent, and its children could no longer be recognized.
+// belongs to the arm. It sends the signals after all checks. Otherwise a signal could
+// end a parent before its children are checked, and they would not be recognized.
 func signalAll(list []procEntry, signals ...syscall.Signal) {
 	var fds []int
 	for _, p := range list {

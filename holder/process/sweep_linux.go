@@ -23,9 +23,10 @@ func MarkedFrom(arm string, oldest int) []int {
 }
 
 // SweepStarts ends the processes that an arm's holders left behind when they died. It
-// ends each process whose environment carries the mark of a start for which the
-// function which returns true. It also ends all processes below such a process. It
-// returns the pids of processes that still exist after KillTimeout, which is 5 s.
+// ends each process whose environment carries the mark of a selected start, and all
+// processes below such a process. The argument which is the function that selects
+// starts. SweepStarts returns the pids of processes that still exist after KillTimeout,
+// which is 5 s.
 func SweepStarts(arm string, which func(generation int, start string) bool) []int {
 	deadline := time.Now().Add(KillTimeout)
 	for {
@@ -41,12 +42,12 @@ func SweepStarts(arm string, which func(generation int, start string) bool) []in
 // markedTree returns these live processes:
 //
 //   - the processes in the group g
-//   - the processes whose initial environment carries the mark of a start of the arm
-//     for which the function which returns true
+//   - the processes whose initial environment carries the mark of a selected start of
+//     the arm
 //   - all processes below these
 //
-// It cannot read the environments of other users' processes, but those processes do not
-// belong to Coleo.
+// The argument which is the function that selects starts. markedTree cannot read the
+// environments of other users' processes, but those processes do not belong to Coleo.
 func markedTree(g Group, arm string, which func(generation int, start string) bool) []procEntry {
 	return treeOf(allProcesses(), g, func(p procEntry) bool {
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")

@@ -84,10 +84,10 @@ func winsize(cols, rows int) *unix.Winsize {
 	}
 }
 
-// Start runs a program on the terminal, in the control group in. The program is the
-// leader of its own session, and the terminal is its controlling terminal. If the
-// program cannot be started in the group, or if there is no group, it is started
-// outside.
+// Start runs a program on the terminal. The program is the leader of its own session,
+// and the terminal is its controlling terminal. The argument in is the control group in
+// which the program starts. If there is no group, or if the start in the group fails,
+// the program starts without a group.
 func (t *Terminal) Start(argv, env []string, dir string, in process.Group) error {
 	defer func() { t.slave.Close(); t.slave = nil }()
 	if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") }) {
@@ -148,11 +148,12 @@ func (t *Terminal) Write(p []byte) (int, error) { return t.master.Write(p) }
 // SyscallConn gives access to the master's descriptor while it is open.
 func (t *Terminal) SyscallConn() (syscall.RawConn, error) { return t.master.SyscallConn() }
 
-// SetReadDeadline sets the time at which a waiting read, and each read after it, fails.
+// SetReadDeadline sets the time from which on reads fail. A read that waits at that
+// time fails too.
 func (t *Terminal) SetReadDeadline(at time.Time) error { return t.master.SetReadDeadline(at) }
 
-// SetWriteDeadline sets the time at which a waiting Write, and each Write after it,
-// fails. A Write waits while the program does not read its input.
+// SetWriteDeadline sets the time from which on each Write fails. A Write that waits at
+// that time fails too. A Write waits while the program does not read its input.
 func (t *Terminal) SetWriteDeadline(at time.Time) error { return t.master.SetWriteDeadline(at) }
 
 // Pid returns the program's process id.

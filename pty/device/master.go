@@ -13,13 +13,13 @@ import (
 // SyscallConn gives access to the master's descriptor while it is open.
 func (t *Terminal) SyscallConn() (syscall.RawConn, error) { return t.master.SyscallConn() }
 
-// SetReadDeadline sets the time at which a waiting Read, and each Read after it, fails.
-// The zero time removes the deadline.
+// SetReadDeadline sets the time from which on each Read fails. A Read that waits at
+// that time fails too. The zero time removes the deadline.
 func (t *Terminal) SetReadDeadline(at time.Time) error { return t.master.SetReadDeadline(at) }
 
-// SetWriteDeadline sets the time at which a waiting Write, and each Write after it,
-// fails. A Write waits while the program does not read its input. The zero time removes
-// the deadline.
+// SetWriteDeadline sets the time from which on each Write fails. A Write that waits at
+// that time fails too. A Write waits while the program does not read its input. The
+// zero time removes the deadline.
 func (t *Terminal) SetWriteDeadline(at time.Time) error { return t.master.SetWriteDeadline(at) }
 
 // Readable reports whether the terminal has output that has not been read yet. It does

@@ -17,7 +17,7 @@ const (
 
 // filter removes from the output what vt10x reads wrongly or never finishes: strings
 // (OSC, DCS, APC, PM, SOS), private CSI u, huge numbers, and REP. If a character or
-// sequence is divided between two writes, filter keeps its first part until the rest
+// sequence is divided between two writes, filter keeps the first part until the rest
 // comes.
 type filter struct {
 	held   []byte // first part of an incomplete character or sequence
