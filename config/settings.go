@@ -59,8 +59,8 @@ const (
 	maxKeep     = 1 << 20
 )
 
-// DefaultAddr is the default address of the API. If another program uses it, serve
-// takes a free port.
+// DefaultAddr is the default address of the API. If another program uses this address,
+// serve takes a free port.
 const DefaultAddr = "127.0.0.1:8080"
 
 // ReadSettings reads config.toml at path. If the file is missing, all settings have

@@ -2,9 +2,10 @@
 // the client with which the host agent talks to that process.
 //
 // A holder owns the master of the pseudo-terminal, and the agent CLI's process tree. It
-// first writes each byte of output to a journal on disk. It also listens on a socket in
-// the same folder. It never interprets output, so an old holder never needs an update.
-// The protocol is in protocol.go and in docs/holder-protocol.md.
+// writes each byte of output to a journal on disk before it does anything else with the
+// byte. It also listens on a socket in the same folder. It never interprets output, so
+// an old holder never needs an update. The protocol is in protocol.go and in
+// docs/holder-protocol.md.
 //
 // A holder does not read screens, has no knowledge of harnesses, and makes no
 // decisions.

@@ -27,10 +27,11 @@ const (
 // holderDied is the Reason of an Exit that a guard has recorded.
 const holderDied = "its holder has died"
 
-// guardArm is the main function of a guard. It sleeps as long as the lifeline to the
-// holder is open. If the lifeline breaks, the holder has died. guardArm then ends the
-// arm's process tree, journals the last output, and records the end. It holds the
-// folder's lock until it returns.
+// guardArm is the main function of a guard. It first waits on the lifeline, a pipe from
+// the holder. If the holder reports the end of the arm, guardArm returns. If the
+// lifeline breaks, the holder has died. In that case guardArm ends the arm's process
+// tree, journals the last output, and records the end. It holds the folder's lock until
+// it returns.
 func guardArm(o guardOrder) error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE)
 	if endedInOrder(os.NewFile(guardLifeline, "lifeline")) {

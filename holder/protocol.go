@@ -84,8 +84,8 @@ const (
 	WriteKeys  WriteKind = "keys"  // keys of a person, or of Coleo in a person's place
 )
 
-// Write is a request to type bytes into the program's terminal. The holder types the
-// bytes of an ID only once, so a client can safely repeat a request.
+// Write is a request to type bytes into the program's terminal. If a client repeats a
+// request with the same ID, the holder does not type the bytes again.
 type Write struct {
 	ID         string    `json:"write_id"`
 	Kind       WriteKind `json:"kind"`

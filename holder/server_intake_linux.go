@@ -24,8 +24,8 @@ const (
 )
 
 // intake moves output from the pseudo-terminal through a pipe to the journal. The
-// kernel does so without a copy in this process. The guard holds the pipe too, so the
-// bytes in the pipe survive a kill -9 of the holder.
+// kernel moves the bytes, so they are never only in this process. The guard holds the
+// pipe too, so the bytes in the pipe survive a kill -9 of the holder.
 //
 // Some kernels cannot splice from a pseudo-terminal (before Linux 5.11), or to the file
 // system of the journal. In this case the intake reads and writes the bytes. A kill

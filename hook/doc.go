@@ -26,8 +26,8 @@ const (
 	// are larger, the largest values are left out first.
 	maxLine = 128 << 10
 	// maxFile is the size in bytes at which a file is full. A full file is renamed to
-	// FILE.1 and replaces the previous FILE.1. So both files together have less than
-	// twice maxFile plus one line. A full file has on the order of a thousand reports.
+	// FILE.1 and replaces the previous FILE.1. So each of the two files is smaller than
+	// maxFile plus one line. A full file has on the order of a thousand reports.
 	maxFile = 1 << 20
 	// patience limits the time that the hook program runs. There are no exceptions,
 	// because the agent CLI waits for the hook program.

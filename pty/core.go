@@ -61,7 +61,7 @@ type Core struct {
 
 var _ Screen = (*Core)(nil)
 
-// lastChanged is the state that the next call of Changed compares with.
+// lastChanged is the state with which the next call of Changed compares the screen.
 type lastChanged struct {
 	rows        []uint64
 	x, y        int

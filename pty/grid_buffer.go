@@ -92,7 +92,8 @@ func (c *Core) scrollUp(n int) {
 	b.shiftUp(b.top, b.bottom, n, blankIn(c.pen))
 }
 
-// keepsHistory reports whether rows that scroll off the scroll region become history.
+// keepsHistory reports whether rows that scroll off the top of the scroll region become
+// history.
 func (c *Core) keepsHistory() bool {
 	return c.buf.top == 0 && c.buf == &c.main
 }
@@ -166,7 +167,7 @@ func (c *Core) moveTo(x, y int) {
 	c.putCursor(x, y)
 }
 
-// putCursor moves the cursor to x, y, relative to the screen.
+// putCursor moves the cursor to x, y on the screen, in any mode.
 func (c *Core) putCursor(x, y int) {
 	c.buf.x = min(max(x, 0), c.cols-1)
 	c.buf.y = min(max(y, 0), c.rows-1)

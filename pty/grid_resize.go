@@ -64,8 +64,7 @@ func (c *Core) fitRows(b *buffer) {
 	b.markChanged(0, c.rows)
 }
 
-// bounded limits the number of hidden rows that are kept to the largest number of rows
-// that a screen can have.
+// bounded returns the first maxSize rows, which is as many as a screen can have.
 func bounded(rows []*row) []*row {
 	return rows[:min(len(rows), maxSize)]
 }

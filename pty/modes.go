@@ -102,14 +102,15 @@ func (c *Core) Mode(m Mode) bool {
 	return false
 }
 
-// setModes executes SM and RM: CSI h and l.
+// setModes executes SM (CSI h) and RM (CSI l), which switch modes on and off.
 func (c *Core) setModes(on bool) {
 	for i := range c.count() {
 		c.modes.set(modeNumber(c.arg(i, 0), true), on)
 	}
 }
 
-// setPrivateModes executes DECSET and DECRST: CSI ? h and l.
+// setPrivateModes executes DECSET (CSI ? h) and DECRST (CSI ? l), which switch private
+// modes on and off.
 func (c *Core) setPrivateModes(on bool) {
 	for i := range c.count() {
 		c.setPrivateMode(c.arg(i, 0), on)

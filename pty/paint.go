@@ -46,7 +46,7 @@ type painter struct {
 	joining width.State
 }
 
-// escape writes a sequence.
+// escape appends an escape sequence to the output.
 func (p *painter) escape(format string, args ...any) {
 	p.out = fmt.Appendf(p.out, format, args...)
 	p.joining = width.State{}

@@ -170,7 +170,7 @@ func (c *Core) plainCSI(b byte) {
 	}
 }
 
-// edit executes control sequences that erase or shift cells.
+// edit executes the control sequences that erase or shift cells.
 func (c *Core) edit(b byte, n int) {
 	buf, blank := c.buf, blankIn(c.pen)
 	switch b {
@@ -287,8 +287,9 @@ func (c *Core) shiftColumns(x, n int, shift func(r *row, x, n int, b cell)) {
 	}
 }
 
-// eraseDisplay executes ED. If selective is true, it executes DECSED, which does not
-// erase protected cells. The argument what is the parameter of the sequence.
+// eraseDisplay executes ED, which erases parts of the screen. If selective is true, it
+// executes DECSED, which does not erase protected cells. The argument what is the
+// parameter of the sequence.
 func (c *Core) eraseDisplay(what int, selective bool) {
 	b := c.buf
 	switch what {
@@ -331,8 +332,9 @@ func (c *Core) eraseRows(y, end int, selective bool) {
 	}
 }
 
-// eraseLine executes EL. If selective is true, it executes DECSEL, which does not erase
-// protected cells. The argument what is the parameter of the sequence.
+// eraseLine executes EL, which erases parts of the cursor's row. If selective is true,
+// it executes DECSEL, which does not erase protected cells. The argument what is the
+// parameter of the sequence.
 func (c *Core) eraseLine(what int, selective bool) {
 	b := c.buf
 	r, blank, fill := b.rows[b.y], blankIn(c.pen), (*row).fill

@@ -78,7 +78,8 @@ func (c *Core) printCells(lead cell, width, n int) {
 	}
 }
 
-// overwriteLast prints a character at the right edge while DECAWM is off.
+// overwriteLast prints a character in the last column while automatic wrap (DECAWM) is
+// off. It drops a wide character, which has no room there.
 func (c *Core) overwriteLast(lead cell, width int) {
 	b := c.buf
 	b.x = c.cols - 1

@@ -92,7 +92,8 @@ func (c *Core) window(n int) {
 	}
 }
 
-// privateQuery answers CSI ? n and CSI ? u.
+// privateQuery answers CSI ? n, which asks for the cursor or the color scheme, and CSI
+// ? u, which asks for the kitty keyboard flags.
 func (c *Core) privateQuery(b byte) {
 	switch n := c.arg(0, 0); {
 	case b == 'u':
@@ -105,7 +106,8 @@ func (c *Core) privateQuery(b byte) {
 	}
 }
 
-// identify answers DA2 and XTVERSION.
+// identify answers DA2 and XTVERSION, which ask for the type and version of the
+// terminal.
 func (c *Core) identify(b byte) {
 	switch {
 	case c.arg(0, 0) != 0:
@@ -116,7 +118,7 @@ func (c *Core) identify(b byte) {
 	}
 }
 
-// The states of a mode in a DECRPM reply.
+// The states of a mode in the reply to DECRQM.
 const (
 	modeUnknown = iota
 	modeSet1
@@ -125,7 +127,7 @@ const (
 	modeAlwaysReset
 )
 
-// reportMode answers DECRQM.
+// reportMode answers DECRQM, which asks for the state of a mode.
 func (c *Core) reportMode(number int, ansi bool) {
 	var state int
 	if m := modeNumber(number, ansi); m != 0 {
@@ -143,8 +145,8 @@ func (c *Core) reportMode(number int, ansi bool) {
 	c.replyf("\x1b[%s%d;%d$y", mark, number, state)
 }
 
-// fixedMode returns the DECRPM state of a mode that modeTable does not contain. The
-// argument alt is true if the alternate screen is shown.
+// fixedMode returns the state of a mode that modeTable does not contain, as the reply
+// to DECRQM reports it. The argument alt is true if the alternate screen is shown.
 func fixedMode(number int, ansi, alt bool) int {
 	switch {
 	case ansi && number == 2: // KAM
@@ -243,7 +245,8 @@ func paletteColour(n int) int {
 	return (8 + 10*(n-232)) * 0x010101
 }
 
-// deviceControl answers DECRQSS (DCS $ q) and XTGETTCAP (DCS + q).
+// deviceControl answers DECRQSS (DCS $ q), which asks for a setting, and XTGETTCAP (DCS
+// + q), which asks for terminal capabilities.
 func (c *Core) deviceControl(final byte, data []byte) {
 	if final != 'q' || c.inters != 1 {
 		return

@@ -189,7 +189,7 @@ func walkRow(t *tape, p **row) {
 	(*p).walk(t)
 }
 
-// walk passes the fields of r to t. It leaves out the last cells in memory that are
+// walk passes the fields of r to t. At the end of the row, it leaves out cells that are
 // equal to rest.
 func (r *row) walk(t *tape) {
 	number(t, &r.cols, minCols, maxSize)
@@ -228,12 +228,12 @@ func (s *style) walk(t *tape) {
 	number(t, &s.link, 0, maxLinks)
 }
 
-// maxLine is the largest size in bytes of a line in the history. A line of this size is
-// a row full of clusters.
+// maxLine is the largest size in bytes of a line in the history: a row full of
+// clusters.
 const maxLine = maxSize * (maxCluster + utf8.UTFMax)
 
-// mostChunks is more than a history can have, because all chunks except the last are
-// full.
+// mostChunks is a number of chunks that no history exceeds, because all chunks of a
+// history except the last are full.
 const mostChunks = historyLines/chunkLines + historyBytes/historyChunk + 8
 
 func (h *history) walk(t *tape) {

@@ -71,7 +71,7 @@ func (s *Stripper) text(b byte) {
 	s.last = b
 }
 
-// sequence takes one printable byte after ESC or CSI.
+// sequence takes one printable byte of an escape sequence.
 func (s *Stripper) sequence(b byte) {
 	switch {
 	case s.state == params:

@@ -22,12 +22,12 @@ const (
 // Follower reads one record while the agent CLI writes it.
 type Follower struct {
 	source Source
-	where  func() Where // can return another conversation over time, or "" at first
+	where  func() Where // the conversation can change, and can be unknown at first
 	take   func([]Entry)
 	waked  chan struct{}
 
 	path  atomic.Pointer[string] // path of the record; nil until the record is found
-	found Where                  // what where returned when the record was found
+	found Where                  // result of where when the record was found
 	tail  Tail
 }
 

@@ -8,7 +8,7 @@ type Kind string
 // The values of Kind.
 const (
 	Prompt Kind = "prompt" // the agent CLI has taken a prompt, and a turn begins
-	Queued Kind = "queued" // the agent CLI keeps a prompt for after the turn
+	Queued Kind = "queued" // the agent CLI keeps a prompt until the turn ends
 	Answer Kind = "answer" // the model said something
 	Tool   Kind = "tool"   // the model called a tool, or a tool returned its result
 	End    Kind = "end"    // the turn has ended

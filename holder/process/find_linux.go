@@ -56,8 +56,8 @@ func readProcess(pid int) (procEntry, error) {
 const statRoom = 256
 
 // readProcessInto reads the state and the parent of the process pid, with the caller's
-// buffer. It must be fast. If the kernel has no lists of children, each end of an arm
-// reads all processes of the machine. A machine with 500 arms has thousands of
+// buffer. It must be fast, because without the kernel's lists of children, each end of
+// an arm reads all processes of the machine. A machine with 500 arms has thousands of
 // processes.
 func readProcessInto(pid int, buf []byte) (procEntry, error) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)

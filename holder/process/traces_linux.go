@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Traces returns the generations of each arm that still have processes, by the arm's
-// id. It looks once at each process of the machine, for marks in the environment. It
-// cannot read the environments of other users' processes, but those processes do not
-// belong to Coleo.
+// Traces returns, for the id of each arm, the generations that still have processes. It
+// looks once at each process of the machine, for marks in the environment. It cannot
+// read the environments of other users' processes, but those processes do not belong to
+// Coleo.
 //
 // If an arm is missing from the result, it has no process to sweep, because a sweep
 // ends only processes with a mark and processes below these.

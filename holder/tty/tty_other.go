@@ -22,8 +22,8 @@ type Terminal struct {
 // Open returns a Terminal without a pseudo-terminal. Start opens the pseudo-terminal.
 func Open(cols, rows int) (*Terminal, error) { return &Terminal{cols: cols, rows: rows}, nil }
 
-// Start opens the pseudo-terminal and runs a program on it. It ignores the group,
-// because this system has no control groups.
+// Start opens the pseudo-terminal and runs a program on it. It ignores the control
+// group, because this system has none.
 func (t *Terminal) Start(argv, env []string, dir string, _ process.Group) error {
 	term, err := device.Start(device.Command{Path: argv[0], Args: argv[1:], Env: env, Dir: dir, Cols: t.cols,
 		Rows: t.rows})

@@ -92,7 +92,7 @@ func orDefault(n, def int) int {
 }
 
 // withTerm returns a copy of env that contains TERM. The copy is never nil, because
-// exec would replace a nil environment with the caller's own.
+// exec would replace a nil environment with the environment of this process.
 func withTerm(env []string) []string {
 	out := append(make([]string, 0, len(env)+1), env...)
 	for _, kv := range env {

@@ -114,7 +114,7 @@ func (f *filter) csi(p []byte, out *[]byte) int {
 		return 0
 	case end == len(p) || end >= mostSequence:
 		return end
-	case p[end] < ' ': // a control inside the sequence: drop the sequence before it
+	case p[end] < ' ': // a control inside the sequence: the sequence so far is dropped
 		return end
 	}
 	body, final := string(p[2:end]), p[end]
@@ -129,7 +129,8 @@ func (f *filter) csi(p []byte, out *[]byte) int {
 	return end + 1
 }
 
-// repeat executes REP: it writes the last character as often as body says.
+// repeat executes REP: it writes the last character again. The parameter in body says
+// how often.
 func (f *filter) repeat(body string, out *[]byte) {
 	n, err := strconv.Atoi(body)
 	if err != nil || n < 1 {
