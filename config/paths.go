@@ -43,8 +43,8 @@ func FindPaths(getenv func(string) string) (Paths, error) {
 	}, nil
 }
 
-// Ensure creates the folders State and Logs for their owner only. If such a folder
-// exists and other users have permissions for it, Ensure removes these permissions.
+// Ensure creates the folders State and Logs for their owner only. If one of them exists
+// and other users have permissions for it, Ensure removes these permissions.
 func (p Paths) Ensure() error {
 	for _, dir := range []string{p.State, p.Logs()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -19,8 +19,8 @@ type Settings struct {
 		Model    string `toml:"model"`
 		MaxArms  int    `toml:"max_arms"` // per host; 10 if 0
 		Keep     int64  `toml:"keep_mib"` // output in MiB that is always kept for each arm; 256 if 0
-		// AllowSudo allows agent CLIs to use sudo. On some kernels an agent CLI can
-		// then type into its own terminal: see docs/security.md.
+		// AllowSudo allows agent CLIs to use sudo. On some kernels, it also allows them
+		// to type into their own terminals: see docs/security.md.
 		AllowSudo bool `toml:"allow_sudo"`
 		// OnPartition says what happens to an arm that serve cannot reach. The default
 		// is run.

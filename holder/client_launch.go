@@ -37,12 +37,13 @@ type Launch struct {
 	// Keep is the limit for the journal in bytes. A Keep of 0 means DefaultKeep. The
 	// holder deletes only output that the host agent has reported as covered.
 	Keep int64 `json:"keep,omitempty"`
-	// Alone is true if no host agent reads this holder's output. The holder then reads
+	// Alone is true if no host agent reads this holder's output. Such a holder reads
 	// the terminal without waiting for a reader.
 	Alone bool `json:"alone,omitempty"`
 
 	// AllowSudo allows the program to gain rights, for example with sudo. On some
-	// kernels the program can then type into its own terminal: see docs/security.md.
+	// kernels, it also allows the program to type into its own terminal: see
+	// docs/security.md.
 	AllowSudo bool `json:"allow_sudo,omitempty"`
 
 	// NeedsPermit makes the holder refuse keys without a permit from Client.Permit.

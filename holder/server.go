@@ -28,8 +28,8 @@ const (
 	// this limit the holder stops draining, and the kernel blocks the program.
 	unreadLimit = 64 << 20
 	// linger is the longest time that a holder waits for its clients after the program
-	// has ended. In this time the clients read the program's end and disconnect. Later
-	// clients read exit.json.
+	// has ended. In this time the clients read the program's end and disconnect.
+	// Clients that come after linger read exit.json.
 	linger = 10 * time.Second
 	// rememberedWrites is the number of ids of applied writes that the holder
 	// remembers. That is enough, because a client that is unsure about a write repeats
@@ -86,14 +86,15 @@ type server struct {
 
 // Serve runs a holder in this process, and returns when the holder's program has ended.
 // It reads the Launch from in as JSON. It reports the holder's status or an error as
-// one line of JSON to out, and then closes out. The process must do nothing else,
+// one line of JSON to out. Then it closes out. The process must do nothing else,
 // because the holder takes all children of the process for processes of the arm.
 //
 // A holder starts its guard with the same command. In that case, in holds an order for
 // a guard, and Serve runs the guard.
 //
 // If the program cannot be started, Serve returns the error that it has also reported
-// to out. A later error tells what could not be closed or removed.
+// to out. If the program was started, an error tells what could not be closed or
+// removed.
 func Serve(in io.Reader, out io.Writer) error {
 	var d launchDocument
 	if err := json.NewDecoder(in).Decode(&d); err != nil {

@@ -189,9 +189,9 @@ func (s *server) resize(cols, rows int) response {
 // pseudo-terminal. If there is such output, write types nothing.
 //
 // The program does not always take all bytes without waiting. In that case the rest of
-// the bytes is typed without holding mu, because the program may first have to write
-// output, and other clients must be served. If w is a reply to a query, the rest is
-// dropped, because the program does not read.
+// the bytes is typed without holding mu. A program sometimes has to write output before
+// it reads, and other clients must be served in the meantime. If w is a reply to a
+// query, the rest is dropped, because the program does not read.
 func (s *server) write(w *Write) response {
 	if w == nil || w.ID == "" {
 		return refuse(coleo.EInvalid, "a write needs an id")

@@ -21,9 +21,9 @@ const (
 	// drainAfterExit is how long the holder waits after the program's end for output of
 	// processes that the program left behind.
 	drainAfterExit = time.Second
-	// pacePause is how long the drain pauses at a time to keep a pace. The echo of
-	// typed keys can be delayed by this time. maxPacePause is the longest pause, for
-	// very low rates.
+	// pacePause is how long the drain pauses at a time to keep the rate of Client.Pace.
+	// The echo of typed keys can be delayed by this time. maxPacePause is the longest
+	// pause, for very low rates.
 	pacePause    = 10 * time.Millisecond
 	maxPacePause = 100 * time.Millisecond
 	// largeStep is the number of bytes in one read that shows that the program writes
@@ -280,7 +280,7 @@ func (s *server) trim() error {
 		keep = DefaultKeep
 	}
 	err := s.journal.Trim(keep, covered)
-	if err != nil { // do not try again until the host agent's next report
+	if err != nil { // try again only after the host agent's next report
 		s.mu.Lock()
 		s.coveredUntil = 0
 		s.mu.Unlock()

@@ -30,7 +30,7 @@ const (
 // Some kernels cannot splice from a pseudo-terminal (before Linux 5.11), or to the file
 // system of the journal. In this case the intake reads and writes the bytes. A kill
 // between a read and the write loses the bytes that were read. These are at most 4095,
-// because a pseudo-terminal returns no more at once.
+// because one read from a pseudo-terminal returns no more.
 type intake struct {
 	read, write   int // the two ends of the pipe
 	inPipe        int // number of bytes in the pipe
@@ -83,7 +83,7 @@ func (in *intake) take(master int) (int, error) {
 			in.inPipe += n
 			total += n
 			if n >= spliceSize/2 {
-				continue // there may be more
+				continue // there can be more
 			}
 		}
 		if total > 0 {

@@ -46,8 +46,8 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// Wait returns nil when new reports can have arrived since the last call of Wait. Until
-// then it waits. It returns an error after Close.
+// Wait waits until new reports can have arrived since its last call, and returns nil.
+// It returns an error after Close.
 func (r *Reader) Wait() error {
 	var b [512]byte
 	_, err := r.pipe.Read(b[:])
@@ -83,8 +83,8 @@ func (r *Reader) Lines() []Line {
 	return out
 }
 
-// advance opens the file that is now at the reader's path. It returns false and keeps
-// the old file if there is none.
+// advance opens the file at the reader's path in place of the open file. If there is no
+// file at the path, it returns false and changes nothing.
 func (r *Reader) advance() bool {
 	next, err := os.Open(r.path)
 	if err != nil {

@@ -25,8 +25,8 @@ func PeerOf(conn syscall.Conn) (Peer, error) {
 }
 
 // Inspect calls check with the process at the other end of a connection, and returns
-// check's error. Then it makes sure that the process is still alive. Otherwise check
-// could have looked at another process that has got the same pid.
+// check's error. Then it makes sure that the process is still alive. If the process has
+// ended, check could have looked at another process with the same pid.
 //
 // Inspect returns EForbidden if another user is at the other end, or if the process has
 // ended. It returns EUnsupported if the system does not tell which process is at the

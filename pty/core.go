@@ -3,9 +3,9 @@
 // queries. It also encodes the keys that can be sent to the program, and reads
 // recordings of a program's output.
 //
-// The pseudo-terminal itself is in package device, below this package. Package pty does
-// not interpret a screen, and does not decide when to type. Package harnesses/terminal
-// does both.
+// The pseudo-terminal itself is in package device, below this package. Package
+// harnesses/terminal interprets the screen and decides when to type. Package pty does
+// neither.
 package pty
 
 import (

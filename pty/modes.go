@@ -62,7 +62,7 @@ var modeTable = [...]struct {
 	{"mouse_motion", 1003, false},
 	{"mouse_sgr", 1006, false},
 	{"mouse_pixels", 1016, false},
-	{"kitty_keyboard", 0, false}, // CSI > u, CSI = u: keys may be sent as CSI u
+	{"kitty_keyboard", 0, false}, // CSI > u, CSI = u: keys can be sent as CSI u
 	{"alt_screen", 1049, false},  // 47, 1047, 1049
 }
 
@@ -172,7 +172,8 @@ func (c *Core) setAltMode(number int, on bool) {
 // maxKeyboard limits the stack of kitty keyboard flags, as in kitty.
 const maxKeyboard = 8
 
-// keyboardFlags returns the kitty keyboard flags that apply now.
+// keyboardFlags returns the top of the stack of kitty keyboard flags, or 0 if the stack
+// is empty.
 func (b *buffer) keyboardFlags() uint8 {
 	if len(b.keyboard) == 0 {
 		return 0

@@ -11,11 +11,10 @@ import (
 	"coleo.dev"
 )
 
-// Patterns for the lines around a rendered screen. These lines hold what the text of
-// the screen cannot hold. stillHeader matches the line before the screen, which holds
-// the cursor, buffer and title. stillModes finds the modes in the header line.
-// stillFooter matches the line after the screen, which holds the title, buffer and
-// cursor.
+// Patterns for the lines around a rendered screen. stillHeader matches the line before
+// the screen, which holds the cursor, the buffer and the title. stillModes finds the
+// modes in that line. stillFooter matches the line after the screen, which holds the
+// title, the buffer and the cursor.
 var (
 	stillHeader = regexp.MustCompile(`^# t=\S+ cursor=\((\d+),(\d+)\) buffer=(\w+) title='(.*?)' bells=`)
 	stillFooter = regexp.MustCompile(`(?m)^--- title='(.*)' alt=(\w+) cursor=(\d+),(\d+) t=\S+\s*\z`)

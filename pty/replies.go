@@ -92,8 +92,8 @@ func (c *Core) window(n int) {
 	}
 }
 
-// privateQuery answers CSI ? n, which asks for the cursor or the color scheme, and CSI
-// ? u, which asks for the kitty keyboard flags.
+// privateQuery answers CSI ? n, which asks for the cursor or the color scheme. It also
+// answers CSI ? u, which asks for the kitty keyboard flags.
 func (c *Core) privateQuery(b byte) {
 	switch n := c.arg(0, 0); {
 	case b == 'u':

@@ -66,8 +66,8 @@ func (t *tape) flag(p *bool) {
 	*p = v == 1
 }
 
-// list writes the length of p, or reads it, and then calls each for each element. The
-// argument most limits the length.
+// list writes the length of p, or reads it. It calls the function each for every
+// element. The argument most limits the length.
 func list[T any](t *tape, p *[]T, most int, each func(*T)) {
 	n := len(*p)
 	number(t, &n, 0, int64(most))

@@ -2,8 +2,8 @@
 // touches other processes. It identifies a process by more than the pid, because the
 // system can give the same pid to another process later.
 //
-// It finds an arm's processes in three ways: in the tree below the arm's holder, in the
-// arm's control group, and by the mark in their environment.
+// It finds an arm's processes in the tree below the arm's holder, in the arm's control
+// group, and by the mark in their environment.
 package process
 
 import (

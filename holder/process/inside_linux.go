@@ -87,9 +87,9 @@ func groupArm(pid int) (string, bool) {
 	return "", false
 }
 
-// markArm reports whether the environment in which the process pid started has the mark
-// of an arm, and returns the arm's id. It returns false for a process of a holder that
-// a person runs.
+// markArm reports whether the initial environment of the process pid has the mark of an
+// arm, and returns the arm's id. It returns false for a process below a holder that a
+// person runs.
 func markArm(pid int) (string, bool) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {

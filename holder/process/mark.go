@@ -21,7 +21,7 @@ func Mark(arm string, generation int, nonce string) string {
 }
 
 // startID returns an id for the start with the given nonce. The arm's program can read
-// this id in its environment. The id does not reveal the nonce, because the nonce
+// this id in its environment. The id must not reveal the nonce, because the nonce
 // proves who the holder is.
 func startID(nonce string) string {
 	sum := sha256.Sum256([]byte("coleo start " + nonce))

@@ -67,8 +67,8 @@ func markedTree(g Group, arm string, which func(generation int, start string) bo
 
 // EndMarked ends the processes that markedTree returns for the same arguments. It sends
 // HUP and TERM first, and KILL after the time grace. Between two looks at the processes
-// it calls the function meanwhile, which must take about PollEvery. It returns the pids
-// of processes that still exist KillTimeout after the KILL.
+// it calls the function meanwhile. This function must take about PollEvery. EndMarked
+// returns the pids of processes that still exist KillTimeout after the KILL.
 func EndMarked(g Group, arm string, which func(generation int, start string) bool, grace time.Duration,
 	meanwhile func()) []int {
 	polite := false

@@ -15,8 +15,8 @@ import (
 // read the environments of other users' processes, but those processes do not belong to
 // Coleo.
 //
-// If an arm is missing from the result, it has no process to sweep, because a sweep
-// ends only processes with a mark and processes below these.
+// If an arm is missing from the result, it has no process to sweep. A sweep ends only
+// processes with a mark and processes below these.
 func Traces() map[string][]int {
 	dir, err := os.Open("/proc")
 	if err != nil {

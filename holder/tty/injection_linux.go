@@ -26,8 +26,8 @@ var ioctls = []struct{ arch, number uint32 }{
 	{unix.AUDIT_ARCH_ARM, 54},
 }
 
-// Offsets in bytes of the data that the filter reads: the number of the system call,
-// the architecture, and the low half of the second argument. The offsets are those of
+// Offsets in bytes of the data that the filter reads: number of the system call,
+// architecture, and low half of the second argument. The offsets are those of
 // linux/seccomp.h for little-endian machines.
 const (
 	callNumber = 0
