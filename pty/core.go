@@ -49,7 +49,7 @@ type Core struct {
 	ended   bool // the last byte ended a synchronized update
 
 	frameCells  int    // number of cells written in the open synchronized update
-	wholeFrames uint64 // number of synchronized updates that wrote the whole screen
+	wholeFrames uint64 // number of synchronized updates that wrote about the whole screen
 
 	bytesTaken       int // bytes of output since New or Restore
 	allowanceGrownAt int // value of bytesTaken at the last increase of allowance

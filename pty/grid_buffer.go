@@ -3,7 +3,7 @@ package pty
 // A buffer is the normal screen or the alternate screen.
 type buffer struct {
 	rows        []*row
-	x, y        int // x is the number of columns if the next character wraps first
+	x, y        int // x is the number of columns while a wrap is pending: the next character begins a new row
 	top, bottom int // first and last row of the scroll region
 	saved       saved
 	keyboard    []uint8 // kitty keyboard flags; the last element applies

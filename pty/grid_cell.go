@@ -42,7 +42,7 @@ const (
 	attrHidden
 	attrStruck
 	attrOverline
-	attrProtected // DECSCA
+	attrProtected // set by DECSCA
 )
 
 // blankIn returns the cell that remains after erasing with style s: a blank with the

@@ -32,8 +32,8 @@ func (c *Core) Paint() []byte {
 	return p.out
 }
 
-// Between reports whether the output so far ends between two characters or sequences,
-// and not inside one.
+// Between reports whether the output so far is complete: it ends neither inside a
+// character nor inside a sequence.
 func (c *Core) Between() bool { return c.state == ground && c.need == 0 }
 
 // painter writes the output for Paint. It knows the state of a terminal that has read

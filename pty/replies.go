@@ -149,9 +149,9 @@ func (c *Core) reportMode(number int, ansi bool) {
 // to DECRQM reports it. The argument alt is true if the alternate screen is shown.
 func fixedMode(number int, ansi, alt bool) int {
 	switch {
-	case ansi && number == 2: // KAM
+	case ansi && number == 2: // KAM: the keyboard is never locked
 		return modeAlwaysReset
-	case ansi && number == 12: // SRM
+	case ansi && number == 12: // SRM: there is no local echo
 		return modeAlwaysSet
 	case ansi:
 		return modeUnknown

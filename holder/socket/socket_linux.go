@@ -1,4 +1,4 @@
-// Package socket is a holder's end of the holder's unix socket. It accepts connections,
+// Package socket is the unix socket on which a holder listens. It accepts connections,
 // and asks the kernel which process has connected.
 package socket
 

@@ -47,8 +47,8 @@ type propertyRange struct {
 	property uint8
 }
 
-// Table holds the kind and the width of each character. The element of index for r>>8
-// is the number of a block. The block holds the properties of 256 characters.
+// Table holds the kind and the width of each character. The number of the block for the
+// character r is index[r>>8]. A block holds the properties of 256 characters.
 type Table struct {
 	index  [0x1100]uint16
 	blocks [][256]uint8
