@@ -23,8 +23,8 @@ import (
 // the file cannot be opened, ReadOwn returns the error of opening it.
 func ReadOwn(path string) ([]byte, error) { return ReadOwnAtMost(path, math.MaxInt64-1) }
 
-// ReadOwnAtMost works like ReadOwn, but returns EInvalid if the file has more than most
-// bytes.
+// ReadOwnAtMost works like ReadOwn, but returns EInvalid if the file is larger than the
+// limit most, in bytes.
 func ReadOwnAtMost(path string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block if the file is a pipe
 	if err != nil {

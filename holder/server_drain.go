@@ -26,8 +26,9 @@ const (
 	// pause, for very low rates.
 	pacePause    = 10 * time.Millisecond
 	maxPacePause = 100 * time.Millisecond
-	// largeStep is the number of bytes in one read that shows that the program writes
-	// continuously. It is half of what a terminal returns in one read.
+	// largeStep is a number of bytes. If one read returns at least this many, the
+	// holder assumes that the program writes continuously. It is half of what a
+	// terminal returns in one read.
 	largeStep = 2 << 10
 	// pollFor is how long the holder polls if the program writes continuously. After
 	// this time, it waits until the kernel wakes it. Such a program writes the next 4

@@ -250,10 +250,9 @@ func (c *Core) endFrame() {
 	}
 }
 
-// wholeFrameSlack is the tolerance in the size of a whole frame. A frame is whole if
-// its number of cells differs from the screen's by at most 1/32 of the screen. A
-// tolerance is needed because a program and this package can measure a character
-// differently.
+// wholeFrameSlack defines a tolerance: a whole frame has as many cells as the screen,
+// plus or minus 1/32. A tolerance is needed because a program and this package can
+// measure a character differently.
 const wholeFrameSlack = 32
 
 // WholeFrames returns how many synchronized updates since New or Restore have written

@@ -77,7 +77,7 @@ func (p *painter) tabs() {
 	}
 }
 
-// buffer paints b. The terminal's screen must be empty. It also sets the scroll region,
+// buffer paints b on a terminal whose screen is empty. It also sets the scroll region,
 // the saved cursor and the keyboard flags.
 func (p *painter) buffer(b *buffer) {
 	p.x, p.y = -1, -1

@@ -43,8 +43,8 @@ func (j *Writer) Trim(keep, covered int64) error {
 }
 
 // trimIndex replaces the index by one without the marks before the beginning of the
-// journal. It keeps the last resize before the beginning, because it is the size at the
-// beginning.
+// journal. It keeps the last resize before the beginning, which gives the terminal's
+// size at the beginning.
 func (j *Writer) trimIndex() error {
 	raw, err := os.ReadFile(indexPath(j.dir))
 	if err != nil {

@@ -64,7 +64,7 @@ func (r *Releaser) releaseNow() {
 }
 
 // mapLessAround makes the kernel map at most mappedAround bytes around each touched
-// page. The kernel maps such pages only within one mapping, and areas with different
+// page. The kernel maps these pages only within one mapping, and areas with different
 // read advice are different mappings. So mapLessAround sets another read advice for
 // every second area of this size.
 func mapLessAround(all []pages) {

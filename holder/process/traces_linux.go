@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Traces returns, for the id of each arm, the generations that still have processes. It
-// looks once at each process of the machine, for marks in the environment. It cannot
-// read the environments of other users' processes, but those processes do not belong to
-// Coleo.
+// Traces returns a map from the id of each arm to the generations that still have
+// processes. It looks once at each process of the machine, for marks in the
+// environment. It cannot read the environments of other users' processes, but those
+// processes do not belong to Coleo.
 //
-// If an arm is missing from the result, it has no process to sweep. A sweep ends only
+// If an arm is missing from the map, it has no process to sweep. A sweep ends only
 // processes with a mark and processes below these.
 func Traces() map[string][]int {
 	dir, err := os.Open("/proc")

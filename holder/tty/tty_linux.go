@@ -148,12 +148,12 @@ func (t *Terminal) Write(p []byte) (int, error) { return t.master.Write(p) }
 // SyscallConn gives access to the master's descriptor while it is open.
 func (t *Terminal) SyscallConn() (syscall.RawConn, error) { return t.master.SyscallConn() }
 
-// SetReadDeadline sets the time from which on reads fail. A read that waits at that
-// time fails too.
+// SetReadDeadline sets the time after which each read fails. A read that is waiting at
+// that time fails too.
 func (t *Terminal) SetReadDeadline(at time.Time) error { return t.master.SetReadDeadline(at) }
 
-// SetWriteDeadline sets the time from which on each Write fails. A Write that waits at
-// that time fails too. A Write waits while the program does not read its input.
+// SetWriteDeadline sets the time after which each Write fails. A Write that is waiting
+// at that time fails too. A Write waits while the program does not read its input.
 func (t *Terminal) SetWriteDeadline(at time.Time) error { return t.master.SetWriteDeadline(at) }
 
 // Pid returns the program's process id.

@@ -13,12 +13,12 @@ import (
 // SyscallConn gives access to the master's descriptor while it is open.
 func (t *Terminal) SyscallConn() (syscall.RawConn, error) { return t.master.SyscallConn() }
 
-// SetReadDeadline sets the time from which on each Read fails. A Read that waits at
+// SetReadDeadline sets the time after which each Read fails. A Read that is waiting at
 // that time fails too. The zero time removes the deadline.
 func (t *Terminal) SetReadDeadline(at time.Time) error { return t.master.SetReadDeadline(at) }
 
-// SetWriteDeadline sets the time from which on each Write fails. A Write that waits at
-// that time fails too. A Write waits while the program does not read its input. The
+// SetWriteDeadline sets the time after which each Write fails. A Write that is waiting
+// at that time fails too. A Write waits while the program does not read its input. The
 // zero time removes the deadline.
 func (t *Terminal) SetWriteDeadline(at time.Time) error { return t.master.SetWriteDeadline(at) }
 
