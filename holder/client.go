@@ -274,10 +274,10 @@ func (c *Client) Stop(grace time.Duration) ([]int, error) {
 	return r.Left, err
 }
 
-// End ends all processes of the start of the arm that has this client's nonce. It uses
-// Stop. If the holder has already ended, it uses a sweep instead. It does not touch
-// other starts of the arm, which can be newer. The error is EInternal if processes are
-// left.
+// End ends all processes of one start of the arm: the start with this client's nonce.
+// It uses Stop. If the holder has already ended, it uses a sweep instead. It does not
+// touch other starts of the arm, which can be newer. The error is EInternal if
+// processes are left.
 func (c *Client) End(arm string, grace time.Duration) error {
 	left, err := c.Stop(grace)
 	if coleo.ErrorCode(err) == coleo.EUnavailable {

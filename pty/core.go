@@ -82,8 +82,8 @@ func New(cols, rows int) *Core {
 	return c
 }
 
-// reset executes RIS (full reset). It keeps only the title, the frame count, and the
-// replies and notices that have not been fetched yet.
+// reset executes RIS (full reset). It keeps the title, the counters, and the replies
+// and notices that have not been fetched yet.
 func (c *Core) reset() {
 	repeated := c.resetAt > 0 && c.bytesTaken == c.resetAt+1 // since the last RIS, only the ESC of this RIS came
 	if c.resetAt = c.bytesTaken + 1; repeated {

@@ -41,11 +41,11 @@ const (
 
 // ReadCast reads a recording. It recognizes asciicast 2 and 3 by the first line.
 // Anything else is raw output, which becomes one event of a recording with the default
-// size.
+// size. ReadCast ignores a byte order mark at the beginning.
 //
-// In an asciicast, ReadCast ignores a byte order mark, CR LF, blank lines and comments
-// (#). It also ignores events whose kind has no constant in this package. An error
-// names the line.
+// In an asciicast, ReadCast accepts CR LF, and ignores blank lines and comments (#). It
+// also ignores events whose kind has no constant in this package. An error names the
+// line.
 func ReadCast(r io.Reader) (*Cast, error) {
 	in := bufio.NewReader(r)
 	if mark, err := in.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {

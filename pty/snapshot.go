@@ -37,10 +37,11 @@ var errSnapshotVersion = errors.New("the snapshot is of another emulator version
 // errSnapshot is the error for data that no Core has written.
 var errSnapshot = errors.New("the snapshot is damaged")
 
-// Snapshot returns the complete state of c. The state includes an incomplete sequence,
-// and the replies and notices that have not been fetched yet. It leaves out the state
-// that Changed compares with, and the setting of NarrowEmoji. Only a Restore with the
-// same coreVersion can read a snapshot.
+// Snapshot returns the state of c. The state includes an incomplete sequence, and the
+// replies and notices that have not been fetched yet. It leaves out the state that
+// Changed compares with, the setting of NarrowEmoji, and the counts since New or
+// Restore, such as WholeFrames. Only a Restore with the same coreVersion can read a
+// snapshot.
 func (c *Core) Snapshot() []byte {
 	return sealSnapshot(c.body())
 }

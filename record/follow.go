@@ -11,8 +11,8 @@ import (
 
 const (
 	// readGap is the shortest time between two reads of a record. Some agent CLIs write
-	// to the record many times a second while a model streams. readGap delays the end
-	// of a turn by at most 20 ms.
+	// to the record many times a second while a model streams. Because of readGap,
+	// Coleo reads the end of a turn at most 20 ms later.
 	readGap = 20 * time.Millisecond
 	// findGap is the shortest time between two searches for a record that has not been
 	// found. A search can read everything that an agent CLI has logged.
