@@ -1,8 +1,8 @@
 // Package boottime reads the clock that counts from the start of this machine.
 //
-// All processes of the machine share this clock. It includes sleep, and nobody can set
-// it. Processes use it for the times that they send each other. The wall clock could be
-// set back, and a deadline on it would then come later.
+// The clock includes sleep, nobody can set it, and all processes of the machine share
+// it. Processes use it for deadlines that they send to each other. A deadline on the
+// wall clock would come later if somebody set the wall clock back.
 package boottime
 
 import (
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Now returns the time since this machine was started. It panics if the kernel has no
-// such clock. Every kernel that Go supports has it.
+// Now returns the time since this machine was started. It panics if the kernel does not
+// have this clock. Every kernel that Go supports has the clock.
 func Now() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(clock, &t); err != nil {
@@ -21,5 +21,5 @@ func Now() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// Until returns the duration until a moment on this clock.
+// Until returns the duration from now until moment, which is a time on this clock.
 func Until(moment time.Duration) time.Duration { return moment - Now() }

@@ -12,9 +12,9 @@ import (
 )
 
 // Line returns the number of the line in data that has the key with the given path. The
-// first line is 1. A path looks like "rule[2].when[0].where", and the first element of
-// a list is 0. If the key is missing, Line returns the line of its nearest existing
-// parent. If there is no parent, Line returns 1.
+// number of the first line is 1. A path looks like "rule[2].when[0].where", where [0]
+// is the first element of a list. If the key is missing, Line returns the line of its
+// nearest parent in data. If data has no parent of the key either, Line returns 1.
 func Line(data []byte, path string) int {
 	f := finder{path: path, lists: map[string]int{}}
 	f.parser.Reset(data)
@@ -24,22 +24,21 @@ func Line(data []byte, path string) int {
 	return 1 + bytes.Count(data[:f.at], []byte("\n"))
 }
 
-// Errorf returns an EInvalid error. The message names the line of data that has the key
-// with the given path.
+// Errorf returns an EInvalid error. The message begins with name and with the number of
+// the line in data that has the key with the given path: see Line.
 func Errorf(name string, data []byte, path, format string, args ...any) error {
 	return coleo.Errorf(coleo.EInvalid, "%s:%d: %s", name, Line(data, path), fmt.Sprintf(format, args...))
 }
 
-// finder walks through a file to find the key with a path. It remembers the position of
-// the nearest key. This is the key with the path itself, or with the longest existing
-// prefix of the path.
+// finder searches a file for the key with a path. It keeps the position of the nearest
+// key so far: the key itself, or its nearest parent.
 type finder struct {
 	parser unstable.Parser
 	path   string
-	table  string         // the table of the current keys
-	lists  map[string]int // the number of tables read so far in each list of tables, by path
-	best   int            // the length of the best prefix
-	at     int            // the offset of the best prefix
+	table  string         // path of the table that the current keys are in
+	lists  map[string]int // number of tables so far in each list of tables, by the list's path
+	best   int            // length of the path of the nearest key so far
+	at     int            // offset of the nearest key so far
 }
 
 func (f *finder) expression(n *unstable.Node) {
@@ -63,8 +62,8 @@ func (f *finder) expression(n *unstable.Node) {
 	f.found(f.table, last)
 }
 
-// below returns the path of a key in a table. If the key is a list of tables, it
-// returns the path of the list's last table.
+// below returns the path of key in table. If key is a list of tables, below returns the
+// path of the last table in the list.
 func (f *finder) below(table, key string) string {
 	path := key
 	if table != "" {
@@ -103,7 +102,8 @@ func (f *finder) value(path string, n *unstable.Node) {
 	}
 }
 
-// found compares the path of an existing key with the path that the finder looks for.
+// found records that the file has a key with this path, at the node n. If this key is
+// nearer than the nearest key so far, the finder keeps its position.
 func (f *finder) found(path string, n *unstable.Node) {
 	rest, is := strings.CutPrefix(f.path, path)
 	if !is || n == nil || n.Raw.Length == 0 || len(path) <= f.best || rest != "" && rest[0] != '.' && rest[0] != '[' {

@@ -13,16 +13,18 @@ import (
 )
 
 // ReadOwn reads a file that can make Coleo run commands. It refuses a file that another
-// user could have written. The file must be a regular file. The user or root must own
-// the file and its folder. Group and others must not have write permission for the file
-// or the folder. ReadOwn follows links.
+// user could have written. These conditions must hold:
 //
-// If ReadOwn refuses the file, it returns EForbidden with the command that repairs the
-// file. If it cannot open the file, it returns the error of opening.
+//   - The file is a regular file, or a link to one.
+//   - The user or root owns the file, its folder, and the folder of the link.
+//   - Group and others have no permission to write to any of them.
+//
+// If a condition does not hold, the error is EForbidden, and says how to repair it. If
+// the file cannot be opened, ReadOwn returns the error of opening it.
 func ReadOwn(path string) ([]byte, error) { return ReadOwnAtMost(path, math.MaxInt64-1) }
 
-// ReadOwnAtMost does the same as ReadOwn. If the file has more than most bytes, it returns
-// EInvalid.
+// ReadOwnAtMost works like ReadOwn, but returns EInvalid if the file is larger than the
+// limit most, in bytes.
 func ReadOwnAtMost(path string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block if the file is a pipe
 	if err != nil {
@@ -60,7 +62,8 @@ func ReadOwnAtMost(path string, most int64) ([]byte, error) {
 	return data, err
 }
 
-// checkOwn returns EForbidden for a file or folder that another user could change.
+// checkOwn returns EForbidden if another user could change the file or folder called
+// name.
 func checkOwn(name string, info fs.FileInfo) error {
 	const groupOrWorld, root = 0o022, 0
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() && s.Uid != root {

@@ -6,17 +6,18 @@ import (
 	"path/filepath"
 )
 
-// Paths has the folders in which Coleo keeps its files.
+// Paths contains the folders of Coleo's files.
 type Paths struct {
 	State  string // arms, databases, logs, sockets; created by Ensure
 	Config string // config.toml, harnesses/*.toml
-	Data   string // agent CLIs that Coleo installed
+	Data   string // agent CLIs that Coleo has installed
 }
 
-// FindPaths returns the folders that the environment asks for. getenv must return the value
-// of an environment variable. If COLEO_DIR is set, it names a folder, and all other folders
-// are inside it. So two instances of Coleo can have separate files. FindPaths returns an
-// error if neither COLEO_DIR nor HOME is set.
+// FindPaths returns the folders of Coleo's files, which depend on environment
+// variables. The function getenv must return the value of an environment variable. If
+// COLEO_DIR is set, all folders are inside the folder COLEO_DIR. So two instances of
+// Coleo can have separate files. FindPaths returns an error if neither COLEO_DIR nor
+// HOME is set.
 func FindPaths(getenv func(string) string) (Paths, error) {
 	if dir := getenv("COLEO_DIR"); dir != "" {
 		dir, err := filepath.Abs(dir)
@@ -43,8 +44,8 @@ func FindPaths(getenv func(string) string) (Paths, error) {
 	}, nil
 }
 
-// Ensure creates the folders for state. Only their owner can use them. If a folder
-// already exists and other users can use it, Ensure removes their permissions.
+// Ensure creates the folders State and Logs for their owner only. If one of them exists
+// and other users have permissions for it, Ensure removes these permissions.
 func (p Paths) Ensure() error {
 	for _, dir := range []string{p.State, p.Logs()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -77,47 +78,49 @@ func (p Paths) Harnesses() string { return filepath.Join(p.Config, "harnesses") 
 // Packs returns the folder of the installed packs. See docs/packs.md.
 func (p Paths) Packs() string { return filepath.Join(p.State, "packs") }
 
-// File returns the file of the user's configuration.
+// File returns the path of the user's configuration, config.toml.
 func (p Paths) File() string { return filepath.Join(p.Config, "config.toml") }
 
 // Logs returns the folder of the background processes' logs.
 func (p Paths) Logs() string { return filepath.Join(p.State, "logs") }
 
-// Socket returns the socket on which serve listens for the CLI of the same user.
+// Socket returns the path of the socket on which serve listens for the CLI of the same
+// user.
 func (p Paths) Socket() string { return filepath.Join(p.State, "serve.sock") }
 
-// BusSocket returns the socket on which serve listens for the host agent of the same
-// user.
+// BusSocket returns the path of the socket on which serve listens for the host agent of
+// the same user.
 func (p Paths) BusSocket() string { return filepath.Join(p.State, "bus.sock") }
 
-// BusKey returns the file with the key that host agents use to connect to the bus.
+// BusKey returns the path of the file with the key that host agents use to connect to
+// the bus.
 func (p Paths) BusKey() string { return filepath.Join(p.State, "bus.key") }
 
-// OldBusFiles returns the files that earlier versions used for the bus. Their bus had a
-// TCP port.
+// OldBusFiles returns the paths of files that are no longer used. In earlier versions
+// the bus had a TCP port, and used these files.
 func (p Paths) OldBusFiles() []string {
 	return []string{filepath.Join(p.State, "bus.json"), filepath.Join(p.State, "bus.json.token")}
 }
 
-// Port returns the file with the address that serve uses instead of the default
-// address.
+// Port returns the path of the file with the address on which serve listens if the
+// default address is taken.
 func (p Paths) Port() string { return filepath.Join(p.State, "serve.addr") }
 
-// Token returns the file of the API's token.
+// Token returns the path of the file with the API's token.
 func (p Paths) Token() string { return filepath.Join(p.State, "token") }
 
-// Browsers returns the file of the browsers that are signed in.
+// Browsers returns the path of the file that lists the browsers that are signed in.
 func (p Paths) Browsers() string { return filepath.Join(p.State, "browsers.json") }
 
-// HostDB returns the file of the host agent's database.
+// HostDB returns the path of the host agent's database.
 func (p Paths) HostDB() string { return filepath.Join(p.State, "host.db") }
 
-// LocalDB returns the file of the database of the arms that serve itself drives.
+// LocalDB returns the path of the database for the arms that serve itself drives.
 func (p Paths) LocalDB() string { return filepath.Join(p.State, "local.db") }
 
-// ServeDB returns the file of serve's database.
+// ServeDB returns the path of serve's database.
 func (p Paths) ServeDB() string { return filepath.Join(p.State, "serve.db") }
 
-// Agents returns the folder of the agent CLIs that Coleo has installed. This folder has
-// one folder for each way of installing.
+// Agents returns the folder of the agent CLIs that Coleo has installed. It has one
+// subfolder for each way to install.
 func (p Paths) Agents() string { return filepath.Join(p.Data, "agents") }

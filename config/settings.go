@@ -8,7 +8,7 @@ import (
 	"coleo.dev"
 )
 
-// Settings is the content of config.toml. Every key may be left out.
+// Settings is the content of config.toml. All keys are optional.
 type Settings struct {
 	Version int `toml:"version"`
 
@@ -17,41 +17,42 @@ type Settings struct {
 		Harness  string `toml:"harness"`
 		Provider string `toml:"provider"`
 		Model    string `toml:"model"`
-		MaxArms  int    `toml:"max_arms"` // per host; default 10
-		Keep     int64  `toml:"keep_mib"` // minimum output that is kept for each arm, in MiB; default 256
-		// AllowSudo allows agent CLIs to use sudo, even if they can then type into
-		// their own terminal. See docs/security.md.
+		MaxArms  int    `toml:"max_arms"` // per host; 10 if 0
+		Keep     int64  `toml:"keep_mib"` // output in MiB that is always kept for each arm; 256 if 0
+		// AllowSudo allows agent CLIs to use sudo. On some kernels, it also allows them
+		// to type into their own terminals: see docs/security.md.
 		AllowSudo bool `toml:"allow_sudo"`
-		// OnPartition says what happens to an arm while serve cannot reach it. The
-		// default is run.
+		// OnPartition says what happens to an arm that serve cannot reach. The default
+		// is run.
 		OnPartition coleo.OnPartition `toml:"on_partition"`
 	} `toml:"arms"`
 
-	// Serve has the settings of serve.
+	// Serve has the settings of the process serve.
 	Serve struct {
-		Addr string `toml:"addr"` // address of the API; default DefaultAddr
+		Addr string `toml:"addr"` // address of the API; DefaultAddr if empty
 	} `toml:"serve"`
 
-	// Agents has the folders in which agent CLIs are looked up before PATH.
+	// Agents has the folders in which Coleo looks for agent CLIs before it looks in
+	// PATH.
 	Agents struct {
 		Path []string `toml:"path"`
 	} `toml:"agents"`
 
-	// Packs says where newer packs are. See docs/packs.md.
+	// Packs says where to look for newer packs: see docs/packs.md.
 	Packs struct {
-		// Folder is where 'coleo harness pack update' looks. Without it, nothing is
-		// looked for.
+		// Folder is the folder in which 'coleo harness pack update' looks. If it is
+		// empty, that command looks nowhere.
 		Folder string `toml:"folder"`
 	} `toml:"packs"`
 
-	// Notify is a shell command. Serve runs the command when an arm asks something, and
-	// when a run has ended, whatever its outcome. The command's environment describes
-	// the event: see docs/cli.md.
+	// Notify is a shell command. Serve runs it when an arm asks something, and when a
+	// run has ended, with any outcome. The command's environment describes the event:
+	// see docs/cli.md.
 	Notify string `toml:"notify"`
 }
 
-// minKeep and maxKeep are the limits of arms.keep_mib, in MiB. A segment of a journal
-// is 4 MiB. A value above a terabyte is probably a typing error.
+// Limits and default of arms.keep_mib, in MiB. The minimum is one segment of a journal.
+// A value above maxKeep, a terabyte, is probably a typing error.
 const (
 	minKeep     = 4
 	defaultKeep = 256
@@ -62,9 +63,9 @@ const (
 // serve takes a free port.
 const DefaultAddr = "127.0.0.1:8080"
 
-// ReadSettings reads config.toml. A missing file means that all settings have their
-// defaults. It returns EForbidden for an unsafe file (see ReadOwn). It returns EInvalid
-// for a bad file.
+// ReadSettings reads config.toml at path. If the file is missing, all settings have
+// their defaults. The error is EForbidden if the file is unsafe: see ReadOwn. It is
+// EInvalid if the content is wrong.
 func ReadSettings(path string) (Settings, error) {
 	s := Settings{}
 	data, err := ReadOwn(path)

@@ -1,5 +1,5 @@
 // Package config reads the files that users write: harness descriptions and
-// config.toml. It rejects unknown keys, and each error has the file and the line. The
+// config.toml. Unknown keys are errors, and each error names the file and the line. The
 // package also has the paths of Coleo's own files.
 package config
 
@@ -12,8 +12,8 @@ import (
 	"coleo.dev"
 )
 
-// Decode decodes TOML into v. It returns an EInvalid error for an unknown key, a value of
-// the wrong type or a syntax error. The error starts with name:line:column.
+// Decode decodes the TOML in data into v. It returns EInvalid for an unknown key, a
+// value of the wrong type or a syntax error. The message begins with name:line:column.
 func Decode(name string, data []byte, v any) error {
 	err := toml.NewDecoder(strings.NewReader(string(data))).DisallowUnknownFields().Decode(v)
 	if err == nil {
@@ -35,12 +35,13 @@ func Decode(name string, data []byte, v any) error {
 	return coleo.Errorf(coleo.EInvalid, "%s: %v", name, err)
 }
 
-// Encode returns v as TOML. It returns an error for a value that TOML cannot have.
+// Encode returns v as TOML. It returns an error if v has a value that TOML cannot
+// express.
 func Encode(v any) ([]byte, error) { return toml.Marshal(v) }
 
-// Strings returns the list of strings with the given top-level key, from a TOML file of
-// another program. It ignores other keys, and returns nil if the key is missing. It
-// returns EInvalid if the value has another type, or if data is not TOML.
+// Strings returns the list of strings with the given top-level key in data, a TOML file
+// of another program. It ignores other keys. It returns nil if the key is missing. It
+// returns EInvalid if the value is not a list of strings, or if data is not TOML.
 func Strings(data []byte, key string) ([]string, error) {
 	var all map[string]any
 	if err := toml.Unmarshal(data, &all); err != nil {

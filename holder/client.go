@@ -19,32 +19,33 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// answerTimeout is how long a holder may take to answer a request other than stop. For
-// such a request, the holder makes at most one system call.
+// answerTimeout is how long a client waits for the answer to any request except stop.
+// To answer, a holder makes at most one system call.
 const answerTimeout = 10 * time.Second
 
-// Client is a connection to one holder. The holder carries out its requests one after
-// another. Several goroutines may call its methods at the same time. They return
-// EUnavailable if the holder has ended, and ETimeout if it does not answer.
+// Client is a connection to one holder, which carries out the client's requests one
+// after another. Several goroutines can call the methods at the same time. The methods
+// return EUnavailable if the holder has ended, and ETimeout if the holder does not
+// answer.
 type Client struct {
 	dir   string
 	nonce string
 
 	asking sync.Mutex // held while a request waits for its answer; locked before mu
-	ending sync.Mutex // held while a stop waits for its answer; locked before asking
+	ending sync.Mutex // held while a Stop waits for its answer; locked before asking
 
 	mu     sync.Mutex
-	conn   net.Conn // nil if there is no connection, because the last request was not answered in time
+	conn   net.Conn // nil: no connection; ask closes it if a request is not answered
 	closed bool
 }
 
-// Dial connects to the holder of the folder dir. The holder must have been started with
-// nonce. Otherwise the error is EUnproven. With an empty nonce, the holder answers only
-// Status. A holder that a person runs answers all requests.
+// Dial connects to the holder of the folder dir. The error is EUnproven if that holder
+// was started with another nonce. If nonce is empty, the holder answers only Status. A
+// holder that a person runs (see Hold) answers all requests even then.
 //
 // The error is EForbidden if the calling process belongs to an arm. It is EUnavailable
-// if no holder listens. It is ETimeout if the holder exists and does not answer,
-// because it is stopped or its disk hangs.
+// if no holder listens in dir. It is ETimeout if the holder does not answer, because it
+// is stopped or its disk hangs.
 func Dial(dir, nonce string) (*Client, error) {
 	conn, err := connect(dir, nonce)
 	if err != nil {
@@ -75,8 +76,7 @@ func connect(dir, nonce string) (net.Conn, error) {
 	return conn, nil
 }
 
-// checkSender returns an error if the answer names one process and another process sent
-// the answer.
+// checkSender returns EUnproven if a process other than named has sent the answer.
 func checkSender(conn *net.UnixConn, named coleo.Identity) error {
 	p, err := localsocket.PeerOf(conn)
 	if err == nil && p.PID != 0 && p.PID != named.PID {
@@ -113,8 +113,8 @@ func unanswered(op string, err error) error {
 	return coleo.Errorf(coleo.EUnavailable, "ask the holder to %s: %w", op, err)
 }
 
-// ask sends a request. It uses only a connection on which all earlier requests were
-// answered. Otherwise it could take a late answer for the answer to this request.
+// ask sends a request and returns the answer. It never uses a connection with an
+// unanswered request, because a late answer could be taken for the answer to q.
 func (c *Client) ask(q request, timeout time.Duration) (response, error) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
@@ -125,7 +125,7 @@ func (c *Client) ask(q request, timeout time.Duration) (response, error) {
 	return c.askOver(conn, q, timeout)
 }
 
-// askOver does the same as ask, over the given connection. The caller must hold asking.
+// askOver does the same as ask, on the connection conn. The caller must hold asking.
 func (c *Client) askOver(conn net.Conn, q request, timeout time.Duration) (response, error) {
 	r, err := ask(conn, q, timeout)
 	if err != nil && r.Error == nil {
@@ -135,8 +135,8 @@ func (c *Client) askOver(conn net.Conn, q request, timeout time.Duration) (respo
 	return r, err
 }
 
-// connected returns the connection, or makes a new one if there is none. The caller
-// must hold asking.
+// connected returns the client's connection. If there is none, it connects again. The
+// caller must hold asking.
 func (c *Client) connected() (net.Conn, error) {
 	c.mu.Lock()
 	conn := c.conn
@@ -155,8 +155,8 @@ func (c *Client) connected() (net.Conn, error) {
 	return conn, nil
 }
 
-// setConn sets the connection, unless the client has been closed. It returns false if
-// the client has been closed.
+// setConn sets the client's connection. It does nothing and returns false if the client
+// has been closed.
 func (c *Client) setConn(conn net.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,11 +176,13 @@ func (c *Client) Status() (Status, error) {
 	return *r.Status, nil
 }
 
-// Proves asks the holder, over the existing connection, whether it keeps the process
-// that the handle names. The result blocked is the reason why the arm cannot continue,
-// or "" if there is none. The error is EBusy if another request waits for its answer.
-// It is EUnavailable if there is no connection. It is EUnproven if the handle names
-// another start or other processes.
+// Proves asks the holder whether it keeps the processes that h names. It uses the
+// existing connection. The result blocked says why the arm cannot continue, and is ""
+// if it can.
+//
+// The error is EBusy if another request waits for its answer. It is EUnavailable if
+// there is no connection. It is EUnproven if h names another start of the arm, or other
+// processes.
 func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
 	if !c.asking.TryLock() {
 		return "", coleo.Errorf(coleo.EBusy, "the holder is busy with another request")
@@ -199,7 +201,7 @@ func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
 	return r.Status.Blocked, r.Status.proves(h)
 }
 
-// proves returns an error if the handle names another start or other processes.
+// proves returns EUnproven if h names another start of the arm, or other processes.
 func (s *Status) proves(h coleo.Handle) error {
 	if s.Nonce != h.Nonce || s.Arm != h.Arm || s.Generation != h.Generation || s.Holder != h.Holder ||
 		s.Process != h.Process {
@@ -210,14 +212,14 @@ func (s *Status) proves(h coleo.Handle) error {
 }
 
 // Write types bytes into the program's terminal. If the holder refuses a conditional
-// write, that is not an error: see Wrote. If the holder does not answer in time, it
-// will not type the bytes later either. Only a holder of an old version, which does not
-// know such limits, may still type them. A caller can set a shorter limit with
-// TypeWithin.
+// write, the error is nil: see Wrote. The holder begins to type within 10 s or never.
+// To set a shorter limit, call TypeWithin first. A holder of an old version, which does
+// not know limits, can still type the bytes after a timeout.
 //
-// The error is EExited if the program has ended. It is ETimeout if the write came too
-// late. It is EConflict if the program does not take all bytes in time. It is EUnproven
-// if the write needs a permit and the permit has lapsed.
+// The error is EExited if the program has ended. It is ETimeout if the write reached
+// the holder too late, or if the holder does not answer. It is EConflict if the program
+// does not take all bytes in time. It is EUnproven if the write needs a permit and the
+// permit has lapsed.
 func (c *Client) Write(w Write) (Wrote, error) {
 	w.TypeWithin(answerTimeout)
 	r, err := c.ask(request{Op: askWrite, Write: &w}, answerTimeout+typingTime(len(w.Data)))
@@ -227,28 +229,29 @@ func (c *Client) Write(w Write) (Wrote, error) {
 	return *r.Wrote, nil
 }
 
-// Resize sets the size of the terminal, in cells. The error is EInvalid if cols or rows
-// is outside the range 1 to 10000. It is EConflict if the terminal cannot be resized.
+// Resize sets the size of the terminal in cells. The error is EInvalid if cols or rows
+// is outside the range from 1 to 10000. It is EConflict if the terminal cannot be
+// resized.
 func (c *Client) Resize(cols, rows int) error {
 	_, err := c.ask(request{Op: askResize, Cols: cols, Rows: rows}, answerTimeout)
 	return err
 }
 
-// Covered tells the holder that a snapshot of the screen replaces all output before an
-// offset, in bytes. The holder may then delete that output if the journal exceeds its
+// Covered tells the holder that a snapshot of the screen replaces all output before the
+// given offset, in bytes. The holder deletes such output when the journal exceeds its
 // limit. The error is EInvalid if the offset is after the end of the journal. It is
-// EUnsupported if the holder's version is older than this request. Such a holder keeps
+// EUnsupported if the holder's version does not know this request. Such a holder keeps
 // all output.
 func (c *Client) Covered(offset int64) error {
 	_, err := c.ask(request{Op: askCovered, From: offset}, answerTimeout)
 	return err
 }
 
-// Pace sets the highest rate at which the holder reads output, in bytes per second. It
-// is valid until the host agent's stream ends. A rate of 0 removes the limit. If a
-// program writes faster, the kernel blocks it. The error is EInvalid if the rate is
-// negative. It is EUnsupported if the holder's version is older than this request. Such
-// a holder reads without a limit.
+// Pace limits the rate at which the holder reads output, in bytes per second. If a
+// program writes faster, the kernel blocks the program. The limit applies until the
+// host agent's stream ends. A rate of 0 removes the limit. The error is EInvalid if the
+// rate is negative. It is EUnsupported if the holder's version does not know this
+// request. Such a holder reads without a limit.
 func (c *Client) Pace(rate int64) error {
 	_, err := c.ask(request{Op: askPace, Rate: rate}, answerTimeout)
 	return err
@@ -261,9 +264,9 @@ func (c *Client) Signal(s syscall.Signal) error {
 	return err
 }
 
-// Stop ends the arm's whole process tree. It sends HUP and TERM. After grace it sends
-// KILL to the processes that are left. It returns the pids of processes that could not
-// be ended.
+// Stop ends the arm's whole process tree. It sends HUP and TERM. After the time grace
+// it sends KILL to the processes that still run. It returns the pids of processes that
+// could not be ended.
 func (c *Client) Stop(grace time.Duration) ([]int, error) {
 	c.ending.Lock()
 	defer c.ending.Unlock()
@@ -271,9 +274,9 @@ func (c *Client) Stop(grace time.Duration) ([]int, error) {
 	return r.Left, err
 }
 
-// End ends the process tree that belongs to this client's start of the arm. It uses
-// Stop. If the holder has already ended, it uses a sweep instead. It does not touch
-// other starts of the arm, because they may be newer. The error is EInternal if
+// End ends all processes of one start of the arm: the start with this client's nonce.
+// It uses Stop. If the holder has already ended, it uses a sweep instead. It does not
+// touch other starts of the arm, which can be newer. The error is EInternal if
 // processes are left.
 func (c *Client) End(arm string, grace time.Duration) error {
 	left, err := c.Stop(grace)
@@ -289,8 +292,8 @@ func (c *Client) End(arm string, grace time.Duration) error {
 	return nil
 }
 
-// Close closes the connection. The holder keeps running. Close waits for the answer to
-// a Stop. This answer comes after the program's end, and names the processes that are
+// Close closes the connection. The holder keeps running. If a Stop waits for its
+// answer, Close waits for that answer too, because it names the processes that are
 // left. A second call returns nil.
 func (c *Client) Close() error {
 	c.ending.Lock()
@@ -305,35 +308,36 @@ func (c *Client) Close() error {
 	return conn.Close()
 }
 
-// Chunk is a piece of a stream: output that begins at Offset, or the program's end.
+// Chunk is a piece of a stream: output that begins at Offset, or the end of the
+// program.
 type Chunk struct {
 	Offset int64
 	Data   []byte
 	Exit   *Exit
 }
 
-// streamBuffer is the number of bytes of a stream that are read at once: two frames.
+// streamBuffer is the size in bytes of the buffer for reading a stream: two frames.
 const streamBuffer = 2 * streamChunk
 
-// Stream is a connection on which the holder sends output.
+// Stream is a connection on which the holder sends an arm's output.
 type Stream struct {
 	conn net.Conn
 	from *bufio.Reader
 	stop func() bool
 }
 
-// Stream opens an additional connection for a viewer. On this connection the holder
-// sends the output from the given offset. The stream ends when ctx is canceled. It
-// returns the errors of Dial.
+// Stream opens another connection, for a viewer. On this connection the holder sends
+// the output from the given offset. The stream ends when ctx is canceled. The errors
+// are those of Dial.
 func (c *Client) Stream(ctx context.Context, from int64) (*Stream, error) {
 	return c.stream(ctx, request{Op: askStream, From: from})
 }
 
-// Lead opens the same kind of stream as Stream, for the host agent. The holder takes at
-// most ahead bytes from the program that the host agent has not read yet. If the
-// program writes more, the kernel blocks it. If ahead is 0, the limit is 64 MiB, the
-// same as without a host agent. A holder of an old version, which does not know ahead,
-// always uses 64 MiB. It returns the errors of Dial.
+// Lead opens a stream like Stream, but for the host agent. At most ahead bytes of
+// output can wait to be read by the host agent. If the program writes more, the kernel
+// blocks the program. If ahead is 0, the limit is 64 MiB, as without a host agent. A
+// holder of an old version, which does not know ahead, always uses 64 MiB. The errors
+// are those of Dial.
 func (c *Client) Lead(ctx context.Context, from, ahead int64) (*Stream, error) {
 	return c.stream(ctx, request{Op: askStream, From: from, Host: true, Ahead: ahead})
 }
@@ -352,10 +356,10 @@ func (c *Client) stream(ctx context.Context, q request) (*Stream, error) {
 	})}, nil
 }
 
-// Next returns the next piece of the stream. It returns io.EOF after a piece with Exit, and
-// if nothing more can be read from the connection. The reasons are that the holder has
-// ended, that the stream's context was canceled, or any other error of reading. Next
-// returns the holder's own error if the holder refuses the stream.
+// Next returns the next piece of the stream. It returns io.EOF after a piece with Exit.
+// It also returns io.EOF if the connection ends because the holder has ended, because
+// the context was canceled, or because of an error. If the holder refuses the stream,
+// Next returns the holder's error.
 func (s *Stream) Next() (Chunk, error) {
 	kind, payload, err := readFrame(s.from)
 	if err != nil {
@@ -385,9 +389,9 @@ func (s *Stream) Close() error {
 	return s.conn.Close()
 }
 
-// Permit allows keys until the given time on package boottime's clock. It only matters
-// for a launch with NeedsPermit. The error is EInvalid if the permit is longer than a
-// minute. It is EUnsupported if the holder's version is older than this request.
+// Permit allows keys until the given time on package boottime's clock. It has an effect
+// only if the launch has NeedsPermit. The error is EInvalid if the permit is longer
+// than a minute. It is EUnsupported if the holder's version does not know this request.
 func (c *Client) Permit(until time.Duration) error {
 	_, err := c.ask(request{Op: askPermit, Permit: until}, answerTimeout)
 	return err

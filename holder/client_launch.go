@@ -16,59 +16,63 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// startTimeout is how long a new holder may take until it reports. It only has to open
-// two files and fork, but on a loaded machine this may take seconds.
+// startTimeout is how long Start waits for a new holder to report. The holder only
+// opens two files and forks, but this can take seconds on a loaded machine.
 const startTimeout = 20 * time.Second
 
-// Launch describes what a holder runs. The holder reads it from standard input. So the
-// environment, which may hold secrets, is never on disk or in argv.
+// Launch describes the program that a holder runs. The holder reads the Launch from
+// standard input. So the environment, which can hold secrets, is never on disk or in
+// argv.
 type Launch struct {
 	Arm        string   `json:"arm"`
 	Generation int      `json:"generation"`
 	Nonce      string   `json:"nonce"`
-	Dir        string   `json:"dir"` // made if missing, with mode 0700
+	Dir        string   `json:"dir"` // created with mode 0700 if missing
 	Argv       []string `json:"argv"`
 	Env        []string `json:"env"`
 	Workdir    string   `json:"workdir"`
 	Cols       int      `json:"cols"`
 	Rows       int      `json:"rows"`
 
-	// Keep is the limit for the journal, in bytes. 0 means DefaultKeep. The holder
-	// deletes only output that the host agent has reported as covered.
+	// Keep is the limit for the journal in bytes. A Keep of 0 means DefaultKeep. The
+	// holder deletes only output that the host agent has reported as covered.
 	Keep int64 `json:"keep,omitempty"`
-	// Alone is true if no host agent reads this holder's output. The holder then drains
-	// the terminal, however much output is unread.
+	// Alone is true if no host agent reads this holder's output. Such a holder reads
+	// the terminal without waiting for a reader.
 	Alone bool `json:"alone,omitempty"`
 
-	// AllowSudo lets the program gain rights, for example with sudo. On some kernels
-	// the program can then type into its own terminal: see docs/security.md.
+	// AllowSudo allows the program to gain rights, for example with sudo. On some
+	// kernels, it also allows the program to type into its own terminal: see
+	// docs/security.md.
 	AllowSudo bool `json:"allow_sudo,omitempty"`
 
-	// NeedsPermit makes the holder refuse keys that Client.Permit has not allowed.
+	// NeedsPermit makes the holder refuse keys without a permit from Client.Permit.
 	// Replies to the program's own queries need no permit.
 	NeedsPermit bool `json:"needs_permit,omitempty"`
 
-	// Self is the command with which the holder starts its guard. The command must call
-	// Serve on its standard input. Start sets this field. If it is empty, there is no
-	// guard.
+	// Self is the command that runs the holder's guard. The command must call Serve on
+	// its standard input. Start sets this field. If the field is empty, the holder has
+	// no guard.
 	Self []string `json:"self,omitempty"`
 }
 
-// launchDocument is the standard input of Serve. It is a launch for a holder, or an
-// order for a guard.
+// launchDocument is the standard input of Serve: a Launch for a holder, or an order for
+// a guard.
 type launchDocument struct {
 	Launch
 	Guard *guardOrder `json:"guard,omitempty"`
 }
 
-// mark returns the value of EnvArm for this launch.
+// mark returns the value of EnvArm in the program's environment.
 func (l Launch) mark() string { return process.Mark(l.Arm, l.Generation, l.Nonce) }
 
-// Start runs command as a separate process that outlives the caller. It returns when
-// the program in the arm runs. The command must be `coleo hold --stdin`, or a program
-// that calls Serve in the same way. The error is the one that the holder reports, for
-// example that the program does not exist. It is ETimeout if the holder is not ready in
-// time or ctx is canceled. Start then kills the holder.
+// Start runs a holder as a separate process that outlives the caller. It returns when
+// the arm's program runs. The command must be `coleo hold --stdin`, or a program that
+// calls Serve in the same way.
+//
+// If the holder reports an error, Start returns this error, for example that the
+// program does not exist. If the holder is not ready in time, or if ctx is canceled,
+// Start kills the holder and returns ETimeout.
 func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return Status{}, fmt.Errorf("make the holder's folder: %w", err)
@@ -79,7 +83,7 @@ func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 	}
 	defer log.Close()
 	// The arm's name in argv is for people who read a list of processes, and for the
-	// function armAround.
+	// function holderArm.
 	cmd := exec.Command(command[0], append(slices.Clone(command[1:]), l.Arm)...)
 	cmd.Dir, cmd.Stderr = "/", log
 	cmd.Env = ownEnv()
@@ -101,7 +105,7 @@ func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 		_ = json.NewEncoder(stdin).Encode(l)
 		stdin.Close()
 		ready <- readReady(bufio.NewReader(stdout))
-		_ = cmd.Wait() // collects the holder, whenever it ends
+		_ = cmd.Wait() // collects the holder when it ends
 	}()
 	return awaitReady(ctx, ready, cmd.Process)
 }
@@ -131,20 +135,18 @@ func awaitReady(ctx context.Context, ready <-chan response, p *os.Process) (Stat
 	}
 }
 
-// SocketPath returns the path of the socket on which the holder of the folder dir
-// listens.
+// SocketPath returns the path of the socket of the holder in dir.
 func SocketPath(dir string) string { return filepath.Join(dir, "hold.sock") }
 
-// JournalDir returns the folder in which the holder of the folder dir keeps its
-// journal.
+// JournalDir returns the folder with the journal of the holder in dir.
 func JournalDir(dir string) string { return filepath.Join(dir, "journal") }
 
-// exitPath returns the path of the file in which a holder records the program's end.
+// exitPath returns the path of the file in which the holder in dir records the
+// program's end.
 func exitPath(dir string) string { return filepath.Join(dir, "exit.json") }
 
-// ReadExit reads from the folder dir how the program there ended. The holder recorded
-// this on disk. It returns nil if the program has not ended, or if the holder died
-// first.
+// ReadExit reads how the program of the holder in dir ended. It returns nil if no end
+// is recorded: the program has not ended, or the holder died first.
 func ReadExit(dir string) (*Exit, error) {
 	raw, err := os.ReadFile(exitPath(dir))
 	if os.IsNotExist(err) {
@@ -160,7 +162,8 @@ func ReadExit(dir string) (*Exit, error) {
 	return &e, nil
 }
 
-// writeExit records the program's end, either completely or not at all.
+// writeExit records the end of the program. It replaces the file in one step, so that
+// the file is never incomplete.
 func writeExit(dir string, e Exit) error {
 	raw, err := json.Marshal(e)
 	if err != nil {
@@ -176,10 +179,10 @@ func writeExit(dir string, e Exit) error {
 	return nil
 }
 
-// Terminate tells the holder that id names to end its arm in an orderly way. A machine
-// that shuts down sends the same signal. Terminate returns when the holder has ended.
-// It is for callers that do not know the holder's nonce. The error is ETimeout if the
-// holder does not end.
+// Terminate sends SIGTERM to the holder that id names, and waits until the holder has
+// ended. The holder ends its arm in an orderly way, as at a shutdown of the machine.
+// Terminate is for callers that do not know the holder's nonce. The error is ETimeout
+// if the holder does not end.
 func Terminate(id coleo.Identity) error {
 	process.Signal(id, syscall.SIGTERM, syscall.SIGCONT)
 	deadline := time.Now().Add(termGrace + process.KillTimeout + linger)
@@ -191,6 +194,6 @@ func Terminate(id coleo.Identity) error {
 	return nil
 }
 
-// DefaultKeep is the number of bytes of an arm's output that are kept if the launch
-// sets no limit. A busy agent CLI writes as much in some days.
+// DefaultKeep is the limit for an arm's journal, in bytes, if the launch sets no limit.
+// A busy agent CLI writes this much output in a few days.
 const DefaultKeep = 256 << 20

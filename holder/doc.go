@@ -1,5 +1,5 @@
-// Package holder contains the process that keeps one arm's pseudo-terminal alive. It
-// also contains the client with which the host agent talks to that process.
+// Package holder contains the process that keeps one arm's pseudo-terminal alive, and
+// the client with which the host agent talks to that process.
 //
 // A holder owns the master of the pseudo-terminal, and the agent CLI's process tree. It
 // writes each byte of output to a journal on disk before it does anything else with the

@@ -17,19 +17,21 @@ import (
 )
 
 const (
-	// guardGrace is the time between HUP and KILL for the process tree of an arm whose
+	// guardGrace is the time between HUP and KILL for the processes of an arm whose
 	// holder has died. Agent CLIs save their state within a second.
 	guardGrace = 2 * time.Second
-	// guardFull is how long a guard waits for room on a full disk.
+	// guardFull is how long a guard waits for room if the disk is full.
 	guardFull = 5 * time.Second
 )
 
-// holderDied is the Reason of an Exit that a guard has written.
+// holderDied is the Reason of an Exit that a guard has recorded.
 const holderDied = "its holder has died"
 
-// guardArm is the main function of a guard. When the lifeline breaks, it ends the arm's
-// process tree. It journals what the processes wrote before they ended, and records the
-// end. It holds the folder's lock until it ends.
+// guardArm is the main function of a guard. It first waits on the lifeline, a pipe from
+// the holder. If the holder reports the end of the arm, guardArm returns. If the
+// lifeline breaks, the holder has died. In that case guardArm ends the arm's process
+// tree, journals the last output, and records the end. It holds the folder's lock until
+// it returns.
 func guardArm(o guardOrder) error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE)
 	if endedInOrder(os.NewFile(guardLifeline, "lifeline")) {
@@ -51,24 +53,24 @@ func guardArm(o guardOrder) error {
 	return errors.Join(groupErr, err, w.record(o.Dir, left, err))
 }
 
-// endedInOrder waits for the holder's message that the arm has ended. It reports
-// whether the message came. If the message does not come, the holder has died.
+// endedInOrder waits until the holder reports the end of the arm, or dies. It returns
+// true if the holder has reported the end.
 func endedInOrder(lifeline io.Reader) bool {
 	n, _ := lifeline.Read(make([]byte, 1))
 	return n > 0
 }
 
-// guardWork is what a guard works with after its holder has died.
+// guardWork is what a guard needs to end an arm whose holder has died.
 type guardWork struct {
 	journal       *journal.Writer
 	intake        *intake
-	terminalEnded bool // the terminal has ended and has no more output
+	terminalEnded bool // no more output can come from the terminal
 }
 
-// endTree ends the processes that carry the mark of the arm's start or are in its
-// control group. It gives the processes as much time as a stop does. Meanwhile it reads
-// their output, because a process that waits for its terminal could not end. It returns
-// the pids of processes that are left.
+// endTree ends the processes that carry the mark of the arm's start, or that are in the
+// arm's control group. It gives them the time guardGrace to end by themselves. While it
+// waits, it reads their output. Otherwise a process that waits for its terminal could
+// not end. It returns the pids of processes that are left.
 func (w *guardWork) endTree(o guardOrder, g process.Group) []int {
 	return process.EndMarked(g, o.Arm, process.OfStart(o.Nonce), guardGrace, func() {
 		if w.terminalEnded || !tty.Readable(guardMaster, process.PollEvery) {
@@ -78,7 +80,7 @@ func (w *guardWork) endTree(o guardOrder, g process.Group) []int {
 	})
 }
 
-// journalAvailable journals the output that is available now.
+// journalAvailable journals the output that can be read without waiting.
 func (w *guardWork) journalAvailable() error {
 	for {
 		if err := w.intake.flush(w.journal, time.Now()); err != nil {
@@ -92,8 +94,8 @@ func (w *guardWork) journalAvailable() error {
 	}
 }
 
-// journalAll journals all remaining output. If the disk is full, it waits for room
-// until the deadline.
+// journalAll journals all remaining output. If the disk is full, it tries again until
+// the deadline.
 func (w *guardWork) journalAll(deadline time.Time) error {
 	for {
 		err := w.journalAvailable()
@@ -104,7 +106,9 @@ func (w *guardWork) journalAll(deadline time.Time) error {
 	}
 }
 
-// record records the end of the arm, unless the holder recorded it before it died.
+// record records the end of the arm. It does nothing if the holder has recorded the end
+// before it died. The argument left holds the pids of processes that could not be
+// ended. The argument lost says why output could not be journaled, or is nil.
 func (w *guardWork) record(dir string, left []int, lost error) error {
 	if recorded, err := ReadExit(dir); err == nil && recorded != nil {
 		return nil

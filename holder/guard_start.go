@@ -8,50 +8,53 @@ import (
 	"time"
 )
 
-// A guard is a second process. It holds what must not be lost if the holder dies: the
-// master of the pseudo-terminal, the pipe for output, and the folder's lock. It sleeps
-// until its lifeline breaks. It ends if a line on the lifeline tells it that the arm
-// has ended in order. When the lifeline breaks, the guard becomes a program that ends
-// the arm's process tree and journals the output that is still on its way: see
-// guard.go. While the guard sleeps, it is a shell that waits in a read. That is the
-// smallest process that every system has.
+// A guard is a second process. It holds what must survive the death of the holder: the
+// master of the pseudo-terminal, the pipe for output, and the folder's lock.
+//
+// The guard sleeps as long as the lifeline, a pipe from the holder, is open. If a line
+// comes through the lifeline, the arm has ended in order, and the guard ends too. If
+// the lifeline breaks, the holder has died. The guard then runs a program that ends the
+// arm's process tree and journals the last output: see guard.go.
+//
+// While a guard sleeps, it is a shell that waits in a read. A shell is the smallest
+// process that every system has.
 
 const (
 	shell = "/bin/sh"
-	// guardScript ends when a line comes. It runs its arguments when the lifeline
-	// breaks. Signals that the shell ignores stay ignored in the program that it runs.
+	// guardScript ends if a line comes through the lifeline. It runs its arguments if
+	// the lifeline breaks. The script ignores HUP, INT and TERM, and so does the
+	// program that it runs.
 	guardScript = `trap '' HUP INT TERM; read x <&3 && exit 0; exec "$@"`
 )
 
-// File descriptors of the guard. The standard input of the guard is its order, in JSON.
+// File descriptors of the guard. Its standard input is its guardOrder, in JSON.
 const (
 	guardLifeline = 3
 	guardMaster   = 4
 	guardLock     = 5
-	guardPipe     = 6 // on systems whose intake has a pipe
+	guardPipe     = 6 // only on systems whose intake has a pipe
 )
 
-// restartGuard is the time between two attempts to start a guard, if a guard ends
-// early.
+// restartGuard is the time between two attempts to start a guard, if guards end early.
 const restartGuard = time.Second
 
-// guardOrder is what a guard needs to know.
+// guardOrder tells a guard which start of an arm to guard.
 type guardOrder struct {
 	Arm string `json:"arm"`
 	Dir string `json:"dir"`
-	// Nonce is the nonce of the start. It is "" if the holder's version does not send
-	// it. Then any start counts.
+	// Nonce is the nonce of the arm's start. If it is "", the guard guards every start
+	// of the arm. Holders of old versions do not send it.
 	Nonce string `json:"nonce,omitempty"`
 }
 
-// guard is what the holder knows about its guard.
+// guard is a guard as its holder sees it.
 type guard struct {
 	process  *os.Process
 	lifeline *os.File
 }
 
-// keepGuard starts a guard. If the guard ends before the arm, it starts another one. It
-// returns when the first guard has started.
+// keepGuard starts a guard and returns. Until the arm ends, it replaces each guard that
+// ends.
 func (s *server) keepGuard() error {
 	if len(s.launch.Self) == 0 {
 		return nil
@@ -87,7 +90,8 @@ func (s *server) renewGuard() {
 	}
 }
 
-// startGuard starts a guard with copies of the descriptors that the guard must hold.
+// startGuard starts a guard. The guard gets copies of the descriptors that it must
+// hold.
 func (s *server) startGuard() error {
 	s.guardMu.Lock()
 	defer s.guardMu.Unlock()
@@ -139,8 +143,8 @@ func (s *server) newGuard() (*guard, error) {
 	return &guard{process: process, lifeline: holderEnd}, err
 }
 
-// forkGuard runs command as a guard. It runs the command through the shell, or directly
-// if there is no shell.
+// forkGuard runs command as a guard: through the shell, or directly if there is no
+// shell. The files become the guard's descriptors.
 func forkGuard(command []string, files []uintptr) (int, error) {
 	attr := &syscall.ProcAttr{Dir: "/", Env: ownEnv(), Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
 	command = append(append([]string{}, command...), "guard")
@@ -153,12 +157,11 @@ func forkGuard(command []string, files []uintptr) (int, error) {
 }
 
 // ownEnv returns the environment of the holder and of the guard. It has no variable of
-// the arm. Otherwise a sweep would take the guard for one of the arm's processes. These
-// processes only wait and pass data on, so one thread for Go code is enough. It saves a
-// fifth of the memory.
+// the arm. Otherwise a sweep would take the guard for a process of the arm. One thread
+// for Go code is enough for these two processes, and saves a fifth of their memory.
 func ownEnv() []string { return []string{"GOTRACEBACK=all", "GOMAXPROCS=1"} }
 
-// guardInput returns a pipe from which the guard can read its order.
+// guardInput returns a pipe that holds the guard's order in JSON.
 func guardInput(o guardOrder) (*os.File, error) {
 	raw, err := json.Marshal(launchDocument{Guard: &o})
 	if err != nil {
@@ -169,14 +172,14 @@ func guardInput(o guardOrder) (*os.File, error) {
 		return nil, err
 	}
 	defer w.Close()
-	if _, err := w.Write(raw); err != nil { // the order is far smaller than a pipe
+	if _, err := w.Write(raw); err != nil { // does not block, because the order is far smaller than a pipe's buffer
 		r.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
-// dismissGuard tells the guard that the arm has ended in order. It returns when the
+// dismissGuard tells the guard that the arm has ended in order, and waits until the
 // guard has ended.
 func (s *server) dismissGuard() {
 	s.guardMu.Lock()

@@ -12,11 +12,13 @@ import (
 	"coleo.dev"
 )
 
-// Hold runs any program under a holder in the folder dir, for a person. The program
-// gets environ, and the work folder of this process. The argument self is the command
-// for Launch.Self. Hold returns when the program has ended. It returns the exit status
-// in the form that a shell uses. The error is EInvalid if the folder or the program is
-// missing. It is ENotInstalled if the program is not found.
+// Hold runs a program under a holder in the folder dir, for a person. The program gets
+// the environment environ, and the work folder of this process. The argument self is
+// Launch.Self. Hold returns when the program has ended. The result is the program's
+// exit status, as a shell gives it.
+//
+// The error is EInvalid if dir or argv is empty. It is ENotInstalled if the program is
+// not found.
 func Hold(dir string, argv, environ, self []string) (int, error) {
 	if dir == "" || len(argv) == 0 {
 		return 0, coleo.Errorf(coleo.EInvalid, "hold needs --dir DIR and a program after --")
@@ -55,7 +57,8 @@ func Hold(dir string, argv, environ, self []string) (int, error) {
 	return exit.status(), nil
 }
 
-// status returns the exit status in the form that a shell uses.
+// status returns the exit status as a shell gives it: the exit code, or 128 plus the
+// number of the signal that ended the program.
 func (e Exit) status() int {
 	if e.Signal != 0 {
 		return 128 + e.Signal
@@ -63,7 +66,7 @@ func (e Exit) status() int {
 	return max(e.Code, 0)
 }
 
-// randomWord returns 128 random bits in hex. It reads them from the system, because
+// randomWord returns 128 random bits in hex. It reads /dev/urandom itself, because
 // package crypto/rand would make a small program too large.
 func randomWord() (string, error) {
 	f, err := os.Open("/dev/urandom")

@@ -11,15 +11,15 @@ import (
 	"coleo.dev/boottime"
 )
 
-// protocolVersion is the version of the protocol. The version is frozen. Later versions
-// of Coleo add requests, and a holder answers a request that it does not know with an
+// protocolVersion is the version of the protocol. It never changes. Later versions of
+// Coleo add requests instead. A holder answers a request that it does not know with an
 // error.
 const protocolVersion = 1
 
-// A frame is one byte of type, four bytes of length and the payload. The length is
-// big-endian, and is the size of the payload. The payload is JSON, except in a
-// frameData. The payload of a frameData is eight bytes of journal offset, followed by
-// raw output.
+// Types of frames. A frame has three parts: one byte of type, four bytes with the
+// length of the payload (big-endian), and the payload. In a frameData, the payload is
+// eight bytes of journal offset (big-endian), and raw output. In all other frames, the
+// payload is JSON.
 const (
 	frameRequest  byte = 'q'
 	frameResponse byte = 'r'
@@ -27,12 +27,12 @@ const (
 	frameExit     byte = 'x'
 )
 
-// maxFrame is the largest size of a frame's payload, in bytes. A prompt of 100 kB,
-// encoded as base64, fits many times. A peer that sends a larger length does not speak
-// this protocol.
+// maxFrame is the largest size of a frame's payload, in bytes. It is many times the
+// size of a prompt of 100 kB in base64. A peer that sends a larger length uses another
+// protocol.
 const maxFrame = 8 << 20
 
-// Names of requests.
+// Names of requests: values of request.Op.
 const (
 	askHello  = "hello"
 	askStatus = "status"
@@ -42,20 +42,20 @@ const (
 	askSignal = "signal"
 	askStop   = "stop"
 
-	// These were added later, so an old holder may not know them.
+	// Holders of old versions do not know these requests.
 	askCovered = "covered"
 	askPace    = "pace"
 	askPermit  = "permit"
 )
 
-// request is a request of a client. Only the fields that belong to Op are set.
+// request is a request of a client. Only the fields that Op needs are set.
 type request struct {
 	Op      string `json:"op"`
 	Version int    `json:"version,omitempty"` // for hello
 	Nonce   string `json:"nonce,omitempty"`   // for hello
 	From    int64  `json:"from,omitempty"`    // for stream and covered
-	Host    bool   `json:"host,omitempty"`    // for stream: the drain waits for this reader
-	// for a stream of the host agent: bytes that may be unread; 0: unreadLimit
+	Host    bool   `json:"host,omitempty"`    // for stream: the client is the host agent, which the drain waits for
+	// for a stream of the host agent: limit for unread bytes; 0: unreadLimit
 	Ahead  int64         `json:"ahead,omitempty"`
 	Write  *Write        `json:"write,omitempty"`
 	Cols   int           `json:"cols,omitempty"`
@@ -63,11 +63,11 @@ type request struct {
 	Signal int           `json:"signal,omitempty"`
 	Rate   int64         `json:"rate,omitempty"`   // for pace: bytes per second
 	Grace  time.Duration `json:"grace,omitempty"`  // for stop: time between TERM and KILL
-	Permit time.Duration `json:"permit,omitempty"` // for permit: when it ends, on package boottime's clock
+	Permit time.Duration `json:"permit,omitempty"` // for permit: end of the permit on package boottime's clock
 }
 
-// response is the answer to a request. Either Error is set, or the field that belongs
-// to the Op.
+// response is the answer to a request. If the request failed, Error is set. Otherwise
+// the fields that Op needs are set.
 type response struct {
 	Error  *coleo.Error `json:"error,omitempty"`
 	Status *Status      `json:"status,omitempty"`
@@ -75,7 +75,7 @@ type response struct {
 	Left   []int        `json:"left,omitempty"` // for stop: pids of the arm's processes that could not be ended
 }
 
-// WriteKind is the reason why bytes are typed.
+// WriteKind tells why bytes are typed.
 type WriteKind string
 
 // The values of WriteKind.
@@ -84,29 +84,31 @@ const (
 	WriteKeys  WriteKind = "keys"  // keys of a person, or of Coleo in a person's place
 )
 
-// Write is a request to type bytes into the program's terminal. The ID makes it
-// harmless to repeat a request.
+// Write is a request to type bytes into the program's terminal. If a client repeats a
+// request with the same ID, the holder does not type the bytes again.
 type Write struct {
 	ID         string    `json:"write_id"`
 	Kind       WriteKind `json:"kind"`
-	SeenOffset int64     `json:"seen_offset"`              // end of the output that the client had seen
-	OnlyIfEnd  bool      `json:"only_if_end_at,omitempty"` // refuse if there is output after SeenOffset
-	Until      int64     `json:"until,omitempty"`          // last time for typing, in Unix milliseconds; 0: any time
-	// UntilBoot is the same limit as Until, on package boottime's clock. It takes
-	// precedence over Until. A holder of an old version does not know it.
+	SeenOffset int64     `json:"seen_offset"`              // end of the output that the client has seen
+	OnlyIfEnd  bool      `json:"only_if_end_at,omitempty"` // do not type if there is output after SeenOffset
+	Until      int64     `json:"until,omitempty"`          // do not type after this Unix time, in ms; 0: no limit
+	// UntilBoot is a limit like Until, in milliseconds on package boottime's clock. If
+	// UntilBoot is set, Until is ignored. Holders of old versions do not know
+	// UntilBoot.
 	UntilBoot int64  `json:"until_boot,omitempty"`
 	Data      []byte `json:"data"`
 }
 
-// TypeWithin makes the holder refuse the write when the duration left has passed. It
-// keeps an earlier limit that was set before.
+// TypeWithin makes the holder refuse the write after the duration left, counted from
+// now. If the write already has an earlier limit, TypeWithin changes nothing.
 func (w *Write) TypeWithin(left time.Duration) {
 	if end := (boottime.Now() + left).Milliseconds(); w.UntilBoot == 0 || end < w.UntilBoot {
 		w.UntilBoot, w.Until = max(end, 1), time.Now().Add(left).UnixMilli()
 	}
 }
 
-// late returns by how much a write comes too late, or 0 if it comes in time.
+// late returns how much time has passed since the limit of the write. It returns 0 if
+// the limit has not been reached, or if there is none.
 func (w *Write) late() time.Duration {
 	switch {
 	case w.UntilBoot != 0:
@@ -120,20 +122,20 @@ func (w *Write) late() time.Duration {
 // Wrote is the outcome of a Write.
 type Wrote struct {
 	Applied   bool  `json:"applied"`
-	Duplicate bool  `json:"duplicate,omitempty"` // a write with this ID was applied before
-	End       int64 `json:"end"`                 // end of the journal at that time
+	Duplicate bool  `json:"duplicate,omitempty"` // not typed, because a write with this ID was applied earlier
+	End       int64 `json:"end"`                 // end of the journal when the holder decided
 }
 
-// Exit describes how the program ended.
+// Exit records how the program ended.
 type Exit struct {
 	Code   int       `json:"code"` // -1 if a signal ended the program
 	Signal int       `json:"signal,omitempty"`
 	Time   time.Time `json:"time"`
-	Offset int64     `json:"offset"`           // offset after the last byte that the program wrote
-	Reason string    `json:"reason,omitempty"` // set if it is not known how the program ended
+	Offset int64     `json:"offset"`           // offset after the last byte of output
+	Reason string    `json:"reason,omitempty"` // set if it is unknown how the program ended
 }
 
-// String describes the end in words.
+// String describes in words how the program ended.
 func (e Exit) String() string {
 	if e.Reason != "" {
 		return e.Reason
@@ -161,11 +163,12 @@ type Status struct {
 	Exit       *Exit          `json:"exit,omitempty"`
 }
 
-// dataHead is the number of bytes in a frameData before the output: type, length and
+// dataHead is the number of bytes before the output in a frameData: type, length and
 // offset.
 const dataHead = 1 + 4 + 8
 
-// dataFrame fills in the head of a frame that holds the output at the offset from.
+// dataFrame writes the type, the length and the offset from into the first dataHead
+// bytes of frame, and returns frame. The output is already in the rest of frame.
 func dataFrame(frame []byte, from int64) []byte {
 	frame[0] = frameData
 	binary.BigEndian.PutUint32(frame[1:], uint32(len(frame)-5))
@@ -203,7 +206,8 @@ func readFrame(r io.Reader) (byte, []byte, error) {
 	return head[0], payload, err
 }
 
-// frameLength returns the length of the payload that follows a frame's head.
+// frameLength returns the length of a frame's payload. The argument head is the type
+// and the length.
 func frameLength(head [5]byte) (int, error) {
 	n := binary.BigEndian.Uint32(head[1:])
 	if n > maxFrame {

@@ -9,19 +9,20 @@ import (
 	"strconv"
 )
 
-// Of all requests, only a write reaches an arm thousands of times. With encoding/json,
-// each write leaves a kilobyte of garbage. After garbage collection, the heap never
-// becomes as small again as a heap that needed none. So this file parses exactly the
-// bytes that this package's client sends. encoding/json parses all other requests. A
-// fuzz test compares the two parsers.
+// This file parses exactly the writes that this package's client sends. For all other
+// requests, encoding/json is used. A write is the only request that reaches an arm
+// thousands of times. With encoding/json, each write would leave a kilobyte of garbage.
+// A heap that has been collected never becomes as small as a heap that needed no
+// collection. A fuzz test compares the two parsers.
 
-// maxKeptFrame is the largest frame, in bytes, whose buffer is kept for the next frame.
+// maxKeptFrame is the largest payload in bytes that is read into the reused buffer.
 const maxKeptFrame = 4 << 10
 
-// frameReader reads and writes a connection's frames in buffers that it uses again.
+// frameReader reads the frames of a connection and answers writes. It reuses its
+// buffers.
 type frameReader struct {
 	conn  io.Writer
-	from  *bufio.Reader // reads head and payload at once
+	from  *bufio.Reader // buffered, so that head and payload need one read
 	head  [5]byte
 	in    []byte
 	out   []byte
@@ -33,7 +34,7 @@ func newFrameReader(conn io.ReadWriter) *frameReader {
 	return &frameReader{conn: conn, from: bufio.NewReaderSize(conn, maxKeptFrame)}
 }
 
-// next returns the next frame. The payload is valid until the following call of next.
+// next returns the next frame. The payload is valid until the next call of next.
 func (f *frameReader) next() (byte, []byte, error) {
 	if _, err := io.ReadFull(f.from, f.head[:]); err != nil {
 		return 0, nil, err
@@ -54,8 +55,8 @@ func (f *frameReader) next() (byte, []byte, error) {
 	return f.head[0], f.in[:n], err
 }
 
-// parseWrite returns the write in a request, or nil if encoding/json must parse the
-// request. The write is valid until the next frame is read.
+// parseWrite returns the write in the request p. It returns nil if encoding/json must
+// parse the request. The write is valid until the next call of next.
 func (f *frameReader) parseWrite(p []byte) *Write {
 	w := &f.write
 	*w = Write{}
@@ -125,8 +126,8 @@ func writeKind(name []byte) (WriteKind, bool) {
 	return "", false
 }
 
-// cutPlain cuts p at the first end. The part before end must be a string that JSON
-// writes unchanged.
+// cutPlain splits p at the first end. It returns false if the part before end is not a
+// string that JSON writes unchanged.
 func cutPlain(p []byte, end string) (before, after []byte, ok bool) {
 	i := bytes.Index(p, []byte(end))
 	if i < 0 {
@@ -140,8 +141,8 @@ func cutPlain(p []byte, end string) (before, after []byte, ok bool) {
 	return p[:i], p[i+len(end):], true
 }
 
-// digits cuts a whole number off the beginning of p. The number must have at most 18
-// digits and no leading zero.
+// digits splits p after the whole number at its beginning. It returns false if there is
+// no number, if the number has more than 18 digits, or if it has a leading zero.
 func digits(p []byte) (number, rest []byte, ok bool) {
 	n := 0
 	for n < len(p) && p[n] >= '0' && p[n] <= '9' {
@@ -150,7 +151,7 @@ func digits(p []byte) (number, rest []byte, ok bool) {
 	return p[:n], p[n:], n > 0 && n <= 18 && (n == 1 || p[0] != '0')
 }
 
-// answerWrite sends the outcome of a write. It sends the same bytes that encoding/json
+// answerWrite sends the outcome of a write. The bytes are those that encoding/json
 // would produce.
 func (f *frameReader) answerWrite(w *Wrote) error {
 	out := append(f.out[:0], frameResponse, 0, 0, 0, 0)

@@ -24,19 +24,19 @@ import (
 )
 
 const (
-	// unreadLimit is the number of bytes of output that the host agent may leave
-	// unread. When more is unread, the holder stops draining, and the kernel blocks the
-	// writer.
+	// unreadLimit is how many bytes of output can wait to be read by the host agent. At
+	// this limit the holder stops draining, and the kernel blocks the program.
 	unreadLimit = 64 << 20
-	// linger is how long a holder waits after the program has ended. In this time,
-	// connected clients can read the program's end and disconnect. Later clients read
-	// exit.json.
+	// linger is the longest time that a holder waits for its clients after the program
+	// has ended. In this time the clients read the program's end and disconnect.
+	// Clients that come after linger read exit.json.
 	linger = 10 * time.Second
-	// rememberedWrites is how many ids of writes that are done the holder remembers. A
-	// client that is unsure about a write repeats that write before it writes anything
-	// else.
+	// rememberedWrites is the number of ids of applied writes that the holder
+	// remembers. That is enough, because a client that is unsure about a write repeats
+	// it before it writes anything else.
 	rememberedWrites = 256
-	// termGrace is the time between TERM and KILL if the holder itself is told to end.
+	// termGrace is the time between TERM and KILL for the arm's processes if the holder
+	// itself gets SIGTERM.
 	termGrace = 2 * time.Second
 )
 
@@ -53,21 +53,21 @@ type server struct {
 
 	typing sync.Mutex // lets one writer type at a time; locked before mu
 
-	// locked while output goes from the pseudo-terminal to the journal, and while a
-	// write is decided
+	// held while output goes from the pseudo-terminal to the journal, and while the
+	// holder decides on a write
 	mu              sync.Mutex
 	cols            int
 	rows            int
 	answered        int64
-	hostRead        int64         // the offset up to which the host agent has read
-	leadLimit       int64         // how far the drain may be ahead of the host agent, in bytes; 0: unreadLimit
-	readFurther     chan struct{} // closed when the host agent has read more; nil: nobody waits
+	hostRead        int64         // offset up to which the host agent has read
+	leadLimit       int64         // limit in bytes for output that the host agent has not read; 0: unreadLimit
+	readFurther     chan struct{} // closed when the host agent has read more; nil: the drain does not wait
 	doneWrites      map[string]bool
 	doneOrder       []string
 	blocked         string
 	permittedUntil  time.Duration // end of the permit on package boottime's clock; for NeedsPermit
-	coveredUntil    int64         // end of the output that a host agent's snapshot replaces
-	lostBytes       int           // number of bytes that were given up because the disk was full
+	coveredUntil    int64         // a snapshot of the host agent replaces the output before this offset
+	lostBytes       int           // number of bytes that were lost because the disk was full
 	exit            *Exit
 	exited          chan struct{}
 	stopping        chan struct{} // closed when somebody ends the arm
@@ -76,22 +76,24 @@ type server struct {
 	connections     int           // number of open connections
 	connectionEnded chan struct{} // closed and replaced when a connection ends
 
-	pace           atomic.Int64 // highest number of bytes per second that are taken in; 0: no limit
+	pace           atomic.Int64 // limit for reading output, in bytes per second; 0: no limit
 	memory         memory.Releaser
 	guardMu        sync.Mutex
 	guard          *guard        // nil if there is no guard
 	guardDismissed chan struct{} // closed when the arm has ended in order
-	guardsGone     chan struct{} // closed when the last guard is gone
+	guardsGone     chan struct{} // closed when the last guard has ended
 }
 
-// Serve runs a holder in this process. It returns when the holder's program has ended.
-// It reads the Launch from in as JSON. It writes a report to out, as one line of JSON.
-// Then it closes out. The process must do nothing else, because all its children count
-// as the arm's processes.
+// Serve runs a holder in this process, and returns when the holder's program has ended.
+// It reads the Launch from in as JSON. It reports the holder's status or an error as
+// one line of JSON to out. Then it closes out. The process must do nothing else,
+// because the holder takes all children of the process for processes of the arm.
 //
-// A holder starts its guard with the same command. In that case, in holds the order for
-// a guard, and Serve runs the guard. If the program cannot be started, the error is
-// also reported on out. Errors after the start tell what could not be closed or
+// A holder starts its guard with the same command. In that case, in holds an order for
+// a guard, and Serve runs the guard.
+//
+// If the program cannot be started, Serve returns the error that it has also reported
+// to out. If the program was started, an error tells what could not be closed or
 // removed.
 func Serve(in io.Reader, out io.Writer) error {
 	var d launchDocument
@@ -127,8 +129,8 @@ func asError(err error) *coleo.Error {
 	return coleo.Errorf(coleo.EInternal, "%v", err)
 }
 
-// open starts the program and everything that it needs. If something fails, open leaves
-// nothing running.
+// open starts the program and everything that the program needs. If it returns an
+// error, nothing is left running.
 func open(l Launch) (*server, *socket.Listener, error) {
 	if len(l.Argv) == 0 || l.Dir == "" {
 		return nil, nil, coleo.Errorf(coleo.EInvalid, "a holder needs a folder and a program to run")
@@ -166,10 +168,11 @@ func open(l Launch) (*server, *socket.Listener, error) {
 	return s, at, nil
 }
 
-// takeFolder makes this process the only holder of the folder. If an earlier holder and
-// its guard both died in the folder, takeFolder ends the processes of the arm that they
-// left. It removes their files: a socket on which nobody answers, and the exit record
-// of another generation.
+// takeFolder makes this process the only holder in the folder. It cleans up after an
+// earlier holder that has died together with its guard: it ends the arm's processes,
+// and removes the socket. It also removes the record of an earlier program's end. The
+// error is EConflict if another holder runs in the folder, or if processes could not be
+// ended.
 func takeFolder(l Launch) (*os.File, error) {
 	if socket.Answers(SocketPath(l.Dir)) {
 		return nil, coleo.Errorf(coleo.EConflict, "a holder already runs in %s", l.Dir)
@@ -196,8 +199,9 @@ func takeFolder(l Launch) (*os.File, error) {
 	return lock, nil
 }
 
-// sweepFolder sweeps if the folder had a holder that recorded no end. It does not touch
-// a newer start of the arm. Such a start has another folder.
+// sweepFolder ends the processes of an earlier holder in the folder that has not
+// recorded the program's end. It returns the pids of processes that are left. It does
+// not touch newer starts of the arm, which have other folders.
 func sweepFolder(l Launch) []int {
 	if _, err := os.Stat(JournalDir(l.Dir)); err != nil {
 		return nil
@@ -208,8 +212,8 @@ func sweepFolder(l Launch) []int {
 	return process.SweepStarts(l.Arm, func(generation int, _ string) bool { return generation <= l.Generation })
 }
 
-// start opens the journal and the terminal, and runs the program. The guard starts
-// before the program can write its first byte.
+// start opens the journal and the terminal, starts the guard, and then runs the
+// program. So the guard runs before the program writes its first byte.
 func (s *server) start() error {
 	var err error
 	if s.journal, err = journal.Create(JournalDir(s.launch.Dir)); err != nil {
@@ -243,8 +247,8 @@ func (s *server) start() error {
 	return nil
 }
 
-// groupStart returns the part of the control group's name that tells this start from all
-// other starts of the arm.
+// groupStart returns a word for the name of the control group. The word is different
+// for each start of the arm.
 func groupStart(l Launch) string {
 	word, err := randomWord()
 	if err != nil {
@@ -253,7 +257,7 @@ func groupStart(l Launch) string {
 	return strconv.Itoa(l.Generation) + "." + word
 }
 
-// close closes everything that start has opened.
+// close closes what start has opened, and releases the folder's lock.
 func (s *server) close() error {
 	var err error
 	if s.term != nil {
@@ -268,12 +272,11 @@ func (s *server) close() error {
 	return errors.Join(err, s.tree.Group.End(s.launch.Dir), s.lock.Close())
 }
 
-// run serves clients. It returns when the program has ended and all clients have
-// disconnected.
+// run serves clients until the program has ended and all clients have disconnected.
 func (s *server) run(at *socket.Listener) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE) // the holder outlives terminals and services
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE) // these signals do not end a holder
 	go s.stopOnTerm(ctx)
 	go s.tree.ReapOrphans(ctx)
 	s.memory.ReleaseSoon()
@@ -289,8 +292,9 @@ func (s *server) run(at *socket.Listener) error {
 	return errors.Join(groupErr, s.close())
 }
 
-// awaitDisconnect returns when no client is connected any longer. It waits for a first
-// client, unless the holder runs for a person. It returns after linger in any case.
+// awaitDisconnect waits until all clients have disconnected, for at most linger. If no
+// client has connected yet, it waits for a first one, except if a person runs the
+// holder.
 func (s *server) awaitDisconnect() {
 	timer := time.NewTimer(linger)
 	defer timer.Stop()
@@ -309,7 +313,8 @@ func (s *server) awaitDisconnect() {
 	}
 }
 
-// serveConnection serves a connection. Meanwhile the connection counts as open.
+// serveConnection serves one connection, and counts it as open until the connection
+// ends.
 func (s *server) serveConnection(conn io.ReadWriteCloser) {
 	s.countConnection(1)
 	defer s.countConnection(-1)
@@ -327,8 +332,8 @@ func (s *server) countConnection(n int) {
 	}
 }
 
-// stopOnTerm ends the arm when this process receives SIGTERM. A machine that shuts down
-// sends SIGTERM, for example. If ctx ends first, stopOnTerm returns and does nothing.
+// stopOnTerm ends the arm if this process receives SIGTERM, for example when the
+// machine shuts down. It returns when the arm or ctx has ended.
 func (s *server) stopOnTerm(ctx context.Context) {
 	terminated := make(chan os.Signal, 1)
 	signal.Notify(terminated, syscall.SIGTERM)

@@ -14,23 +14,23 @@ import (
 	"coleo.dev/holder/socket"
 )
 
-// streamChunk is the largest amount of output in one frame, in bytes.
+// streamChunk is the largest number of bytes of output in one frame.
 const streamChunk = 16 << 10
 
 const (
-	// typeTimeout is how long keys wait for a program that does not read.
+	// typeTimeout is how long typing waits for a program that does not read its input.
 	typeTimeout = 5 * time.Second
-	// pasteTimeout is the same time for more bytes than a terminal's buffer holds, such
-	// as a paste. It is longer, because a program may stall while it handles an earlier
-	// paste. If a paste is cut off, the program waits for the end of the paste and
-	// ignores everything else.
+	// pasteTimeout is used instead of typeTimeout for more bytes than terminalBuffer,
+	// such as a paste. It is longer, because a program can stall while it handles an
+	// earlier paste. If a paste is cut off, the program waits for the end of the paste
+	// and ignores everything else.
 	pasteTimeout = 30 * time.Second
-	// terminalBuffer is the number of bytes that a terminal holds for a program that
-	// does not read.
+	// terminalBuffer is the number of bytes of input that a terminal holds for a
+	// program that does not read.
 	terminalBuffer = 4 << 10
 )
 
-// typingTime returns how long it may take to type n bytes.
+// typingTime returns how long typing n bytes is allowed to take.
 func typingTime(n int) time.Duration {
 	if n > terminalBuffer {
 		return pasteTimeout
@@ -38,8 +38,8 @@ func typingTime(n int) time.Duration {
 	return typeTimeout
 }
 
-// answerRequests serves the requests of one connection. The first request must be
-// hello.
+// answerRequests answers the requests of one connection until the connection ends. The
+// first request must be hello.
 func (s *server) answerRequests(conn io.ReadWriteCloser) {
 	defer conn.Close()
 	if err := socket.Admit(conn); err != nil {
@@ -92,7 +92,7 @@ func (s *server) answerRequests(conn io.ReadWriteCloser) {
 	}
 }
 
-// answerWrite sends the answer to a write.
+// answerWrite sends the answer r to a write.
 func (s *server) answerWrite(f *frameReader, r response) error {
 	if r.Error != nil {
 		return writeJSON(f.conn, frameResponse, r)
@@ -118,8 +118,8 @@ func (s *server) greet(q request) response {
 	return response{Status: &status}
 }
 
-// statusFor returns the status. It leaves the nonce out, unless the client has shown
-// that it knows the nonce.
+// statusFor returns the status for a client that has shown the nonce shown. Without the
+// right nonce, the status leaves out the nonce.
 func (s *server) statusFor(shown string) Status {
 	status := s.status()
 	if shown != s.launch.Nonce {
@@ -128,9 +128,9 @@ func (s *server) statusFor(shown string) Status {
 	return status
 }
 
-// mayAsk reports whether the client may make the request q. q.Nonce is the nonce with
-// which the client greeted. Without the right nonce, only the status is answered. The
-// holder of a person answers all requests without a nonce.
+// mayAsk reports whether the holder answers the request q. The field q.Nonce is the
+// nonce that the client has shown in hello. Without the right nonce, only status is
+// allowed. If a person runs the holder, every request is allowed.
 func (s *server) mayAsk(q request) bool {
 	return q.Nonce == s.launch.Nonce || s.launch.Alone || q.Op == askStatus
 }
@@ -184,13 +184,14 @@ func (s *server) resize(cols, rows int) response {
 	return response{}
 }
 
-// write types bytes, only once for each id. It refuses a conditional write if there is
-// output that the client has not seen, in the journal or still in the pseudo-terminal.
+// write types the bytes of w, only once for each id. If w is conditional, write first
+// looks for output that the client has not seen, in the journal and in the
+// pseudo-terminal. If there is such output, write types nothing.
 //
-// If the program does not take all bytes at once, the rest is typed without the lock.
-// The program may have to write its own output first, and other clients must be served
-// meanwhile. The rest of a reply to a query is not typed but dropped, because the
-// program does not read.
+// The program does not always take all bytes without waiting. In that case the rest of
+// the bytes is typed without holding mu. A program sometimes has to write output before
+// it reads, and other clients must be served in the meantime. If w is a reply to a
+// query, the rest is dropped, because the program does not read.
 func (s *server) write(w *Write) response {
 	if w == nil || w.ID == "" {
 		return refuse(coleo.EInvalid, "a write needs an id")
@@ -208,8 +209,9 @@ func (s *server) write(w *Write) response {
 	return r
 }
 
-// beginWrite decides whether a write is typed. It types as many bytes as the program
-// takes at once. The result left is how long typing the rest may take.
+// beginWrite decides whether w is typed. If so, it types as many bytes as the program
+// takes without waiting. It returns their number as n. The result left is how long
+// typing the rest is allowed to take.
 func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,7 +250,8 @@ func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 	return n, left, response{Wrote: &Wrote{Applied: true, End: end}}
 }
 
-// typeNow types as many bytes as there is room for. It does not wait.
+// typeNow types as many bytes as the terminal takes without waiting, and returns their
+// number.
 func (s *server) typeNow(p []byte) (n int, err error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -260,9 +263,9 @@ func (s *server) typeNow(p []byte) (n int, err error) {
 	return max(n, 0), errors.Join(err, failed)
 }
 
-// takeEcho moves the output that the keys caused at once, such as their echo, to the
-// journal. Otherwise the draining goroutine would see this output only after it was
-// woken by the kernel. takeEcho does not wait for room on a full disk.
+// takeEcho moves the output that the keys have already caused, such as their echo, to
+// the journal. Without takeEcho, this output would wait until the kernel wakes the
+// draining goroutine. If the disk is full, takeEcho does not wait for room.
 func (s *server) takeEcho() {
 	if s.intake.held() > 0 || !s.launch.Alone && s.journal.End()-s.hostRead >= s.leadBound() {
 		return
@@ -288,8 +291,8 @@ func (s *server) rememberWrite(id string) {
 	}
 }
 
-// stream sends output, beginning at the offset q.From. It returns when the program has
-// ended and all output has been sent, or when the client disconnects.
+// stream sends output to a client, beginning at the offset q.From. It returns when all
+// output of a program that has ended has been sent, or when the client disconnects.
 func (s *server) stream(conn io.ReadWriteCloser, q request) {
 	disconnected := make(chan struct{})
 	go func() { defer close(disconnected); _, _ = io.Copy(io.Discard, conn) }()
@@ -302,7 +305,7 @@ func (s *server) stream(conn io.ReadWriteCloser, q request) {
 	}
 	grown := s.journal.Watch()
 	defer s.journal.Unwatch(grown)
-	frame := make([]byte, dataHead+streamChunk) // one buffer for all frames, so that a holder makes no garbage
+	frame := make([]byte, dataHead+streamChunk) // one buffer for all frames, to avoid garbage
 	for {
 		exited := s.hasExited()
 		from := reader.Offset()

@@ -13,31 +13,32 @@ import (
 )
 
 const (
-	// retryFull is the time between two attempts to write to a full disk.
+	// retryFull is the time between two attempts to write the journal to a full disk.
 	retryFull = 250 * time.Millisecond
-	// retryHangup is the time between two attempts to read a terminal that every
-	// process has closed. The attempts go on as long as the program runs.
+	// retryHangup is the time between two attempts to read the terminal after every
+	// process has closed it. The holder tries again as long as the program runs.
 	retryHangup = 50 * time.Millisecond
-	// drainAfterExit is how long the holder waits, after the program's end, for output
-	// of processes that the program left behind.
+	// drainAfterExit is how long the holder waits after the program's end for output of
+	// processes that the program left behind.
 	drainAfterExit = time.Second
-	// pacePause is how long the drain rests at a time when it must keep a pace. The
-	// echo of typed keys may come later by this time. maxPacePause is the longest rest,
-	// for very slow paces.
+	// pacePause is how long the drain pauses at a time to keep the rate of Client.Pace.
+	// The echo of typed keys can be delayed by this time. maxPacePause is the longest
+	// pause, for very low rates.
 	pacePause    = 10 * time.Millisecond
 	maxPacePause = 100 * time.Millisecond
-	// largeStep is the smallest number of bytes in one read that shows that the program
-	// writes continuously. It is half of what a terminal returns in one read.
+	// largeStep is a number of bytes. If one read returns at least this many, the
+	// holder assumes that the program writes continuously. It is half of what a
+	// terminal returns in one read.
 	largeStep = 2 << 10
-	// pollFor is how long the holder polls such a program before it waits until the
-	// kernel wakes it. The program writes the next 4 KiB in about 40 us. Wake-ups by
-	// the kernel cost 7 % of the throughput.
+	// pollFor is how long the holder polls if the program writes continuously. After
+	// this time, it waits until the kernel wakes it. Such a program writes the next 4
+	// KiB in about 40 µs. Waiting for the kernel each time would cost 7 % of the
+	// throughput.
 	pollFor = 50 * time.Microsecond
 )
 
-// drainUntilExit moves output from the pseudo-terminal to the journal. It does so until
-// the program has ended and all its output has been read. Then it records the program's
-// end.
+// drainUntilExit moves output from the pseudo-terminal to the journal until the program
+// has ended and all its output has been read. Then it records the program's end.
 func (s *server) drainUntilExit() {
 	type ended struct {
 		code, signal int
@@ -82,7 +83,8 @@ func (s *server) recordExit(e Exit) {
 	close(s.exited)
 }
 
-// drain returns when the terminal has ended, or when the read deadline has passed.
+// drain moves output from the terminal to the journal. It returns when the terminal has
+// ended, or when the read deadline has passed.
 func (s *server) drain() {
 	raw, err := s.term.SyscallConn()
 	if err != nil {
@@ -90,7 +92,7 @@ func (s *server) drain() {
 	}
 	var n int
 	var failed error
-	step := func(fd uintptr) bool { // made only once, so that output makes no garbage in the holder
+	step := func(fd uintptr) bool { // made only once, to avoid garbage
 		n, failed = s.takeMore(int(fd), n)
 		return failed != syscall.EAGAIN && failed != syscall.EINTR
 	}
@@ -102,7 +104,7 @@ func (s *server) drain() {
 			fmt.Fprintln(os.Stderr, trimErr)
 		}
 		if err == nil && failed == syscall.EIO && s.programRuns() {
-			time.Sleep(retryHangup) // every process has closed the terminal; one may open it again
+			time.Sleep(retryHangup) // every process has closed the terminal; a process can open it again
 			continue
 		}
 		if err != nil || failed != nil || n == 0 {
@@ -111,8 +113,8 @@ func (s *server) drain() {
 	}
 }
 
-// keepPace rests when unpaced bytes are worth a pacePause at the given pace. It returns
-// the number of bytes that still count.
+// keepPace pauses if the bytes read since the last pause are enough for a pacePause at
+// the holder's pace. It returns 0 after a pause, and unpaced otherwise.
 func (s *server) keepPace(unpaced int) int {
 	rate := s.pace.Load()
 	if rate == 0 {
@@ -128,9 +130,9 @@ func (s *server) keepPace(unpaced int) int {
 	return 0
 }
 
-// takeMore does the same as takeOnce, after a step that moved last bytes. After a large
-// step, more output comes at once. It would cost more to wait for a wake-up than to
-// read again.
+// takeMore works like takeOnce. The argument last is the number of bytes that the
+// previous step moved. After a large step, takeMore polls for pollFor, because the
+// program will soon write more, and waiting for the kernel would cost more.
 func (s *server) takeMore(master, last int) (int, error) {
 	n, err := s.takeOnce(master)
 	for start := time.Now(); err == syscall.EAGAIN && last >= largeStep && time.Since(start) < pollFor; {
@@ -140,9 +142,9 @@ func (s *server) takeMore(master, last int) (int, error) {
 	return n, err
 }
 
-// takeOnce moves output from the terminal to the journal. It does so in one step while
-// it holds mu. So a conditional write finds each byte in the terminal, in the intake or
-// in the journal.
+// takeOnce moves output from the terminal to the journal in one step, and holds mu
+// during this step. So a conditional write always sees each byte in the terminal, in
+// the intake or in the journal.
 func (s *server) takeOnce(master int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,10 +158,10 @@ func (s *server) takeOnce(master int) (int, error) {
 }
 
 // journalIntake writes the bytes in the intake to the journal. If the disk is full, it
-// tries again until there is room. Meanwhile it reads nothing from the terminal. So the
-// kernel blocks the program, and no output is lost. If somebody ends the arm meanwhile,
-// the bytes in the intake are lost. The caller must hold mu. journalIntake releases mu
-// between two attempts.
+// tries again until there is room. While it tries, nothing is read from the terminal.
+// So the kernel blocks the program, and no output is lost. But if somebody ends the arm
+// while the disk is full, the bytes in the intake are lost. The caller must hold mu.
+// journalIntake releases mu between two attempts.
 func (s *server) journalIntake() {
 	for {
 		err := s.intake.flush(s.journal, time.Now())
@@ -171,7 +173,7 @@ func (s *server) journalIntake() {
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 			s.blocked = "no room: " + s.blocked
 		}
-		if s.isStopping() { // who ends the arm now gives up the unwritten output
+		if s.isStopping() { // ending the arm gives up the unwritten output
 			s.lostBytes = s.intake.held()
 			s.blocked = fmt.Sprintf("the journal could not be written: the last %d bytes are lost", s.lostBytes)
 			return
@@ -182,8 +184,8 @@ func (s *server) journalIntake() {
 	}
 }
 
-// waitForReader returns when the host agent has read far enough for the drain to
-// continue.
+// waitForReader waits until the host agent has read far enough for the drain to
+// continue. It also returns if somebody ends the arm.
 func (s *server) waitForReader() {
 	for {
 		s.mu.Lock()
@@ -205,8 +207,8 @@ func (s *server) waitForReader() {
 	}
 }
 
-// setLead sets how many bytes may be taken in that the host agent has not read. 0 means
-// unreadLimit.
+// setLead sets the limit in bytes for output that the host agent has not read. A limit
+// of 0 means unreadLimit.
 func (s *server) setLead(ahead int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,8 +216,8 @@ func (s *server) setLead(ahead int64) {
 	s.wakeDrain()
 }
 
-// leadBound returns how many bytes may be taken in that the host agent has not read. It
-// is at most unreadLimit. The caller must hold mu.
+// leadBound returns the limit in bytes for output that the host agent has not read. The
+// limit is at most unreadLimit. The caller must hold mu.
 func (s *server) leadBound() int64 {
 	if s.leadLimit > 0 {
 		return min(s.leadLimit, unreadLimit)
@@ -223,7 +225,7 @@ func (s *server) leadBound() int64 {
 	return unreadLimit
 }
 
-// wakeDrain wakes the drain if it waits. The caller must hold mu.
+// wakeDrain wakes the drain if it waits for the host agent. The caller must hold mu.
 func (s *server) wakeDrain() {
 	if s.readFurther != nil {
 		close(s.readFurther)
@@ -240,7 +242,7 @@ func (s *server) isStopping() bool {
 	}
 }
 
-// advance records the offset up to which the host agent has read.
+// advance records that the host agent has read up to offset.
 func (s *server) advance(offset int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -255,8 +257,8 @@ func (s *server) programRuns() bool {
 	return err == nil
 }
 
-// setCovered records the end of the output that the host agent no longer needs. It then
-// deletes the output that exceeds the limit.
+// setCovered records that a snapshot of the host agent replaces the output before
+// offset. Then it deletes such output if the journal exceeds its limit.
 func (s *server) setCovered(offset int64) response {
 	if offset > s.journal.End() {
 		return refuse(coleo.EInvalid, "offset %d is not in the journal yet", offset)
@@ -279,7 +281,7 @@ func (s *server) trim() error {
 		keep = DefaultKeep
 	}
 	err := s.journal.Trim(keep, covered)
-	if err != nil { // do not try again before the host agent's next report
+	if err != nil { // try again only after the host agent's next report
 		s.mu.Lock()
 		s.coveredUntil = 0
 		s.mu.Unlock()

@@ -14,32 +14,31 @@ import (
 )
 
 const (
-	// spliceSize is the number of bytes that are requested from the pseudo-terminal at
-	// once. The pseudo-terminal never returns more. The kernel reserves pages for the
-	// whole request.
+	// spliceSize is the number of bytes in one request to the pseudo-terminal, which
+	// never returns more. A larger request would only make the kernel reserve more
+	// pages.
 	spliceSize = 4096
 	// maxTake is the largest number of bytes in one step from the pseudo-terminal to
-	// the journal. The pipe has 16 pages.
+	// the journal. It is the size of the pipe, which has 16 pages.
 	maxTake = 16 * spliceSize
 )
 
-// intake moves output from the pseudo-terminal to the journal within the kernel. The
-// output goes into a pipe, and from the pipe into the file. No byte is ever only in
-// this process. The guard holds the pipe too. So the content of the pipe survives a
-// kill -9 of the holder.
+// intake moves output from the pseudo-terminal through a pipe to the journal. The
+// kernel moves the bytes, so they are never only in this process. The guard holds the
+// pipe too, so the bytes in the pipe survive a kill -9 of the holder.
 //
-// The kernel may be unable to splice from a pseudo-terminal (before Linux 5.11), or to
-// the journal's file system. Then the intake reads bytes and writes them. A kill
-// between the read and the write loses the bytes that were read. These are at most
-// 4095, because a pseudo-terminal returns no more at once.
+// Some kernels cannot splice from a pseudo-terminal (before Linux 5.11), or to the file
+// system of the journal. In this case the intake reads and writes the bytes. A kill
+// between a read and the write loses the bytes that were read. These are at most 4095,
+// because one read from a pseudo-terminal returns no more.
 type intake struct {
 	read, write   int // the two ends of the pipe
 	inPipe        int // number of bytes in the pipe
 	withoutSplice bool
-	unwritten     []byte // with withoutSplice: bytes that were read and not written yet
+	unwritten     []byte // with withoutSplice: bytes that were read and are not written yet
 }
 
-// newIntake makes an intake whose pipe no child inherits.
+// newIntake makes an intake with a new pipe. No child inherits the pipe.
 func newIntake() (*intake, error) {
 	var ends [2]int
 	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
@@ -48,8 +47,8 @@ func newIntake() (*intake, error) {
 	return &intake{read: ends[0], write: ends[1]}, nil
 }
 
-// inheritIntake makes an intake that takes over the pipe of another intake, including
-// the bytes in the pipe.
+// inheritIntake makes an intake with the pipe of another intake, including the bytes in
+// the pipe.
 func inheritIntake(pipe int) (*intake, error) {
 	inside, err := unix.IoctlGetInt(pipe, unix.TIOCINQ)
 	if err != nil {
@@ -62,17 +61,17 @@ func inheritIntake(pipe int) (*intake, error) {
 	return &intake{read: pipe, write: write, inPipe: inside}, nil
 }
 
-// keptPipe returns the descriptor that another process must hold so that the bytes in
-// the pipe are not lost.
+// keptPipe returns the descriptor that the guard must hold, so that the bytes in the
+// pipe survive the holder.
 func (in *intake) keptPipe() int { return in.read }
 
-// held returns the number of bytes that have left the pseudo-terminal and are not yet
-// in the journal.
+// held returns the number of bytes that have been taken from the pseudo-terminal and
+// are not in the journal yet.
 func (in *intake) held() int { return in.inPipe + len(in.unwritten) }
 
-// take moves the available output into the pipe. It returns the number of bytes. It
-// returns EAGAIN if there is no output. It returns EIO if the program and all other
-// processes on the terminal have ended.
+// take moves the available output into the pipe, and returns the number of bytes. It
+// returns EAGAIN if there is no output. It returns EIO if every process has closed the
+// terminal.
 func (in *intake) take(master int) (int, error) {
 	if in.withoutSplice {
 		return in.takePlain(master)
@@ -84,7 +83,7 @@ func (in *intake) take(master int) (int, error) {
 			in.inPipe += n
 			total += n
 			if n >= spliceSize/2 {
-				continue // there may be more
+				continue // there can be more
 			}
 		}
 		if total > 0 {
@@ -108,8 +107,8 @@ func (in *intake) takePlain(master int) (int, error) {
 	return max(n, 0), err
 }
 
-// flush moves the bytes in the intake to the journal. After an error, the rest stays in
-// the intake.
+// flush moves the bytes in the intake to the journal. After an error, the bytes that
+// were not moved stay in the intake.
 func (in *intake) flush(j *journal.Writer, now time.Time) error {
 	for in.inPipe > 0 {
 		n, err := j.Extend(now, func(f *os.File, most int) (int, error) {
@@ -131,8 +130,8 @@ func (in *intake) flush(j *journal.Writer, now time.Time) error {
 	return err
 }
 
-// stopSplicing ends the use of splice, because the journal's file system does not
-// support it.
+// stopSplicing moves the bytes in the pipe to unwritten, and makes the intake work
+// without splice. It is called if the journal's file system does not support splice.
 func (in *intake) stopSplicing() error {
 	in.withoutSplice = true
 	buf := make([]byte, in.inPipe)

@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// Then is the argument after which the command line of another program begins. This
-// program gets the same payload as the hook program.
+// Then is the argument before the command line of a user's program. This program gets
+// the same payload as the hook program: see Run.
 const Then = "--then"
 
-// Run is the hook program. It appends one report to the file args[0]. The payload is
-// the last argument, or stdin if there is only one argument. Run prints nothing,
-// returns no error and ends within two seconds, because the hook must not disturb the
-// agent CLI.
+// Run is the hook program. It appends one report to the file args[0]. The payload of
+// the report is the last argument, or standard input if there is only one argument. Run
+// prints nothing, returns no error and ends within two seconds, because the hook must
+// not disturb the agent CLI.
 //
-// Between the file and the payload, the arguments may have Then and the command line of
-// a user's program. Run starts this program with the payload as the last argument, even
-// if the report failed. Run does not wait for the program.
+// Between the file and the payload, the arguments can contain Then and the command line
+// of a user's program. Run starts this program with the payload as its last argument,
+// and does not wait for it. It does so even if the report could not be appended.
 func Run(args []string, stdin io.Reader) {
 	if len(args) == 0 {
 		return
@@ -48,9 +48,8 @@ func Run(args []string, stdin io.Reader) {
 	}
 }
 
-// Append appends one report to the file at path, and wakes the file's reader. The
-// report has the payload, which must be a JSON object. Append uses a single write. The
-// folder of the file must exist.
+// Append appends one report to the file at path in a single write, and wakes the file's
+// Reader. The payload must be a JSON object. The folder of the file must exist.
 func Append(path string, payload io.Reader, now time.Time) error {
 	line, err := newLine(payload, now)
 	if err != nil {
@@ -89,8 +88,8 @@ func newLine(payload io.Reader, now time.Time) ([]byte, error) {
 	return append(out, '\n'), err
 }
 
-// openToAppend opens the file and locks it. Closing the file releases the lock. If the
-// file is full, openToAppend starts a new file.
+// openToAppend opens the file at path and locks it. Closing the file releases the lock.
+// If the file is full, openToAppend renames it and starts a new file.
 func openToAppend(path string) (*os.File, error) {
 	for range lockTries {
 		file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
@@ -101,7 +100,7 @@ func openToAppend(path string) (*os.File, error) {
 		switch info, err := file.Stat(); {
 		case err != nil:
 			return nil, errors.Join(err, file.Close())
-		case !isAt(info, path): // the file was renamed in the meantime
+		case !isAt(info, path): // another process has renamed the file since it was opened
 		case info.Size() < maxFile:
 			return file, nil
 		default:
@@ -119,9 +118,9 @@ func isAt(info os.FileInfo, path string) bool {
 	return err == nil && os.SameFile(info, there)
 }
 
-// lock waits until no other hook program appends. After a bounded time it continues
-// without the lock, because a stopped program could hold the lock forever. This is
-// safe, because each line is a single write.
+// lock waits until no other hook program appends to the file. It waits for at most 200
+// ms, because a stopped program could hold the lock forever. Appending without the lock
+// is safe, because each line is a single write.
 func lock(file *os.File) {
 	for range lockTries {
 		if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
@@ -131,7 +130,8 @@ func lock(file *os.File) {
 	}
 }
 
-// wake writes a byte into the reader's pipe, if there is a reader.
+// wake writes a byte into the pipe at path, to wake the Reader. It does nothing if
+// there is no Reader.
 func wake(path string) {
 	pipe, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	"syscall"
 )
 
-// Reader follows a file of reports. One goroutine may call Wait while another goroutine
-// calls Lines. But two goroutines must not call Lines at the same time.
+// Reader follows a file of reports. One goroutine can call Wait while another goroutine
+// calls Lines. Two goroutines must not call Lines at the same time.
 type Reader struct {
 	path string
 	pipe *os.File
 	file *os.File
-	rest []byte // the start of a line whose end has not arrived yet
-	skip bool   // the line that rest belongs to is too long and is left out
+	rest []byte // beginning of a line whose end has not arrived yet
+	skip bool   // the line that has begun is too long, and is left out
 }
 
-// Open returns a Reader of the reports in a file. The Reader starts with the oldest
-// report that is still kept. If the file's folder is missing, Open creates the folder
-// (mode 0700). Open also creates a pipe in this folder. Hook programs write to the pipe
-// to wake the Reader.
+// Open returns a Reader of the reports in the file at path. The Reader begins with the
+// oldest report that is still kept. Open creates the folder of the file (mode 0700) if
+// it is missing. It also creates a pipe in this folder, with which hook programs wake
+// the Reader.
 func Open(path string) (*Reader, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the hook's reports: %w", err)
@@ -32,7 +32,8 @@ func Open(path string) (*Reader, error) {
 	if err := syscall.Mkfifo(wakePath(path), 0o600); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("make a pipe for the hook: %w", err)
 	}
-	// Open the pipe for writing too, so that reads never return the end of the pipe.
+	// Open the pipe for writing too. Otherwise a read would return io.EOF if no hook
+	// program had the pipe open.
 	pipe, err := os.OpenFile(wakePath(path), os.O_RDWR|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open the hook's pipe: %w", err)
@@ -45,16 +46,16 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// Wait waits until a new report may have arrived since the last call. Then it returns
-// nil. It returns an error after Close.
+// Wait waits until new reports can have arrived since its last call, and returns nil.
+// It returns an error after Close.
 func (r *Reader) Wait() error {
 	var b [512]byte
 	_, err := r.pipe.Read(b[:])
 	return err
 }
 
-// Lines returns the reports that arrived since the last call. It leaves out lines that
-// are not reports.
+// Lines returns the reports that have arrived since the last call of Lines. It leaves
+// out lines that are not reports.
 func (r *Reader) Lines() []Line {
 	var out []Line
 	moved := false
@@ -70,8 +71,8 @@ func (r *Reader) Lines() []Line {
 			return out
 		case moved:
 			moved = false
-		// Nothing is appended to a file after it was renamed. So read the old file to
-		// its end first.
+		// If the file was renamed, read it to its end before opening the new file.
+		// Nothing is appended to a file after it was renamed.
 		default:
 			info, err := r.file.Stat()
 			if moved = err == nil && !isAt(info, r.path); !moved {
@@ -82,7 +83,8 @@ func (r *Reader) Lines() []Line {
 	return out
 }
 
-// advance opens the file that is at the reader's path now.
+// advance opens the file at the reader's path in place of the open file. If there is no
+// file at the path, it returns false and changes nothing.
 func (r *Reader) advance() bool {
 	next, err := os.Open(r.path)
 	if err != nil {
@@ -113,7 +115,7 @@ func (r *Reader) take(out []Line, p []byte) []Line {
 	return out
 }
 
-// Close closes the reader. A call of Wait then returns.
+// Close closes the Reader. A call of Wait that waits returns an error.
 func (r *Reader) Close() error {
 	if r.file != nil {
 		_ = r.file.Close()

@@ -13,7 +13,7 @@ import (
 	"coleo.dev"
 )
 
-// Listener accepts only connections of this user. It closes every other connection
+// Listener accepts only connections of this user. It closes all other connections
 // without sending a byte.
 type Listener struct {
 	*net.UnixListener
@@ -23,11 +23,14 @@ type Listener struct {
 	err   error
 }
 
-// Listen listens on a socket at path. The listener closes a connection if admit refuses
-// the process at its other end. A nil admit accepts every process of this user. If path
-// is a socket at which nobody answers, Listen removes it. Listen returns EConflict if a server
-// answers at path, or if path is not a socket. It returns EForbidden if another user
-// owns the folder or can use it, because that user could replace the socket.
+// Listen listens on a socket at path. For each connection, the listener calls admit
+// with the process at the other end. It closes the connection if admit returns an
+// error. If admit is nil, it accepts every process of this user.
+//
+// If path is a socket on which nobody listens, Listen replaces it. Listen returns
+// EConflict if a server already listens at path, or if path is not a socket. It returns
+// EForbidden if another user owns the folder or has permissions for it, because that
+// user could replace the socket.
 func Listen(path string, admit func(Peer) error) (*Listener, error) {
 	if admit == nil {
 		admit = func(Peer) error { return nil }
@@ -46,7 +49,7 @@ func Listen(path string, admit func(Peer) error) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
-	l.SetUnlinkOnClose(false) // Close removes the socket, because l may have another path of the socket
+	l.SetUnlinkOnClose(false) // Close removes the socket by its own path; l can have another path
 	if err := os.Chmod(path, 0o600); err != nil {
 		l.Close()
 		return nil, fmt.Errorf("close the socket %s to others: %w", path, err)
@@ -54,7 +57,8 @@ func Listen(path string, admit func(Peer) error) (*Listener, error) {
 	return &Listener{UnixListener: l, path: path, admit: admit}, nil
 }
 
-// checkFolder returns EForbidden if another user owns the folder or can use it.
+// checkFolder returns EForbidden if another user owns the folder dir or has permissions
+// for it.
 func checkFolder(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -71,7 +75,8 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// removeDead removes the socket of a server that has ended without removing its socket.
+// removeDead removes the socket at path, whose server has ended. It returns EConflict
+// if path is not a socket.
 func removeDead(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -88,8 +93,8 @@ func removeDead(path string) error {
 	return nil
 }
 
-// Accept waits for the next admitted connection and returns it. It closes other
-// connections.
+// Accept returns the next connection that is admitted. It closes connections that are
+// not admitted.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.AcceptUnix()

@@ -9,15 +9,15 @@ import (
 	"coleo.dev"
 )
 
-// Peer describes the process at the other end of a connection. The description is from
-// the time when the process connected or began to listen.
+// Peer describes the process at the other end of a connection, as it was when it
+// connected or began to listen.
 type Peer struct {
 	UID int
 	PID int // 0 if the kernel does not reveal the pid
 }
 
-// PeerOf asks the kernel for the process at the other end of a unix connection. It
-// returns the same errors as Inspect.
+// PeerOf returns the process at the other end of a unix connection. Its errors are
+// those of Inspect.
 func PeerOf(conn syscall.Conn) (Peer, error) {
 	var p Peer
 	err := Inspect(conn, func(found Peer) error { p = found; return nil })
@@ -25,11 +25,12 @@ func PeerOf(conn syscall.Conn) (Peer, error) {
 }
 
 // Inspect calls check with the process at the other end of a connection, and returns
-// check's error. After the call, Inspect makes sure that the same process is still
-// alive. This proves that check has not looked at another process with the same pid.
+// check's error. Then it makes sure that the process is still alive. If the process has
+// ended, check could have looked at another process with the same pid.
 //
 // Inspect returns EForbidden if another user is at the other end, or if the process has
-// ended. It returns EUnsupported if the system does not reveal the process.
+// ended. It returns EUnsupported if the system does not tell which process is at the
+// other end.
 func Inspect(conn syscall.Conn, check func(Peer) error) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -42,7 +43,7 @@ func Inspect(conn syscall.Conn, check func(Peer) error) error {
 	return refused
 }
 
-// InspectFD is like Inspect, but takes the file descriptor of a socket.
+// InspectFD works like Inspect, for the descriptor of a socket.
 func InspectFD(fd int, check func(Peer) error) error {
 	p, process, err := peerOf(fd)
 	if err != nil {
@@ -61,8 +62,8 @@ func InspectFD(fd int, check func(Peer) error) error {
 	return nil
 }
 
-// Dial connects to the socket at path. It returns EForbidden if another user listens
-// there. In this case Dial has sent nothing.
+// Dial connects to the socket at path. It returns EForbidden if another user listens at
+// path. In that case it has sent nothing.
 func Dial(path string) (*net.UnixConn, error) {
 	conn, err := dialPath(path)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package pty is the terminal that a program on a pseudo-terminal sees. It draws the
-// screen that the program's output describes, and answers the program's queries. It
-// also encodes the keys that can be sent to the program. It also reads recordings of a
-// program's output.
+// Package pty is the terminal that a program on a pseudo-terminal sees. The package
+// draws the screen that the program's output describes, and answers the program's
+// queries. It also encodes the keys that can be sent to the program, and reads
+// recordings of a program's output.
 //
-// The pseudo-terminal itself is in package device, below this package. The package does
-// not interpret a screen, and does not decide when to type. Package harnesses/terminal
-// does this.
+// The pseudo-terminal itself is in package device, below this package. Package
+// harnesses/terminal interprets the screen and decides when to type. Package pty does
+// neither.
 package pty
 
 import (
@@ -16,9 +16,8 @@ import (
 	"coleo.dev/pty/width"
 )
 
-// Core is the emulator that Coleo uses to read screens. It behaves like xterm as
-// implemented by @xterm/headless 6 with its grapheme addon, except that it draws
-// nothing. It implements Screen.
+// Core is the emulator that Coleo uses to read screens. Core implements Screen. It
+// behaves like @xterm/headless 6 with its grapheme addon, except that it draws nothing.
 type Core struct {
 	parser
 
@@ -32,37 +31,37 @@ type Core struct {
 	charsets [4]byte // G0 to G3: 'B' ASCII, '0' line drawing, 'A' British
 	gl       int     // index of the charset in use
 	modes    modeSet
-	tabs     []bool      // by column; nil: the tab stops that a new terminal has
-	joining  width.State // state of the character that was just printed
+	tabs     []bool      // by column; nil: a tab stop in every 8th column, as on a new terminal
+	joining  width.State // state of the character that was printed last
 
 	title    string
-	titles   []string // titles that CSI 22 t has pushed
+	titles   []string // titles that CSI 22 t has saved
 	clusters internTable
 	links    internTable
 
-	clusterLimit int // number of clusters at which unused clusters are dropped
-	linkPatience int // number of links that are refused before unused links are searched again
+	clusterLimit int // unused clusters are dropped when there are this many clusters
+	linkPatience int // how many more links to refuse before the next search for unused links
 
 	line    []byte // buffer for the text of a row
 	replies []byte
 	notices []Notice
 	frames  uint64
-	ended   bool // the last byte ended a frame
+	ended   bool // the last byte ended a synchronized update
 
-	frameCells  int    // number of cells that the open frame has written
-	wholeFrames uint64 // number of frames that wrote the whole screen
+	frameCells  int    // number of cells written in the open synchronized update
+	wholeFrames uint64 // number of synchronized updates that wrote about the whole screen
 
 	bytesTaken       int // bytes of output since New or Restore
-	allowanceGrownAt int // value of bytesTaken when the allowance last grew
-	resetAt          int // value of bytesTaken after the last RIS
-	allowance        int // number of cells that expensive sequences may still touch
+	allowanceGrownAt int // value of bytesTaken at the last increase of allowance
+	resetAt          int // value of bytesTaken after the last RIS (full reset); 0: no RIS so far
+	allowance        int // number of cells that slow sequences can still touch: see maxAllowance
 
 	last lastChanged
 }
 
 var _ Screen = (*Core)(nil)
 
-// lastChanged is the state that the next call of Changed compares with.
+// lastChanged is the state with which the next call of Changed compares the screen.
 type lastChanged struct {
 	rows        []uint64
 	x, y        int
@@ -72,8 +71,8 @@ type lastChanged struct {
 	valid       bool
 }
 
-// New returns an empty screen. The size in cells is clamped to the range from 2x1 to
-// 1000x1000.
+// New returns an empty screen of the given size in cells. A size outside the range from
+// 2x1 to 1000x1000 is clamped.
 func New(cols, rows int) *Core {
 	cols, rows = ClampSize(cols, rows)
 	c := &Core{cols: cols, rows: rows, widths: width.Standard(), allowance: maxAllowance}
@@ -83,12 +82,12 @@ func New(cols, rows int) *Core {
 	return c
 }
 
-// reset executes RIS. It resets everything except the title, the frame count, and the
-// replies and notices that have not been fetched yet.
+// reset executes RIS (full reset). It keeps the title, the counters, and the replies
+// and notices that have not been fetched yet.
 func (c *Core) reset() {
-	repeated := c.resetAt > 0 && c.bytesTaken == c.resetAt+1 // only ESC came since the last RIS
+	repeated := c.resetAt > 0 && c.bytesTaken == c.resetAt+1 // since the last RIS, only the ESC of this RIS came
 	if c.resetAt = c.bytesTaken + 1; repeated {
-		return // a reset takes long on a large screen, and these are only two bytes
+		return // resetting a large screen again would take long for two bytes of output
 	}
 	c.endFrame()
 	if len(c.main.rows) == 0 {
@@ -104,8 +103,8 @@ func (c *Core) reset() {
 	c.softReset()
 }
 
-// softReset executes DECSTR. It resets modes, pen, charsets, margins and the saved
-// cursor.
+// softReset executes DECSTR (soft reset). It resets the modes, the pen, the charsets,
+// the margins and the saved cursor.
 func (c *Core) softReset() {
 	c.endFrame()
 	c.modes = c.modes&(modeAltScreen|mouseEvents|mouseEncoding) | modesAtStart
@@ -117,7 +116,8 @@ func (c *Core) softReset() {
 	c.buf.keyboard = nil
 }
 
-// Write takes a program's output. It takes all of p and never returns an error.
+// Write draws p, which is a program's output. It takes all of p and never returns an
+// error.
 func (c *Core) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		rest = rest[c.Feed(rest):]
@@ -130,14 +130,14 @@ func (c *Core) Size() (cols, rows int) {
 	return c.cols, c.rows
 }
 
-// Cursor returns the 0-based position of the cursor. While a wrap is pending, x is the
-// number of columns.
+// Cursor returns the 0-based position of the cursor. After a character in the last
+// column, a wrap is pending, and x is the number of columns.
 func (c *Core) Cursor() (x, y int) {
 	return c.buf.x, c.buf.y
 }
 
 // Row returns the text of row y without trailing blanks. It returns "" if there is no
-// such row. Further calls cost almost nothing until the content of the row changes.
+// row y. Row is fast if the row has not changed since the last call.
 func (c *Core) Row(y int) string {
 	if y < 0 || y >= c.rows {
 		return ""
@@ -201,14 +201,14 @@ func (c *Core) View() coleo.Screen {
 	return v
 }
 
-// History returns the last n lines that scrolled off the top. The oldest line comes
-// first. The history keeps 10,000 lines or 8 MiB of text.
+// History returns the last n lines that scrolled off the top, oldest first. The history
+// keeps at most 10,000 lines and about 8 MiB of text.
 func (c *Core) History(n int) []string {
 	return c.history.last(n)
 }
 
-// Changed returns the differences since the last call. The first call returns
-// everything.
+// Changed returns what has changed on the screen since the last call of Changed. The
+// first call returns everything.
 func (c *Core) Changed() Change {
 	var out Change
 	if len(c.last.rows) != c.rows {
@@ -234,7 +234,7 @@ func (c *Core) Changed() Change {
 	return out
 }
 
-// Frame returns the state of synchronized updates.
+// Frame returns the state of synchronized updates (DEC 2026).
 func (c *Core) Frame() Frame {
 	return Frame{Open: c.modes&modeSynchronized != 0, Count: c.frames}
 }
@@ -250,41 +250,43 @@ func (c *Core) endFrame() {
 	}
 }
 
-// wholeFrameSlack defines a tolerance: a whole frame may have up to 1/32 more or fewer
-// cells than the screen. A program and this package may measure a character
-// differently.
+// wholeFrameSlack defines a tolerance: a whole frame has as many cells as the screen,
+// plus or minus 1/32. A tolerance is needed because a program and this package can
+// measure a character differently.
 const wholeFrameSlack = 32
 
-// WholeFrames returns the number of synchronized updates since New or Restore that have
-// written about as many cells as the screen has. Even a program that otherwise draws
-// only what has changed sends such an update when it takes a new size.
+// WholeFrames returns how many synchronized updates since New or Restore have written
+// about as many cells as the screen has. When a program takes a new size, it sends such
+// an update, even if it otherwise draws only what has changed.
 func (c *Core) WholeFrames() uint64 { return c.wholeFrames }
 
 func abs(n int) int { return max(n, -n) }
 
-// Replies returns the replies to queries since the last call, or nil if there are none.
+// Replies returns the replies to queries since the last call of Replies. It returns nil
+// if there are none.
 func (c *Core) Replies() []byte {
 	r := c.replies
 	c.replies = nil
 	return r
 }
 
-// The largest number of notices that wait to be fetched, and the largest sizes of a
-// notice and of a title in bytes.
+// Limits for notices and titles: the number of notices that wait to be fetched, the
+// bytes of a notice, and the bytes of a title.
 const (
 	maxNotices    = 256
 	maxNoticeText = 4096
 	maxTitle      = 1024
 )
 
-// Notices returns the notices since the last call.
+// Notices returns the notices since the last call of Notices.
 func (c *Core) Notices() []Notice {
 	n := c.notices
 	c.notices = nil
 	return n
 }
 
-// notice keeps a notice, unless it is equal to the last one.
+// notice adds a notice to the notices that wait to be fetched. It does nothing if the
+// last of them is equal.
 func (c *Core) notice(kind NoticeKind, text string) {
 	n := Notice{Kind: kind, Text: clean(text, maxNoticeText)}
 	if k := len(c.notices); k > 0 && c.notices[k-1] == n {
@@ -296,7 +298,8 @@ func (c *Core) notice(kind NoticeKind, text string) {
 	c.notices = append(c.notices, n)
 }
 
-// clean drops control characters and invalid UTF-8, and cuts s after limit bytes.
+// clean returns s without control characters and without invalid UTF-8. If the result
+// is longer than limit bytes, it is cut at limit.
 func clean(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -318,9 +321,9 @@ func (c *Core) setTitle(s string) {
 	}
 }
 
-// NarrowEmoji changes the width of a character with U+FE0F, together with all
-// characters that are joined to it. After the call, such a cluster takes one cell
-// instead of two. It is for programs that draw the second cell themselves, as a blank.
-// Otherwise the terminal would move on by two cells, and everything after would be one
-// cell too far to the right (Codex 0.169.0). Restore does not restore this setting.
+// NarrowEmoji makes a character with U+FE0F one cell wide instead of two, together with
+// all characters that are joined to it. Call it for programs that draw the second cell
+// of such a character themselves, as a blank (Codex 0.169.0). Without NarrowEmoji, the
+// rest of the line would be one cell too far to the right. Restore does not restore
+// this setting.
 func (c *Core) NarrowEmoji() { c.widths = width.NarrowEmoji() }

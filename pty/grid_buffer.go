@@ -3,20 +3,21 @@ package pty
 // A buffer is the normal screen or the alternate screen.
 type buffer struct {
 	rows        []*row
-	x, y        int // x is the number of columns while a wrap is pending
+	x, y        int // x is the number of columns while a wrap is pending: the next character begins a new row
 	top, bottom int // first and last row of the scroll region
 	saved       saved
-	keyboard    []uint8 // kitty keyboard flags; the last element is in force
+	keyboard    []uint8 // kitty keyboard flags; the last element applies
 
-	// Rows that a smaller size hides. They come back when the screen gets larger. On
-	// the normal screen, the rows above go into the history instead.
+	// Rows that a smaller size hides. They are shown again when the screen gets larger.
+	// On the normal screen, above is not used: rows above the screen go into the
+	// history.
 	above, below []*row
 
-	moved [2]int // the next Changed also compares the rows [from, to), even if nothing was written to them
-	turn  []*row // memory for the rows that a shift moves to the other end
+	moved [2]int // the next Changed compares the rows [from, to), even if nothing was written to them
+	turn  []*row // reused memory for the rows that a shift moves to the other end
 }
 
-// saved is what DECSC saves.
+// saved is the cursor state that DECSC saves.
 type saved struct {
 	x, y    int
 	pen     style
@@ -35,7 +36,8 @@ func newBuffer(cols, rows int) buffer {
 	return b
 }
 
-// reset resets b to its first state. It keeps the rows, but makes them blank.
+// reset returns b to the state of a new buffer. It makes all rows blank, but keeps them
+// in memory.
 func (b *buffer) reset() {
 	for _, r := range b.rows {
 		r.clear(cell{})
@@ -52,7 +54,8 @@ func (b *buffer) markChanged(y, end int) {
 	b.moved = [2]int{min(b.moved[0], y), max(b.moved[1], end)}
 }
 
-// shiftUp moves the rows from top to bottom up by n rows. The last n rows become blank.
+// shiftUp moves the rows from top to bottom up by n rows. The last n of these rows
+// become blank.
 func (b *buffer) shiftUp(top, bottom, n int, blank cell) {
 	n = min(n, bottom-top+1)
 	b.turn = append(b.turn[:0], b.rows[top:top+n]...)
@@ -64,8 +67,8 @@ func (b *buffer) shiftUp(top, bottom, n int, blank cell) {
 	b.markChanged(top, bottom+1)
 }
 
-// shiftDown moves the rows from top to bottom down by n rows. The first n rows become
-// blank.
+// shiftDown moves the rows from top to bottom down by n rows. The first n of these rows
+// become blank.
 func (b *buffer) shiftDown(top, bottom, n int, blank cell) {
 	n = min(n, bottom-top+1)
 	b.turn = append(b.turn[:0], b.rows[bottom-n+1:bottom+1]...)
@@ -77,8 +80,9 @@ func (b *buffer) shiftDown(top, bottom, n int, blank cell) {
 	b.markChanged(top, bottom+1)
 }
 
-// scrollUp moves the rows of the scroll region up by n. Rows that leave the top of the
-// normal screen become history.
+// scrollUp moves the rows of the scroll region up by n. On the normal screen, if the
+// scroll region begins at the top of the screen, the rows that scroll off become
+// history.
 func (c *Core) scrollUp(n int) {
 	b := c.buf
 	n = min(n, b.bottom-b.top+1)
@@ -88,7 +92,8 @@ func (c *Core) scrollUp(n int) {
 	b.shiftUp(b.top, b.bottom, n, blankIn(c.pen))
 }
 
-// keepsHistory reports whether rows that scroll off the scroll region become history.
+// keepsHistory reports whether rows that scroll off the top of the scroll region become
+// history.
 func (c *Core) keepsHistory() bool {
 	return c.buf.top == 0 && c.buf == &c.main
 }
@@ -109,8 +114,8 @@ func (c *Core) appendHistory(rows []*row) {
 	}
 }
 
-// index moves the cursor down one row. At the bottom of the scroll region it scrolls
-// instead.
+// index moves the cursor down one row. If the cursor is at the bottom of the scroll
+// region, index scrolls the region up instead.
 func (c *Core) index() {
 	b := c.buf
 	switch {
@@ -121,8 +126,8 @@ func (c *Core) index() {
 	}
 }
 
-// reverseIndex moves the cursor up one row. At the top of the scroll region it scrolls
-// instead.
+// reverseIndex moves the cursor up one row. If the cursor is at the top of the scroll
+// region, reverseIndex scrolls the region down instead.
 func (c *Core) reverseIndex() {
 	b := c.buf
 	c.endPendingWrap()
@@ -146,7 +151,7 @@ func (c *Core) lineFeed() {
 	c.endPendingWrap()
 }
 
-// endPendingWrap ends a pending wrap. It moves the cursor to the last column.
+// endPendingWrap cancels a pending wrap: it moves the cursor back to the last column.
 func (c *Core) endPendingWrap() {
 	c.buf.x = min(c.buf.x, c.cols-1)
 }
@@ -162,14 +167,14 @@ func (c *Core) moveTo(x, y int) {
 	c.putCursor(x, y)
 }
 
-// putCursor moves the cursor to x, y, relative to the screen.
+// putCursor moves the cursor to x, y on the screen, in any mode.
 func (c *Core) putCursor(x, y int) {
 	c.buf.x = min(max(x, 0), c.cols-1)
 	c.buf.y = min(max(y, 0), c.rows-1)
 }
 
-// moveUp and moveDown stop at the edge of the scroll region if they start inside the
-// region.
+// moveUp and moveDown move the cursor by n rows. If the cursor starts inside the scroll
+// region, it stops at the edge of the region.
 func (c *Core) moveUp(n int) {
 	limit := 0
 	if c.buf.y >= c.buf.top {
@@ -186,8 +191,8 @@ func (c *Core) moveDown(n int) {
 	c.putCursor(c.buf.x, min(c.buf.y+n, limit))
 }
 
-// backspace moves the cursor one cell left. With reverse wrap, it can also move from
-// the first column to the row above, if this row continues that one.
+// backspace moves the cursor one cell left. In reverse wrap mode, it also moves from
+// the first column to the end of the row above, if the cursor's row continues that row.
 func (c *Core) backspace() {
 	b := c.buf
 	if c.modes&modeReverseWrap == 0 {
@@ -209,12 +214,12 @@ func (c *Core) backspace() {
 	}
 }
 
-// saveCursor executes DECSC.
+// saveCursor executes DECSC (save cursor).
 func (c *Core) saveCursor() {
 	c.buf.saved = saved{c.buf.x, c.buf.y, c.pen, c.charsets[c.gl], c.modes&modeOrigin != 0}
 }
 
-// restoreCursor executes DECRC.
+// restoreCursor executes DECRC (restore cursor).
 func (c *Core) restoreCursor() {
 	s := c.buf.saved
 	c.pen = s.pen
@@ -246,7 +251,7 @@ func (c *Core) showAlt() {
 	c.modes |= modeAltScreen
 }
 
-// showMain switches back to the normal screen, and clears the alternate one.
+// showMain switches back to the normal screen, and clears the alternate screen.
 func (c *Core) showMain() {
 	if c.buf == &c.main {
 		return

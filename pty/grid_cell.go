@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// A cell takes 16 bytes. It holds a content and a style.
+// A cell is one character cell of the screen: a character and a style, in 16 bytes.
 type cell struct {
-	ch uint32 // 0: blank; otherwise a character or the index of a cluster, and the flag bits below
+	ch uint32 // 0: blank; otherwise a character or the index of a cluster, plus the flag bits below
 	style
 }
 
@@ -19,8 +19,8 @@ const (
 	charMask = 1<<21 - 1
 )
 
-// A style is how a cell looks. For a color, 0 is the default. Any other color has a
-// kind in its highest byte, and an index or an RGB value in the other bytes.
+// A style is how a cell looks. A color of 0 is the default color. Any other color has
+// its kind in the highest byte, and an index or an RGB value in the other bytes.
 type style struct {
 	fg, bg uint32
 	attr   uint16
@@ -42,11 +42,11 @@ const (
 	attrHidden
 	attrStruck
 	attrOverline
-	attrProtected // DECSCA
+	attrProtected // set by DECSCA
 )
 
-// blankIn returns the cell that erasing with style s leaves. The cell is blank and has
-// the background of s.
+// blankIn returns the cell that remains after erasing with style s: a blank with the
+// background of s.
 func blankIn(s style) cell {
 	return cell{style: style{bg: s.bg}}
 }
@@ -104,9 +104,8 @@ func (c *Core) appendCell(dst []byte, ch uint32) []byte {
 	return utf8.AppendRune(dst, rune(ch&charMask))
 }
 
-// hash returns a hash of everything in r that Changed compares: the characters, and all
-// attributes except colors. So if only the colors of a row change, its hash stays the
-// same.
+// hash returns a hash of what Changed compares in r: the characters, and all attributes
+// except colors. So a change of colors alone does not change the hash.
 func (c *Core) hash(r *row) uint64 {
 	h, blanks := uint64(0), uint64(0)
 	for x := range r.cols {
@@ -122,7 +121,7 @@ func (c *Core) hash(r *row) uint64 {
 			continue
 		}
 		h, blanks = mix(h, blanks), 0
-		if ch&cluster != 0 { // the index may have belonged to another cluster before
+		if ch&cluster != 0 { // hash the text, because an index can belong to different clusters over time
 			for _, b := range []byte(c.clusters.at(ch & charMask)) {
 				h = mix(h, uint64(b))
 			}
@@ -148,9 +147,9 @@ func Cells(line string) int {
 	return x
 }
 
-// Cut returns the text in the first cells of a line, without trailing blanks. The
-// argument cells is the number of these cells. It leaves out a wide character that
-// would be cut into two halves.
+// Cut returns the beginning of line that fits into the given number of cells, without
+// trailing blanks. If only half of a wide character would fit, Cut leaves the character
+// out.
 func Cut(line string, cells int) string {
 	c := New(utf8.RuneCountInString(line)*2+1, 1)
 	_, _ = c.Write([]byte(line))

@@ -1,16 +1,17 @@
 package pty
 
 // Limits for the text that has scrolled off the top. Lines of agent CLIs are 20 to 120
-// bytes long. So the limit in bytes matters only if a program writes very long lines.
+// bytes long. So the limit in bytes is reached only if a program writes very long
+// lines.
 const (
 	historyLines = 10_000
 	historyBytes = 8 << 20
-	historyChunk = 32 << 10 // bytes that are forgotten at once, or
-	chunkLines   = 500      // lines that are forgotten at once, if the lines are short
+	historyChunk = 32 << 10 // a chunk is full at this many bytes
+	chunkLines   = 500      // a chunk is full at this many lines
 )
 
-// history stores lines of text in chunks. In this way a line takes little more memory
-// than its bytes.
+// history stores lines of text in chunks, so that a line takes little more memory than
+// its bytes. If the history is too large, it drops its oldest chunk.
 type history struct {
 	chunks []chunk
 	lines  int
@@ -23,13 +24,14 @@ type chunk struct {
 	count int // number of lines, including repeated ones
 }
 
-// A line is a part of a chunk's text, which occurs a number of times in a row.
+// A line is one line of text in a chunk, and how many times in a row it occurs.
 type line struct {
-	end   uint32 // a line starts where the line before ends
+	end   uint32 // end of the line in the chunk's text; a line starts at the end of the line before
 	times uint32
 }
 
-// push appends the line text, repeated the given number of times.
+// push appends the line text the given number of times. It drops the oldest chunks if
+// the history is too large.
 func (h *history) push(text []byte, times int) {
 	for times = min(times, historyLines); times > 0; {
 		if n := len(h.chunks); n == 0 || h.chunks[n-1].full() {
@@ -48,8 +50,8 @@ func (h *history) push(text []byte, times int) {
 	}
 }
 
-// push appends the line text, repeated the given number of times. It returns the number
-// of bytes that the chunk has grown by.
+// push appends the line text the given number of times. It returns the number of bytes
+// by which the chunk has grown.
 func (ch *chunk) push(text []byte, times int) int {
 	ch.count += times
 	if i := len(ch.lines) - 1; i >= 0 && string(ch.text[ch.start(i):]) == string(text) {
@@ -61,7 +63,7 @@ func (ch *chunk) push(text []byte, times int) int {
 	return len(text)
 }
 
-// last returns the last n lines. The oldest line comes first.
+// last returns the last n lines, oldest first.
 func (h *history) last(n int) []string {
 	n = min(n, h.lines, historyLines)
 	if n <= 0 {
@@ -99,7 +101,7 @@ func (ch *chunk) start(i int) uint32 {
 	return ch.lines[i-1].end
 }
 
-// pop removes the last line and returns it.
+// pop removes the last line and returns it. The bool is false if the history is empty.
 func (h *history) pop() (string, bool) {
 	for n := len(h.chunks); n > 0; n = len(h.chunks) {
 		last := &h.chunks[n-1]

@@ -1,6 +1,7 @@
 package pty
 
-// An internTable stores each string only once. A cell refers to a string by its number.
+// An internTable stores each string only once, and gives it a number. A cell stores the
+// number instead of the string.
 type internTable struct {
 	ids  map[string]uint32
 	list []string
@@ -25,8 +26,8 @@ func (t *internTable) id(s string) uint32 {
 	return id
 }
 
-// clusterID returns the number of text. The text is one character with its combining
-// marks.
+// clusterID returns the number of text in the table of clusters. A cluster is one
+// character with its combining marks.
 func (c *Core) clusterID(text string) uint32 {
 	if len(c.clusters.list) >= max(c.clusterLimit, minClusters) {
 		c.collectClusters()
@@ -35,7 +36,7 @@ func (c *Core) clusterID(text string) uint32 {
 	return c.clusters.id(text)
 }
 
-// minClusters is the number of clusters that are kept before unused ones are collected.
+// minClusters is the smallest number of clusters at which unused clusters are dropped.
 const minClusters = 4096
 
 // collectClusters drops the clusters that no cell uses anymore.
@@ -49,20 +50,21 @@ func (c *Core) collectClusters() {
 	})
 }
 
-// Limits for OSC 8 targets: the number of targets, and the size of each in bytes.
+// Limits for the targets of OSC 8 links: the number of targets, and the bytes of one
+// target.
 const (
 	maxLinks      = 4096
 	maxLinkTarget = 2048
 )
 
-// linkID returns the value of style.link for target. It returns 0 if there are too many
-// links on the screen.
+// linkID returns the value of style.link for target. It returns 0 if target is "", or
+// if the screen already has too many links.
 func (c *Core) linkID(target string) uint16 {
 	if target == "" {
 		return 0
 	}
 	if len(c.links.list) >= maxLinks {
-		if c.linkPatience > 0 { // it would be slow to search all cells for each link
+		if c.linkPatience > 0 { // searching all cells for each link would be slow
 			c.linkPatience--
 			return 0
 		}
@@ -90,7 +92,7 @@ func (c *Core) collectLinks() {
 	move(&c.alt.saved.pen)
 }
 
-// eachCell calls f with each stored cell, including hidden cells.
+// eachCell calls f with each cell in memory, including cells that a smaller size hides.
 func (c *Core) eachCell(f func(*cell)) {
 	for _, b := range []*buffer{&c.main, &c.alt} {
 		for _, rows := range [][]*row{b.rows, b.above, b.below} {

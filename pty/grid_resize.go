@@ -1,10 +1,13 @@
 package pty
 
-// Resize changes the size of the screen in cells. It wraps the lines of the normal
-// screen again for the new width, as xterm.js does. Rows of the normal screen that do
-// not fit go into the history. They come back when there is room again. On the
-// alternate screen, the part that does not fit is cut off. If the alternate screen
-// grows again before the program has erased it, this part comes back.
+// Resize changes the size of the screen in cells.
+//
+// On the normal screen, it wraps the lines again for the new width, as xterm.js does.
+// Rows at the top that no longer fit go into the history. They return to the screen
+// when there is room again.
+//
+// On the alternate screen, it hides the part that does not fit. If the screen grows
+// before the program erases it, the hidden part is shown again.
 func (c *Core) Resize(cols, rows int) {
 	cols, rows = ClampSize(cols, rows)
 	if cols == c.cols && rows == c.rows {
@@ -31,7 +34,7 @@ func (c *Core) Resize(cols, rows int) {
 	c.last.rows = nil
 }
 
-// fitRows gives b as many rows as the screen has, and keeps the cursor on the screen.
+// fitRows gives b as many rows as the screen has. It keeps the cursor on the screen.
 func (c *Core) fitRows(b *buffer) {
 	for len(b.rows) > c.rows && b.y < len(b.rows)-1 && b.rows[len(b.rows)-1].used() == 0 {
 		b.rows = b.rows[:len(b.rows)-1]
@@ -61,13 +64,13 @@ func (c *Core) fitRows(b *buffer) {
 	b.markChanged(0, c.rows)
 }
 
-// bounded limits the number of rows that a smaller screen hides. The limit is the
-// largest number of rows of a screen.
+// bounded returns the first maxSize rows, which is as many as a screen can have.
 func bounded(rows []*row) []*row {
 	return rows[:min(len(rows), maxSize)]
 }
 
-// removeTopRow removes the top row.
+// removeTopRow removes the top row of b. The row of the normal screen goes into the
+// history, and the row of the alternate screen into b.above.
 func (c *Core) removeTopRow(b *buffer) {
 	if b == &c.main {
 		c.appendHistory(b.rows[:1])
@@ -80,9 +83,11 @@ func (c *Core) removeTopRow(b *buffer) {
 	b.saved.y = max(b.saved.y-1, 0)
 }
 
-// restoreTopRow puts a row back above the top row. On the normal screen it does so only
-// if there is no row below the cursor, as in xterm. A program that has drawn rows there
-// expects new rows at the bottom.
+// restoreTopRow puts the last removed row back above the top row. It returns false if
+// there is no such row, or if the row's text does not fit into one row.
+//
+// On the normal screen it also returns false if there are rows below the cursor, as in
+// xterm. A program that has drawn rows below the cursor expects new rows at the bottom.
 func (c *Core) restoreTopRow(b *buffer) bool {
 	var top *row
 	if b != &c.main {
@@ -110,10 +115,10 @@ func (c *Core) restoreTopRow(b *buffer) bool {
 	return true
 }
 
-// rowOf returns a row that shows text and is as wide as the screen. The result is false
-// if text is too long.
+// rowOf returns a row that shows text and is as wide as the screen. The bool is false
+// if text does not fit into one row.
 func (c *Core) rowOf(text string) (*row, bool) {
-	line := New(c.cols, 1) // has its own clusters, which are copied below
+	line := New(c.cols, 1) // has its own table of clusters; its clusters are copied below
 	_, _ = line.Write([]byte(text))
 	if line.history.lines > 0 {
 		return nil, false
@@ -128,8 +133,8 @@ func (c *Core) rowOf(text string) (*row, bool) {
 	return r, true
 }
 
-// resized returns a copy of r with cols cells. If r gets narrower, cells are cut off.
-// If r gets wider, the cells that were cut off come back.
+// resized returns a copy of r with cols cells. If the copy is narrower, the cells that
+// do not fit are hidden. If the copy is wider, hidden cells are shown again.
 func (r *row) resized(cols int) *row {
 	all := r.allCells()
 	if r.beforeNarrowing != nil {
@@ -147,13 +152,14 @@ func (r *row) resized(cols int) *row {
 	return out
 }
 
-// mergeHiddenCells copies the visible cells of r over the cells from before r was cut.
+// mergeHiddenCells updates the cells from before r was made narrower: it copies the
+// visible cells of r over them.
 func (r *row) mergeHiddenCells() {
 	shown := len(r.cells)
 	edge := r.beforeNarrowing[shown-1]
 	copy(r.beforeNarrowing, r.cells)
 	if last := &r.beforeNarrowing[shown-1]; shown < len(r.beforeNarrowing) && r.beforeNarrowing[shown].ch&filler != 0 {
-		if last.ch == 0 { // a wide character was cut here, and nothing was written since
+		if last.ch == 0 { // a wide character was cut here, and nothing was written here after that
 			*last = edge
 		} else {
 			r.beforeNarrowing[shown] = cell{}
@@ -161,7 +167,7 @@ func (r *row) mergeHiddenCells() {
 	}
 }
 
-// setColumns gives each row of the alternate screen cols cells.
+// setColumns gives each row of b cols cells. It is used for the alternate screen.
 func (b *buffer) setColumns(cols int) {
 	for y := range b.rows {
 		b.rows[y] = b.rows[y].resized(cols)
@@ -169,8 +175,8 @@ func (b *buffer) setColumns(cols int) {
 	b.x = min(b.x, cols-1)
 }
 
-// A textLine is a line as a program wrote it. It may take several rows, of which each
-// wraps into the next.
+// A textLine is a line of text as a program wrote it. It can take several rows, each of
+// which wraps into the next row.
 type textLine struct {
 	cells  []cell
 	cursor int // position of the cursor in cells; -1 if the cursor is not in this line
@@ -192,7 +198,7 @@ func (c *Core) reflow(cols int) {
 			if s.cursor >= at && (s.cursor < at+n || last) {
 				b.x, b.y = min(s.cursor-at, cols), len(b.rows)
 				if b.x == cols && r.cells[cols-1].ch == 0 {
-					b.x-- // a wrap can only be pending after text
+					b.x-- // a wrap is pending only if there is text in the last column
 				}
 				s.cursor = -1
 			}
@@ -205,7 +211,7 @@ func (c *Core) reflow(cols int) {
 	}
 }
 
-// textLines joins the rows of b into lines.
+// textLines joins the rows of b that belong to one line of text.
 func (c *Core) textLines(b *buffer) []textLine {
 	var out []textLine
 	for y := range b.rows {
@@ -229,8 +235,8 @@ func (c *Core) textLines(b *buffer) []textLine {
 	return out
 }
 
-// cut returns how many of the cells fit into a row without cutting a wide character
-// into two halves.
+// cut returns how many of the cells fit into a row of cols cells. It never cuts a wide
+// character into two halves.
 func cut(cells []cell, cols int) int {
 	n := min(len(cells), cols)
 	if n < len(cells) && cells[n].ch&filler != 0 {

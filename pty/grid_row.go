@@ -1,22 +1,23 @@
 package pty
 
 // A row is one line of the grid. Only its first cells are in memory. All cells to the
-// right of them are equal to rest. So it costs the same to erase a small or a large row
-// or screen.
+// right of these are equal to the cell rest. So erasing a large row or screen costs no
+// more than erasing a small one.
 type row struct {
 	cells           []cell // at most cols
 	rest            cell   // a narrow character, or a blank
-	beforeNarrowing []cell // on the alternate screen: the cells from before the screen was made narrower
+	beforeNarrowing []cell // alternate screen only: the cells from before the screen was made narrower
 	cols            int
 	wrapped         bool      // this row continues the row above
-	readBy          rowReader // readers that have seen the present content; a write sets it to 0
-	text            string    // the text of the row, for readByText
+	readBy          rowReader // readers that have seen the current content; a write sets it to 0
+	text            string    // text of the row when readByText last read it
 }
 
-// A rowReader is a reader that can skip a row until something is written to the row.
+// A rowReader has one bit for a reader of rows. A reader skips a row if nothing was
+// written to the row since the reader last read it.
 type rowReader uint8
 
-// The readers.
+// The values of rowReader.
 const (
 	readByChanged rowReader = 1 << iota
 	readByText
@@ -34,7 +35,8 @@ func (r *row) at(x int) cell {
 	return r.rest
 }
 
-// cellsTo returns at least the first n cells. The caller may change them.
+// cellsTo brings at least the first n cells into memory and returns all cells in
+// memory. The caller is allowed to change them.
 func (r *row) cellsTo(n int) []cell {
 	old := len(r.cells)
 	r.allocate(n)
@@ -79,12 +81,14 @@ func (r *row) clear(b cell) {
 	}
 }
 
-// cut sets cell x and all cells after it to b. The cells before x must be in memory.
+// cut sets cell x and all cells to the right of x to b. The cells to the left of x must
+// be in memory.
 func (r *row) cut(x int, b cell) {
 	r.cells, r.rest, r.beforeNarrowing, r.readBy = r.cells[:x], b, nil, 0
 }
 
-// used returns the number of cells up to the last cell that was written to.
+// used returns the number of cells up to and including the last cell that was written
+// to.
 func (r *row) used() int {
 	if len(r.cells) < r.cols && r.rest.ch != 0 {
 		return r.cols
@@ -97,8 +101,8 @@ func (r *row) used() int {
 	return 0
 }
 
-// fill sets the cells from x up to, but not including, end to b. If a wide character is
-// cut at either side, its other half is also set to b.
+// fill sets the cells from x to end-1 to b. If x or end cuts a wide character, both
+// halves of the character become b.
 func (r *row) fill(x, end int, b cell) {
 	end = min(end, r.cols)
 	if x >= end {
@@ -129,7 +133,7 @@ func (r *row) fill(x, end int, b cell) {
 	}
 }
 
-// fillUnprotected does the same as fill, but leaves out cells that DECSCA protects.
+// fillUnprotected works like fill, but skips cells that DECSCA protects.
 func (r *row) fillUnprotected(x, end int, b cell) {
 	end = min(end, r.cols)
 	inMemory := min(end, len(r.cells))
@@ -146,8 +150,8 @@ func (r *row) fillUnprotected(x, end int, b cell) {
 	}
 }
 
-// split sets both halves of a wide character to b if the character lies across the edge
-// before cell x.
+// split checks whether a wide character occupies the cells x-1 and x. If so, it sets
+// both cells to b.
 func (r *row) split(x int, b cell) {
 	if x > 0 && x < len(r.cells) && r.cells[x].ch&filler != 0 {
 		r.cells[x-1] = b
@@ -155,8 +159,8 @@ func (r *row) split(x int, b cell) {
 	}
 }
 
-// insert moves cell x and the cells after it to the right by n cells, and fills the gap
-// with b.
+// insert inserts n cells b at x. The cells from x on move to the right by n. Cells that
+// leave the row are lost.
 func (r *row) insert(x, n int, b cell) {
 	n = min(n, r.cols-x)
 	if n <= 0 {
@@ -181,8 +185,8 @@ func (r *row) insert(x, n int, b cell) {
 	}
 }
 
-// remove removes n cells at x. It moves the cells after them to the left, and fills the
-// end of the row with b.
+// remove removes n cells at x. The cells to the right of them move to the left. The end
+// of the row is filled with b.
 func (r *row) remove(x, n int, b cell) {
 	n = min(n, r.cols-x)
 	if n <= 0 {
@@ -212,8 +216,9 @@ func (r *row) allCells() []cell {
 	return r.cellsTo(r.cols)
 }
 
-// looksLike reports whether r and other show the same text. It compares only rows that
-// have no cells in memory. For other rows it returns false.
+// looksLike reports whether r and other show the same text. It compares only rows
+// without cells in memory. If one of the rows has cells in memory, looksLike returns
+// false.
 func (r *row) looksLike(other *row) bool {
 	return len(r.cells) == 0 && len(other.cells) == 0 && r.rest.ch == other.rest.ch
 }

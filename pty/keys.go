@@ -5,20 +5,19 @@ import (
 	"unicode"
 )
 
-// Markers around a bracketed paste. They are used if the program has switched mode 2004
+// Markers around a bracketed paste. They are sent if the program has switched mode 2004
 // on.
 const (
 	pasteStart = "\x1b[200~"
-	PasteEnd   = "\x1b[201~" // also ends a paste that was typed only in part
+	PasteEnd   = "\x1b[201~" // also ends a paste that was typed only partly
 )
 
-// Key returns the bytes that a key sends. The name of the key is in upper case. The
-// names are ENTER, SPACE, TAB, SHIFT_TAB, SHIFT_ENTER, ESCAPE, BACKSPACE, UP, DOWN,
-// RIGHT, LEFT, CTRL_C, CTRL_D, CTRL_K, CTRL_L, CTRL_U, CTRL_Z. It returns false for any
-// other name.
+// Key returns the bytes that the key called name sends. It returns false if there is no
+// such key. The names are ENTER, SPACE, TAB, SHIFT_TAB, SHIFT_ENTER, ESCAPE, BACKSPACE,
+// UP, DOWN, RIGHT, LEFT, CTRL_C, CTRL_D, CTRL_K, CTRL_L, CTRL_U, CTRL_Z.
 //
-// The bytes are those of xterm in normal cursor mode. SHIFT_ENTER has the CSI u form.
-// Agent CLIs read it as a new line that does not submit.
+// The bytes are those of xterm in normal cursor mode. Exception: SHIFT_ENTER has the
+// CSI u form, which agent CLIs read as a new line that does not submit.
 func Key(name string) ([]byte, bool) {
 	s := keyBytes(name)
 	return []byte(s), s != ""
@@ -64,8 +63,8 @@ func keyBytes(name string) string {
 	return ""
 }
 
-// Paste returns the bytes that type text as a paste. The bytes lack what Plain removes.
-// If bracketed is true, they are between the markers of mode 2004.
+// Paste returns the bytes that type text as a paste. It removes from text what Plain
+// removes. If bracketed is true, it puts the markers of mode 2004 around the text.
 func Paste(text string, bracketed bool) []byte {
 	text = Plain(text)
 	if bracketed {
@@ -75,8 +74,8 @@ func Paste(text string, bracketed bool) []byte {
 }
 
 // Plain returns text without anything that could end a paste early or act as a key. It
-// removes the end marker of a paste, and all control characters except new line and
-// tab. Invalid UTF-8 becomes U+FFFD.
+// removes the end marker of a paste. It also removes all control characters except new
+// line and tab. Invalid UTF-8 becomes U+FFFD.
 func Plain(text string) string {
 	text = strings.ReplaceAll(text, PasteEnd, "")
 	return strings.Map(func(r rune) rune {

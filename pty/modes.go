@@ -27,7 +27,7 @@ const (
 	modeAltScreen
 )
 
-// In each of these groups, only one mode can be on at a time.
+// Groups of modes. Switching on one mode of a group switches off the others.
 const (
 	mouseEvents   = modeMouseX10 | modeMouseClick | modeMouseDrag | modeMouseMotion
 	mouseEncoding = modeMouseSGR | modeMousePixels
@@ -35,9 +35,9 @@ const (
 
 const modesAtStart = modeCursorVisible | modeWrap
 
-// modeTable lists the name and the number of each mode, in the order of the mode's
-// bits. If ansi is true, the number belongs to CSI h and l, and otherwise to CSI ? h
-// and l. If the number is 0, the mode is set in another way.
+// modeTable lists the modes in the order of their bits. If ansi is true, CSI h and CSI
+// l switch the mode with this number. If ansi is false, CSI ? h and CSI ? l switch it.
+// If the number is 0, other sequences switch the mode.
 var modeTable = [...]struct {
 	name   Mode
 	number int
@@ -53,8 +53,8 @@ var modeTable = [...]struct {
 	{"reverse_wrap", 45, false},
 	{ModeBracketedPaste, 2004, false},
 	{"focus", 1004, false},         // the program wants focus reports
-	{"synchronized", 2026, false},  // a frame is being drawn
-	{"graphemes", 2027, false},     // the program asked for clusters, which are always on here
+	{"synchronized", 2026, false},  // a synchronized update is open
+	{"graphemes", 2027, false},     // the program asked for grapheme clusters; Core always draws them
 	{"colour_scheme", 2031, false}, // the program wants dark/light reports
 	{"mouse_x10", 9, false},
 	{"mouse_click", 1000, false},
@@ -62,8 +62,8 @@ var modeTable = [...]struct {
 	{"mouse_motion", 1003, false},
 	{"mouse_sgr", 1006, false},
 	{"mouse_pixels", 1016, false},
-	{"kitty_keyboard", 0, false}, // CSI > u, CSI = u: keys may be sent as CSI u
-	{"alt_screen", 1049, false},  // 47, 1047, 1049
+	{"kitty_keyboard", 0, false}, // CSI > u, CSI = u: keys can be sent as CSI u
+	{"alt_screen", 1049, false},  // set by 47, 1047 and 1049
 }
 
 func (s *modeSet) set(m modeSet, on bool) {
@@ -73,7 +73,7 @@ func (s *modeSet) set(m modeSet, on bool) {
 	}
 }
 
-// names returns every mode and whether it is set.
+// names returns a map that tells for each mode whether it is on.
 func (s modeSet) names() map[string]bool {
 	out := make(map[string]bool, len(modeTable))
 	for i, m := range modeTable {
@@ -82,8 +82,7 @@ func (s modeSet) names() map[string]bool {
 	return out
 }
 
-// modeNumber returns the mode that has the given number. It returns 0 if there is no
-// such mode.
+// modeNumber returns the mode with the given number, or 0 if there is none.
 func modeNumber(number int, ansi bool) modeSet {
 	for i, m := range modeTable {
 		if number != 0 && m.number == number && m.ansi == ansi {
@@ -103,14 +102,15 @@ func (c *Core) Mode(m Mode) bool {
 	return false
 }
 
-// setModes executes SM and RM: CSI h and l.
+// setModes executes SM (CSI h) and RM (CSI l), which switch modes on and off.
 func (c *Core) setModes(on bool) {
 	for i := range c.count() {
 		c.modes.set(modeNumber(c.arg(i, 0), true), on)
 	}
 }
 
-// setPrivateModes executes DECSET and DECRST: CSI ? h and l.
+// setPrivateModes executes DECSET (CSI ? h) and DECRST (CSI ? l), which switch private
+// modes on and off.
 func (c *Core) setPrivateModes(on bool) {
 	for i := range c.count() {
 		c.setPrivateMode(c.arg(i, 0), on)
@@ -119,7 +119,7 @@ func (c *Core) setPrivateModes(on bool) {
 
 func (c *Core) setPrivateMode(number int, on bool) {
 	switch number {
-	case 2: // DECANM: here only the return from VT52, which resets the charsets
+	case 2: // DECANM; only its effect on the charsets is implemented: leaving VT52 mode resets them
 		if on {
 			c.charsets = [4]byte{'B', 'B', 'B', 'B'}
 		}
@@ -149,8 +149,8 @@ func (c *Core) setPrivateMode(number int, on bool) {
 	}
 }
 
-// setAltMode switches between the normal and the alternate screen. Modes 1048 and 1049
-// also save and restore the cursor.
+// setAltMode executes the modes 47, 1047, 1048 and 1049. Modes 1048 and 1049 save or
+// restore the cursor. All but 1048 switch between the normal and the alternate screen.
 func (c *Core) setAltMode(number int, on bool) {
 	keepCursor := number == 1048 || number == 1049
 	if on && keepCursor {
@@ -169,10 +169,11 @@ func (c *Core) setAltMode(number int, on bool) {
 	}
 }
 
-// maxKeyboard is the largest height of the stack of kitty keyboard flags, as in kitty.
+// maxKeyboard limits the stack of kitty keyboard flags, as in kitty.
 const maxKeyboard = 8
 
-// keyboardFlags returns the kitty keyboard flags that are in force.
+// keyboardFlags returns the top of the stack of kitty keyboard flags, or 0 if the stack
+// is empty.
 func (b *buffer) keyboardFlags() uint8 {
 	if len(b.keyboard) == 0 {
 		return 0
@@ -180,7 +181,7 @@ func (b *buffer) keyboardFlags() uint8 {
 	return b.keyboard[len(b.keyboard)-1]
 }
 
-// pushKeyboard executes CSI > flags u.
+// pushKeyboard executes CSI > flags u: it pushes kitty keyboard flags.
 func (c *Core) pushKeyboard(flags int) {
 	b := c.buf
 	if len(b.keyboard) >= maxKeyboard {
@@ -190,15 +191,16 @@ func (c *Core) pushKeyboard(flags int) {
 	c.updateKeyboardMode()
 }
 
-// popKeyboard executes CSI < n u.
+// popKeyboard executes CSI < n u: it pops the kitty keyboard flags n times.
 func (c *Core) popKeyboard(n int) {
 	b := c.buf
 	b.keyboard = b.keyboard[:len(b.keyboard)-min(n, len(b.keyboard))]
 	c.updateKeyboardMode()
 }
 
-// setKeyboard executes CSI = flags ; how u. If how is 1 it sets the flags, if 2 it adds
-// flags, and if 3 it removes flags.
+// setKeyboard executes CSI = flags ; how u. It changes the kitty keyboard flags on top
+// of the stack. If how is 1, it replaces them. If how is 2, it adds flags. If how is 3,
+// it removes flags.
 func (c *Core) setKeyboard(flags, how int) {
 	b := c.buf
 	if len(b.keyboard) == 0 {

@@ -8,12 +8,14 @@ import (
 	"coleo.dev/pty/width"
 )
 
-// Paint returns output for a terminal of the same size. The output makes the terminal
-// look and behave like c, whatever the terminal showed before. It sets the cells, the
-// cursor, the title, the modes, the scroll region and the tab stops. It also sets the
-// normal screen behind the alternate one. It leaves out the history. It also leaves out
-// an incomplete sequence: see Between. If a blank cell has more style than a
-// background, it becomes a space with this style.
+// Paint returns output that makes a terminal of the same size look and behave like c.
+// The terminal can be in any state before. The output sets the cells, the cursor, the
+// title, the modes, the scroll region and the tab stops. If the alternate screen is
+// shown, the output also sets the normal screen.
+//
+// The output leaves out the history. It also leaves out an incomplete sequence: see
+// Between. If a blank cell has more style than a background, it becomes a space with
+// this style.
 func (c *Core) Paint() []byte {
 	p := &painter{c: c}
 	p.out = append(p.out, "\x1bc"...)
@@ -30,10 +32,12 @@ func (c *Core) Paint() []byte {
 	return p.out
 }
 
-// Between reports whether the output so far ends outside a character or sequence.
+// Between reports whether the output so far is complete: it ends neither inside a
+// character nor inside a sequence.
 func (c *Core) Between() bool { return c.state == ground && c.need == 0 }
 
-// painter writes a screen, and keeps track of the state of the terminal that reads it.
+// painter writes the output for Paint. It knows the state of a terminal that has read
+// the output so far.
 type painter struct {
 	c       *Core
 	out     []byte
@@ -42,14 +46,14 @@ type painter struct {
 	joining width.State
 }
 
-// escape writes a sequence.
+// escape appends an escape sequence to the output.
 func (p *painter) escape(format string, args ...any) {
 	p.out = fmt.Appendf(p.out, format, args...)
 	p.joining = width.State{}
 }
 
-// nowhere means that the position of the cursor is unknown. This is so after a
-// character that other terminals may draw wider.
+// nowhere is the value of painter.x if the cursor's column is unknown. It is unknown
+// after a character that another terminal can draw wider.
 const nowhere = -1
 
 func (p *painter) moveTo(x, y int) {
@@ -59,7 +63,7 @@ func (p *painter) moveTo(x, y int) {
 	}
 }
 
-// tabs sets the tab stops, unless they are the tab stops of a new terminal.
+// tabs sets the tab stops. It does nothing if they are those of a new terminal.
 func (p *painter) tabs() {
 	if p.c.tabs == nil {
 		return
@@ -73,8 +77,8 @@ func (p *painter) tabs() {
 	}
 }
 
-// buffer paints b on an empty screen. It also sets the scroll region, the saved cursor
-// and the keyboard flags.
+// buffer paints b on a terminal whose screen is empty. It also sets the scroll region,
+// the saved cursor and the keyboard flags.
 func (p *painter) buffer(b *buffer) {
 	p.x, p.y = -1, -1
 	for y, r := range b.rows {
@@ -91,10 +95,12 @@ func (p *painter) buffer(b *buffer) {
 	p.style(style{})
 }
 
-// row paints row y. If row y continues the row above, and the painter has just filled the
-// row above, then row does not move the cursor: the terminal wraps by itself, and records
-// the wrap. The row above also counts as filled if only its last column is free, and row y
-// begins with a wide character.
+// row paints row y.
+//
+// If row y continues the row above, the terminal must wrap by itself, because only then
+// does it record the wrap. So row does not move the cursor if the painter has just
+// filled the row above. The row above also counts as filled if only its last column is
+// free, and row y begins with a wide character.
 func (p *painter) row(y int, r *row) {
 	full := p.x == p.c.cols || p.x == p.c.cols-1 && r.at(1).ch&filler != 0
 	if r.wrapped && full && p.y == y-1 && r.at(0).ch != 0 {
@@ -144,7 +150,7 @@ func (p *painter) cell(x, y int, in cell) int {
 	return cells
 }
 
-// style makes s the style of everything that is printed after it.
+// style makes s the style of the characters that are printed next.
 func (p *painter) style(s style) {
 	if s.link != p.pen.link {
 		target := ""
@@ -164,8 +170,7 @@ func (p *painter) style(s style) {
 	}
 }
 
-// attributeCodes returns the SGR parameters for attr. Each parameter has a semicolon
-// before it.
+// attributeCodes returns the SGR parameters for attr, each with a semicolon before it.
 func attributeCodes(attr uint16) string {
 	codes := [...]struct {
 		attr uint16
@@ -184,7 +189,7 @@ func attributeCodes(attr uint16) string {
 }
 
 // colourCode returns the SGR parameters for a color. The argument base is 38 for a
-// foreground, and 48 for a background.
+// foreground color, and 48 for a background color.
 func colourCode(colour uint32, base int) string {
 	switch colour &^ (1<<24 - 1) {
 	case colourIndex:
@@ -198,7 +203,7 @@ func colourCode(colour uint32, base int) string {
 	return ""
 }
 
-// saved makes the terminal save the cursor that DECRC would restore in b.
+// saved makes the terminal save the same cursor as b has saved.
 func (p *painter) saved(b *buffer) {
 	s := b.saved
 	if s == (saved{charset: 'B'}) {
@@ -218,7 +223,8 @@ func (p *painter) saved(b *buffer) {
 	p.x, p.y = -1, -1
 }
 
-// finish sets the modes that would have disturbed the painting.
+// finish sets the cursor, the charsets, the pen and the modes. It comes last, because
+// some modes would have changed the effect of the other output.
 func (p *painter) finish() {
 	c := p.c
 	const later = modeInsert | modeOrigin | modeWrap | modeSynchronized | modeKittyKeyboard | modeAltScreen
@@ -257,8 +263,8 @@ func (p *painter) mode(number int, ansi, on bool) {
 	p.escape("\x1b[%s%d%c", prefix, number, final)
 }
 
-// cursor moves the cursor to its place. If a wrap is pending, it prints the last
-// character of the row again.
+// cursor moves the cursor to its position. If a wrap is pending, it prints the last
+// character of the row again, so that a wrap is also pending in the terminal.
 func (p *painter) cursor() {
 	c, b := p.c, p.c.buf
 	top := 0

@@ -2,27 +2,27 @@ package pty
 
 import "coleo.dev/pty/width"
 
-// parseState is the place within an escape sequence. The states are those of Paul
-// Williams' VT500 parser, with one difference: the parameters of CSI and DCS have the
-// same states.
+// parseState says which part of an escape sequence the parser is in. The states are
+// those of Paul Williams' VT500 parser, with one difference: CSI and DCS share the
+// states for parameters.
 type parseState uint8
 
 const (
 	ground parseState = iota
 	escape
-	escapeMore // after an intermediate byte
+	escapeMore // after ESC and an intermediate byte
 	params     // in the parameters of CSI or DCS
-	paramsMore // after an intermediate byte
-	paramsSkip // malformed; ignored until the final byte
+	paramsMore // in CSI or DCS, after an intermediate byte
+	paramsSkip // in a malformed CSI or DCS; ignored up to the final byte
 	oscText
 	dcsText
-	skipText // in SOS, PM, APC, or a DCS that is not supported
+	skipText // in SOS, PM, APC, or an unsupported DCS
 )
 
 const (
 	maxParams = 32
-	maxParam  = 65535    // as in real terminals; larger parameters count as this
-	maxString = 64 << 10 // bytes of an OSC or DCS; a longer one is ignored completely
+	maxParam  = 65535    // as in real terminals; a larger parameter becomes 65535
+	maxString = 64 << 10 // bytes of an OSC or DCS; a longer one is ignored
 	maxInter  = 2        // intermediate bytes that are kept
 )
 
@@ -32,26 +32,26 @@ type parser struct {
 
 	// State of an incomplete UTF-8 character.
 	need uint8 // number of missing bytes
-	low  rune  // the smallest character that needs this many bytes
+	low  rune  // the smallest character that is valid with this many bytes
 	char rune
 
-	// State of an incomplete CSI or DCS, or the head of the DCS that is being read.
+	// State of a CSI or DCS that is not complete yet.
 	dcs    bool
 	prefix byte // one of < = > ?, or 0
 	inter  [maxInter]byte
 	inters int // number of intermediate bytes; if more than maxInter, the sequence is ignored
 	param  [maxParams]int32
 	given  int    // number of parameters that have begun
-	subs   uint32 // if bit i is set, param[i] came after a colon; an omitted one is -1
+	subs   uint32 // bit i is set: param[i] came after a colon, and is -1 if omitted
 
 	str     []byte // text of an OSC or DCS
 	tooLong bool
-	lastStr byte // last byte of any string, to find U+009C
-	bell    bool // the string was ended by BEL
+	lastStr byte // last byte of an OSC, DCS, SOS, PM or APC, to recognize U+009C
+	bell    bool // BEL ended the string
 }
 
-// Feed takes a program's output, at most up to the end of a frame. It returns the
-// number of bytes that it took.
+// Feed draws the program's output p, at most up to the end of a synchronized update. It
+// returns the number of bytes that it took.
 func (c *Core) Feed(p []byte) int {
 	for i := 0; i < len(p); {
 		if c.state == ground {
@@ -73,9 +73,10 @@ func (c *Core) Feed(p []byte) int {
 	return len(p)
 }
 
-// printRun prints the characters at the beginning of p that are printable ASCII, or
-// that are complete characters of three bytes. The latter include all of box drawing
-// and most of CJK. It returns the number of bytes that it printed.
+// printRun prints the printable characters at the beginning of p. It takes either ASCII
+// characters or complete characters of three bytes. The characters of three bytes
+// include all of box drawing and most of CJK. printRun returns the number of bytes that
+// it took.
 func (c *Core) printRun(p []byte) int {
 	if c.need > 0 {
 		return 0
@@ -101,7 +102,7 @@ func (c *Core) step(b byte) {
 		c.stepHigh(b)
 		return
 	}
-	c.need = 0 // an incomplete character is dropped
+	c.need = 0 // drops an incomplete UTF-8 character
 	switch b {
 	case 0x1b:
 		c.endString(true)
@@ -117,7 +118,7 @@ func (c *Core) step(b byte) {
 		switch {
 		case b < ' ':
 			c.control(b)
-		case b < 0x7f: // only after an incomplete character
+		case b < 0x7f: // reached only after an incomplete character
 			c.printASCII([]byte{b})
 		}
 	case escape, escapeMore:
@@ -141,10 +142,10 @@ func (c *Core) step(b byte) {
 	}
 }
 
-// stepHigh takes one byte of a UTF-8 character of more than one byte.
+// stepHigh takes one byte of a character that is not ASCII.
 func (c *Core) stepHigh(b byte) {
 	if c.state >= oscText {
-		if b == 0x9c && c.lastStr == 0xc2 { // U+009C, not a part of another character
+		if b == 0x9c && c.lastStr == 0xc2 { // U+009C (ST), not a byte of another character
 			c.str = c.str[:max(len(c.str)-1, 0)]
 			c.endString(true)
 			c.state = ground
@@ -166,12 +167,13 @@ func (c *Core) stepHigh(b byte) {
 	case b&0xf8 == 0xf0:
 		c.need, c.low, c.char = 3, 0x10000, rune(b&0x07)
 	default:
-		c.need = 0 // not UTF-8: dropped
+		c.need = 0 // not UTF-8: drop it
 	}
 }
 
-// character takes a character that has more than one byte in UTF-8. It drops overlong
-// forms, surrogates, byte order marks and values beyond Unicode.
+// character takes a character that has more than one byte in UTF-8. The argument low is
+// the smallest character that is valid with this many bytes. Overlong forms,
+// surrogates, byte order marks and values beyond Unicode are dropped.
 func (c *Core) character(r, low rune) {
 	switch {
 	case r < low || r > 0x10ffff || r == 0xfeff || r >= 0xd800 && r < 0xe000:
@@ -180,18 +182,18 @@ func (c *Core) character(r, low rune) {
 	case c.state == ground:
 		c.print(r)
 	case c.state != paramsSkip:
-		c.state = ground // no sequence contains this character
+		c.state = ground // no sequence can contain this character, so it ends the sequence
 	}
 }
 
-// control8 takes a C1 control. It is one character that has the meaning of ESC and a
-// letter.
+// control8 executes a C1 control, which is one character with the meaning of ESC
+// followed by another character.
 func (c *Core) control8(r rune) {
 	c.state, c.inters = escape, 0
 	c.stepEscape(byte(r - 0x40))
 }
 
-// stepEscape takes one byte after ESC.
+// stepEscape takes one byte of a sequence that begins with ESC.
 func (c *Core) stepEscape(b byte) {
 	switch {
 	case b < ' ':
@@ -222,7 +224,7 @@ func (c *Core) collect(b byte) {
 	c.inters++
 }
 
-// stepParams takes one byte of CSI or DCS, up to the final byte.
+// stepParams takes one byte of a CSI or DCS, up to and including the final byte.
 func (c *Core) stepParams(b byte) {
 	switch {
 	case b < ' ':
@@ -265,7 +267,7 @@ func (c *Core) nextParam(sub bool) {
 		c.given, c.param[0] = 1, 0
 	}
 	if c.given >= maxParams {
-		c.given = maxParams + 1 // all further parameters are ignored
+		c.given = maxParams + 1 // ignore all further parameters
 		return
 	}
 	c.param[c.given] = 0
@@ -276,8 +278,8 @@ func (c *Core) nextParam(sub bool) {
 	c.given++
 }
 
-// count returns the number of parameters, which is at least one. It does not count
-// parameters after colons.
+// count returns the number of parameters, which is at least 1. It does not count
+// subparameters, which come after a colon.
 func (c *Core) count() int {
 	n := 1
 	for i := 1; i < min(c.given, maxParams); i++ {
@@ -288,8 +290,8 @@ func (c *Core) count() int {
 	return n
 }
 
-// arg returns parameter i, without counting parameters after colons. It returns def if
-// that parameter is 0 or missing.
+// arg returns parameter i. It skips subparameters, which come after a colon. It returns
+// def if parameter i is 0 or missing.
 func (c *Core) arg(i, def int) int {
 	at := i
 	if c.subs != 0 {
@@ -309,7 +311,7 @@ func (c *Core) arg(i, def int) int {
 	return int(c.param[at])
 }
 
-// final takes the final byte of CSI or DCS.
+// final takes the final byte of a CSI or DCS.
 func (c *Core) final(b byte) {
 	skip := c.state == paramsSkip || c.inters > maxInter
 	c.state = ground
@@ -318,7 +320,7 @@ func (c *Core) final(b byte) {
 		c.startString(skipText)
 	case c.dcs:
 		c.startString(dcsText)
-		c.prefix = b // a DCS that is read here has no use for parameters and their prefix
+		c.prefix = b // no supported DCS has a prefix, so the field holds the final byte
 	case !skip:
 		c.csi(b)
 		c.joining = width.State{}
@@ -342,8 +344,9 @@ func (c *Core) put(b byte) {
 	c.str = append(c.str, b)
 }
 
-// endString ends the OSC or DCS that is being read, if any. It executes the OSC or DCS if
-// well is true. well is false if the program has aborted it.
+// endString ends the OSC or DCS that is open, if any. If well is true, endString
+// executes the OSC or DCS. If well is false, it drops the OSC or DCS, because the
+// program has aborted it.
 func (c *Core) endString(well bool) {
 	state := c.state
 	if state != oscText && state != dcsText {

@@ -2,7 +2,7 @@ package pty
 
 import "coleo.dev/pty/width"
 
-// control executes a C0 control.
+// control executes a C0 control character.
 func (c *Core) control(b byte) {
 	c.joining = width.State{}
 	switch b {
@@ -23,7 +23,7 @@ func (c *Core) control(b byte) {
 	}
 }
 
-// escape executes the sequence of ESC, the intermediate bytes and b.
+// escape executes the sequence that consists of ESC, the intermediate bytes and b.
 func (c *Core) escape(b byte) {
 	c.joining = width.State{}
 	switch c.inters {
@@ -67,7 +67,8 @@ func (c *Core) plainEscape(b byte) {
 	}
 }
 
-// designate selects a character set. With # and 8 it fills the screen with E (DECALN).
+// designate executes ESC with one intermediate byte. It selects a charset, or fills the
+// screen with E (ESC # 8, DECALN).
 func (c *Core) designate(kind, b byte) {
 	switch set := charset(b); kind {
 	case '(', ')', '*', '+':
@@ -78,7 +79,7 @@ func (c *Core) designate(kind, b byte) {
 		if set != 0 {
 			c.charsets[kind-'-'+1] = set
 		}
-	case '%': // would switch UTF-8 on or off, but here it is always on
+	case '%': // selects UTF-8 or ISO 2022; UTF-8 is always on here
 		c.gl, c.charsets[0] = 0, 'B'
 	case '#':
 		if b == '8' {
@@ -90,8 +91,8 @@ func (c *Core) designate(kind, b byte) {
 	}
 }
 
-// charset returns the character set that b designates, or 0 if there is none. National
-// character sets are shown as ASCII, because no known program uses them.
+// charset returns the charset that b selects, or 0 if there is none. It returns ASCII
+// for national charsets, because no known program uses them.
 func charset(b byte) byte {
 	switch b {
 	case '0', 'A':
@@ -102,7 +103,7 @@ func charset(b byte) byte {
 	return 0
 }
 
-// csi executes a control sequence.
+// csi executes the control sequence with the final byte b.
 func (c *Core) csi(b byte) {
 	switch {
 	case c.inters == 0 && c.prefix == 0:
@@ -169,7 +170,7 @@ func (c *Core) plainCSI(b byte) {
 	}
 }
 
-// edit executes control sequences that erase or shift cells.
+// edit executes the control sequences that erase or shift cells.
 func (c *Core) edit(b byte, n int) {
 	buf, blank := c.buf, blankIn(c.pen)
 	switch b {
@@ -286,8 +287,9 @@ func (c *Core) shiftColumns(x, n int, shift func(r *row, x, n int, b cell)) {
 	}
 }
 
-// eraseDisplay executes ED. If selective is true it executes DECSED, which does not
-// erase protected cells.
+// eraseDisplay executes ED, which erases parts of the screen. If selective is true, it
+// executes DECSED, which does not erase protected cells. The argument what is the
+// parameter of the sequence.
 func (c *Core) eraseDisplay(what int, selective bool) {
 	b := c.buf
 	switch what {
@@ -330,8 +332,9 @@ func (c *Core) eraseRows(y, end int, selective bool) {
 	}
 }
 
-// eraseLine executes EL. If selective is true it executes DECSEL, which does not erase
-// protected cells.
+// eraseLine executes EL, which erases parts of the cursor's row. If selective is true,
+// it executes DECSEL, which does not erase protected cells. The argument what is the
+// parameter of the sequence.
 func (c *Core) eraseLine(what int, selective bool) {
 	b := c.buf
 	r, blank, fill := b.rows[b.y], blankIn(c.pen), (*row).fill
@@ -352,7 +355,7 @@ func (c *Core) eraseLine(what int, selective bool) {
 	}
 }
 
-// setRegion executes DECSTBM. The first row has the number 1.
+// setRegion executes DECSTBM, which sets the scroll region. Row numbers begin at 1.
 func (c *Core) setRegion(top, bottom int) {
 	bottom = min(bottom, c.rows)
 	if top >= bottom {
@@ -362,7 +365,8 @@ func (c *Core) setRegion(top, bottom int) {
 	c.moveTo(0, 0)
 }
 
-// verticalMove executes VPR. The cursor stops at the scroll region only in origin mode.
+// verticalMove executes VPR, which moves the cursor down n rows. In origin mode, the
+// cursor stops at the bottom of the scroll region.
 func (c *Core) verticalMove(n int) {
 	y := c.buf.y + n
 	if c.modes&modeOrigin != 0 {

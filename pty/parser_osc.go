@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// osc executes an operating system command. It consists of a number, a semicolon and a
-// text.
+// osc executes an operating system command. The command consists of a number, a
+// semicolon and a text.
 func (c *Core) osc(data []byte) {
 	number, text, ok := oscNumber(data)
 	if !ok {
@@ -39,7 +39,8 @@ func (c *Core) osc(data []byte) {
 	}
 }
 
-// oscNumber cuts data at the first semicolon.
+// oscNumber splits data at the first semicolon into a number and a text. It returns
+// false if there is no valid number.
 func oscNumber(data []byte) (number int, text string, ok bool) {
 	head, rest, _ := bytes.Cut(data, []byte{';'})
 	for _, b := range head {
@@ -61,8 +62,8 @@ func (c *Core) programStatus(text string) {
 	c.notice(NoticeStatus, text)
 }
 
-// conEmu handles OSC 9. It reports progress, or holds the text of a notification.
-// ConEmu's other numbered commands have no effect here.
+// conEmu handles OSC 9, which reports progress or shows a notification. ConEmu's other
+// numbered commands are ignored.
 func (c *Core) conEmu(text string) {
 	command, rest, _ := strings.Cut(text, ";")
 	switch command {
@@ -74,8 +75,9 @@ func (c *Core) conEmu(text string) {
 	}
 }
 
-// kittyNotification handles OSC 99. The text has key=value pairs, followed by a title
-// or a body. It ignores queries, icons, buttons and the closing of notifications.
+// kittyNotification handles OSC 99. The text has key=value pairs, then a semicolon,
+// then a title or a body. Queries, icons, buttons and the closing of notifications are
+// ignored.
 func (c *Core) kittyNotification(text string) {
 	meta, body, _ := strings.Cut(text, ";")
 	for pair := range strings.SplitSeq(meta, ":") {
@@ -93,8 +95,8 @@ func (c *Core) kittyNotification(text string) {
 	}
 }
 
-// hyperlink handles OSC 8. It keeps only web addresses, because other targets could
-// start programs on the viewer's machine.
+// hyperlink handles OSC 8. It keeps only links to web addresses, because other targets
+// could start programs on the viewer's machine.
 func (c *Core) hyperlink(text string) {
 	_, target, ok := strings.Cut(text, ";")
 	if !ok {

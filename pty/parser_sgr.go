@@ -1,7 +1,6 @@
 package pty
 
-// graphics executes SGR. It sets the style of the characters that are printed
-// afterwards.
+// graphics executes SGR. It sets the style of the characters that are printed next.
 func (c *Core) graphics() {
 	n := min(c.given, maxParams)
 	if n == 0 {
@@ -17,14 +16,14 @@ func (c *Core) graphics() {
 	}
 }
 
-// resetPen executes SGR 0. It does not end a link. It ends protection, as xterm.js
-// does. DEC's terminals do not.
+// resetPen executes SGR 0. It keeps a link. It ends protection, as in xterm.js but not
+// in DEC's terminals.
 func (c *Core) resetPen() {
 	c.pen = style{link: c.pen.link}
 }
 
-// rendition applies parameter i, which is followed by subs subparameters after colons.
-// It returns how many parameters after parameter i belong to it.
+// rendition applies SGR parameter i, which has subs subparameters. The result is the
+// number of parameters and subparameters after parameter i that belong to it.
 func (c *Core) rendition(i, subs int) int {
 	switch p := c.param[i]; {
 	case p == 38 || p == 48 || p == 58:
@@ -85,8 +84,10 @@ func (c *Core) attribute(p int32) {
 	}
 }
 
-// extendedColour executes SGR 38, 48 and 58 at parameter i. Colors are written with
-// colons (38:2::r:g:b, 38:2:r:g:b, 38:5:n) or with semicolons (38;2;r;g;b, 38;5;n).
+// extendedColour executes SGR 38, 48 and 58 at parameter i. It accepts colors with
+// colons (38:2::r:g:b, 38:2:r:g:b, 38:5:n) and with semicolons (38;2;r;g;b, 38;5;n).
+// The result is the number of parameters and subparameters after parameter i that
+// belong to it.
 func (c *Core) extendedColour(i, subs int) int {
 	var v [6]int32 // the kind of color, and its values
 	given := v[:copy(v[:], c.param[i+1:min(c.given, maxParams)])]
@@ -94,11 +95,11 @@ func (c *Core) extendedColour(i, subs int) int {
 	if subs > 0 {
 		given = given[:min(subs, len(given))]
 		if len(given) > 4 && given[0] == 2 {
-			copy(given[1:], given[2:]) // skip the color space, which is nearly always empty
+			copy(given[1:], given[2:]) // skip the color space, which is nearly always omitted
 		}
 	}
 	var colour uint32
-	most := 0 // number of parameters that a color of this kind has
+	most := 0 // number of parameters of such a color, including its kind
 	switch v[0] {
 	case 2:
 		colour, most = colourRGB|channel(v[1])<<16|channel(v[2])<<8|channel(v[3]), 4

@@ -2,13 +2,13 @@ package pty
 
 import "coleo.dev/pty/width"
 
-// maxCluster is the largest size of a character with all its combining marks, in bytes.
+// maxCluster is the largest size in bytes of a character with all its combining marks.
 const maxCluster = 64
 
 // print prints r at the cursor.
 func (c *Core) print(r rune) {
 	after, joined := c.widths.Next(c.joining, r)
-	oldCells := 0 // number of cells that r shares with the cluster before
+	oldCells := 0 // number of cells that r shares with the cluster to its left
 	if joined {
 		oldCells = int(c.joining.Cells)
 	}
@@ -17,7 +17,7 @@ func (c *Core) print(r rune) {
 	if c.buf.x+cells-oldCells > c.cols {
 		if c.modes&modeWrap == 0 {
 			c.buf.x = c.cols - 1
-			if cells == 2 { // there is no room for r, nor for a character that would join r
+			if cells == 2 { // no room for r, so nothing can join r either
 				c.joining = width.State{}
 				return
 			}
@@ -32,9 +32,9 @@ func (c *Core) print(r rune) {
 	c.putCharacter(r, cells)
 }
 
-// wrap moves the cursor to the next row, and takes the last carry cells before the cursor
-// along. These cells hold a cluster that has become too wide for the end of this row. If
-// carry is 0, there is no such cluster.
+// wrap moves the cursor to the next row. It takes along the last carry cells before the
+// cursor, which hold a cluster that has become too wide for the end of the row. A carry
+// of 0 means that there is no such cluster.
 func (c *Core) wrap(carry int) {
 	b := c.buf
 	from := b.x - carry
@@ -54,8 +54,8 @@ func (c *Core) wrap(carry int) {
 	b.x = carry
 }
 
-// join adds r to the cluster to the left of the cursor. The argument grow is the number
-// of cells by which the cluster becomes wider. It may be negative.
+// join adds r to the cluster to the left of the cursor. The cluster becomes wider by
+// grow cells, or narrower if grow is negative.
 func (c *Core) join(r rune, grow int) {
 	b := c.buf
 	line := b.rows[b.y]
@@ -84,7 +84,8 @@ func (c *Core) join(r rune, grow int) {
 	}
 }
 
-// putCharacter writes r into the cells at the cursor. The row must have room for r.
+// putCharacter writes r into the next cells at the cursor, and moves the cursor. The
+// argument width is the number of cells of r. The row must have room for r.
 func (c *Core) putCharacter(r rune, width int) {
 	b := c.buf
 	line := b.rows[b.y]
@@ -106,8 +107,8 @@ func (c *Core) putCharacter(r rune, width int) {
 	c.frameCells += width
 }
 
-// printASCII prints printable ASCII at the cursor. It does the same as print, but
-// faster, for most of the output.
+// printASCII prints printable ASCII at the cursor. It has the same effect as print, but
+// is faster. Most output is ASCII.
 func (c *Core) printASCII(p []byte) {
 	if c.charsets[c.gl] != 'B' || c.modes&modeInsert != 0 || c.joining.Kind == width.Prepend {
 		for _, ch := range p {
@@ -141,11 +142,11 @@ func (c *Core) printASCII(p []byte) {
 	}
 }
 
-// lineDrawing holds the characters that charset 0, DEC Special Graphics, has for ` to
-// ~.
+// lineDrawing holds the characters that charset 0 (DEC Special Graphics) has in place
+// of the characters from ` to ~.
 const lineDrawing = "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·"
 
-// translate returns the character that ch means in the charset in use.
+// translate returns the character that ch stands for in the charset in use.
 func (c *Core) translate(ch byte) rune {
 	switch set := c.charsets[c.gl]; {
 	case set == 'A' && ch == '#':

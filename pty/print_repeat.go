@@ -2,7 +2,7 @@ package pty
 
 import "coleo.dev/pty/width"
 
-// repeat executes REP. It prints the last character n more times.
+// repeat executes REP: it prints the last character n more times.
 func (c *Core) repeat(n int) {
 	b := c.buf
 	width := int(c.joining.Cells)
@@ -12,13 +12,13 @@ func (c *Core) repeat(n int) {
 	}
 	ch := b.rows[b.y].at(at).ch
 	if ch&filler != 0 || (ch&wide != 0) != (width == 2) {
-		return // after a resize, another character may be there
+		return // a resize has put another character there
 	}
-	if most := max(c.cols*c.rows, 1000); n > most { // further repeats would only scroll the same rows away
+	if most := max(c.cols*c.rows, 1000); n > most { // more would only scroll equal rows off
 		n = most + (n-most)%(c.cols/width)
 	}
 	separate := c.staysSeparate(ch)
-	if separate && (ch&cluster == 0 || c.modes&modeInsert == 0) { // inserting shifts by the first part of a cluster
+	if separate && (ch&cluster == 0 || c.modes&modeInsert == 0) { // inserting shifts by a cluster's first part only
 		if cost := n*width + n*width/c.cols*scrollCost; cost <= freeRepeats || c.spendAllowance(cost) {
 			c.printCells(cell{ch, c.pen}, width, n)
 		}
@@ -26,7 +26,7 @@ func (c *Core) repeat(n int) {
 	}
 	text := string(c.appendCell(nil, ch))
 	if !separate {
-		n = min(n, maxCluster/len(text)+1) // they join into one cluster, whose length is limited
+		n = min(n, maxCluster/len(text)+1) // the repeats join into one cluster, whose length is limited
 	}
 	if !c.spendAllowance(n * maxCluster) {
 		return
@@ -38,8 +38,8 @@ func (c *Core) repeat(n int) {
 	}
 }
 
-// staysSeparate reports whether the character ch stays separate from another ch after
-// it.
+// staysSeparate reports whether two characters ch in a row stay two characters. Some
+// characters join into one cluster.
 func (c *Core) staysSeparate(ch uint32) bool {
 	if ch&cluster == 0 && ch&charMask < 0x80 {
 		return true
@@ -58,8 +58,8 @@ func (c *Core) staysSeparate(ch uint32) bool {
 	return true
 }
 
-// printCells prints a cell n times. If the cell is wide, a filler follows each time.
-// The result is the same as if print printed each cell.
+// printCells prints the cell lead n times, with the same result as print. The argument
+// width is 1, or 2 for a wide cell, which a filler follows.
 func (c *Core) printCells(lead cell, width, n int) {
 	b := c.buf
 	for n > 0 {
@@ -78,7 +78,8 @@ func (c *Core) printCells(lead cell, width, n int) {
 	}
 }
 
-// overwriteLast prints a character at the right edge while DECAWM is off.
+// overwriteLast prints a character in the last column while automatic wrap (DECAWM) is
+// off. It drops a wide character, which has no room there.
 func (c *Core) overwriteLast(lead cell, width int) {
 	b := c.buf
 	b.x = c.cols - 1
@@ -88,8 +89,8 @@ func (c *Core) overwriteLast(lead cell, width int) {
 	}
 }
 
-// write writes the cell lead n times, beginning at x. If the cell is wide, a filler
-// follows each time.
+// write writes the cell lead n times, beginning at x. If width is 2, a filler follows
+// each cell. If insert is true, it first inserts space for them.
 func (r *row) write(x int, lead cell, width, n int, insert bool) {
 	pen := cell{style: lead.style}
 	if insert {
@@ -107,23 +108,25 @@ func (r *row) write(x int, lead cell, width, n int, insert bool) {
 	r.readBy = 0
 }
 
-// Some sequences touch each cell of many rows. They take a thousand times as long as
-// other sequences of the same length. They are SL, SR, DECIC, DECDC, DECSED on a full
-// screen, and REP for more than freeRepeats cells. So these sequences have an allowance
-// of cells. Each byte of output adds to the allowance. A sequence that exceeds the
-// allowance is ignored. No known program comes near the limit. On a screen of 120x40,
-// the allowance is enough for 430 such sequences at once. After that it is enough for
-// one sequence every 300 bytes.
+// Limits for slow sequences. Some sequences touch each cell of many rows, and take a
+// thousand times as long as other sequences of the same length. They are SL, SR, DECIC,
+// DECDC, DECSED on a full screen, and REP for more than freeRepeats cells.
+//
+// The slow sequences share an allowance, in cells. Each byte of output increases the
+// allowance. A sequence that needs more than the allowance is ignored. No known program
+// comes near the limit. On a screen of 120x40, the full allowance is enough for 430
+// slow sequences in a row. After these, it is enough for one slow sequence every 300
+// bytes.
 const (
-	maxAllowance     = 2 << 20 // in cells; it takes about 10 ms to move them
+	maxAllowance     = 2 << 20 // in cells; the emulator moves this many cells in about 10 ms
 	allowancePerByte = 16
-	freeRepeats      = 128 // number of cells that one REP may print without an allowance
-	scrollCost       = 32  // number of cells that a scroll counts as
-	protectionCost   = 8   // number of cells that a check for protection counts as
+	freeRepeats      = 128 // number of cells that one REP can print without the allowance
+	scrollCost       = 32  // number of cells that one scroll costs
+	protectionCost   = 8   // cost in cells of checking one cell for protection
 )
 
-// spendAllowance deducts cells from the allowance and returns true. If the allowance is
-// too small, it returns false.
+// spendAllowance subtracts cells from the allowance and returns true. If the allowance
+// is too small, it returns false and subtracts nothing.
 func (c *Core) spendAllowance(cells int) bool {
 	c.growAllowance()
 	if cells > c.allowance {
@@ -133,7 +136,7 @@ func (c *Core) spendAllowance(cells int) bool {
 	return true
 }
 
-// growAllowance increases the allowance for the bytes that came since the last call.
+// growAllowance increases the allowance for the bytes of output since its last call.
 func (c *Core) growAllowance() {
 	c.allowance = min(c.allowance+min(c.bytesTaken-c.allowanceGrownAt, maxAllowance)*allowancePerByte, maxAllowance)
 	c.allowanceGrownAt = c.bytesTaken

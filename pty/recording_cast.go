@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Cast is a recording of a terminal.
+// Cast is a recording of a terminal: its size and what happened in it.
 type Cast struct {
 	Cols, Rows int // in cells, at the start of the recording
 	Events     []CastEvent
@@ -23,12 +23,12 @@ type Cast struct {
 type CastEvent struct {
 	At   time.Duration // time since the start of the recording
 	Kind CastKind
-	Data string // bytes of output or input; COLSxROWS of a resize; label of a mark
+	Data string // bytes of output or input; COLSxROWS for a resize; label of a mark
 
-	Cols, Rows int // of a resize, in cells
+	Cols, Rows int // new size in cells, for a resize
 }
 
-// CastKind is the kind of an event. The values are asciicast's codes.
+// CastKind is the kind of an event. The values are the codes of asciicast.
 type CastKind string
 
 // The values of CastKind.
@@ -39,10 +39,13 @@ const (
 	CastMark   CastKind = "m"
 )
 
-// ReadCast reads a recording. It recognizes asciicast 2 and 3 by the first line. It
-// takes anything else as raw output, which becomes one event at the default size. It
-// ignores a byte order mark, CR LF, blank lines and comments (#). It also ignores
-// events whose kind has no constant here. An error names the line.
+// ReadCast reads a recording. It recognizes asciicast 2 and 3 by the first line.
+// Anything else is raw output, which becomes one event of a recording with the default
+// size. ReadCast ignores a byte order mark at the beginning.
+//
+// In an asciicast, ReadCast accepts CR LF, and ignores blank lines and comments (#). It
+// also ignores events whose kind has no constant in this package. An error names the
+// line.
 func ReadCast(r io.Reader) (*Cast, error) {
 	in := bufio.NewReader(r)
 	if mark, err := in.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
@@ -80,8 +83,9 @@ func ReadCast(r io.Reader) (*Cast, error) {
 
 const byteOrderMark = "\ufeff"
 
-// header is the first line of an asciicast. Version 2 has width and height, and version
-// 3 has term. Some recorders write whole numbers as 80.0.
+// header is the first line of an asciicast. Version 2 has the fields width and height,
+// and version 3 has the field term. Some recorders write whole numbers with a decimal
+// point, such as 80.0.
 type header struct {
 	Version float64   `json:"version"`
 	Width   castCells `json:"width"`
@@ -94,8 +98,8 @@ type castTerm struct {
 	Rows castCells `json:"rows"`
 }
 
-// UnmarshalJSON leaves t empty if term is not an object. It is not an object in some
-// recordings of version 2.
+// UnmarshalJSON leaves t empty if raw is not an object. In some recordings of version
+// 2, the field term is not an object.
 func (t *castTerm) UnmarshalJSON(raw []byte) error {
 	type plain castTerm
 	var p plain
@@ -105,11 +109,12 @@ func (t *castTerm) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// castCells is a number of cells. It is 0 if the recording has no valid number.
+// castCells is a number of cells. It is 0 if the recording has no valid number of
+// cells.
 type castCells int
 
-// UnmarshalJSON reads a number. It sets nothing for any other value, and never returns
-// an error.
+// UnmarshalJSON sets n if raw is a valid number of cells. It ignores any other value,
+// and never returns an error.
 func (n *castCells) UnmarshalJSON(raw []byte) error {
 	var f float64
 	if json.Unmarshal(raw, &f) == nil && f >= 1 && f <= math.MaxInt32 {
@@ -118,8 +123,8 @@ func (n *castCells) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// castHeader reads line as the header of an asciicast. The result is false if line is
-// not an object with a version.
+// castHeader reads line as the header of an asciicast. The bool is false if line is not
+// an object with a version.
 func castHeader(line []byte) (header, bool) {
 	var h header
 	if json.Unmarshal(line, &h) != nil {
@@ -129,7 +134,8 @@ func castHeader(line []byte) (header, bool) {
 }
 
 // readEvents reads the lines after the header. If relative is true, the time of an
-// event counts from the event before.
+// event counts from the previous event. Otherwise it counts from the start of the
+// recording.
 func (c *Cast) readEvents(in *bufio.Reader, relative bool) error {
 	var last time.Duration
 	for number := 2; ; number++ {
@@ -157,11 +163,11 @@ func (c *Cast) readEvents(in *bufio.Reader, relative bool) error {
 	}
 }
 
-// maxCastSeconds is about 24 days. Longer times are mistakes. Much longer times do not
-// fit into a time.Duration.
+// maxCastSeconds is the largest time of an event, about 24 days. A larger time is a
+// mistake, and a much larger time does not fit into a time.Duration.
 const maxCastSeconds = 1 << 21
 
-// CastTime converts a time in seconds in a recording to a duration. It rounds to
+// CastTime converts a number of seconds in a recording to a duration, rounded to
 // nanoseconds.
 func CastTime(seconds float64) time.Duration {
 	return time.Duration(math.Round(seconds * float64(time.Second)))
@@ -190,7 +196,7 @@ func castEvent(line []byte) (CastEvent, error) {
 	switch e.Kind {
 	case CastOutput, CastInput, CastResize, CastMark:
 	default:
-		return e, nil // the data of this event does not matter
+		return e, nil // readEvents drops this event, so its data does not matter
 	}
 	if err := json.Unmarshal(fields[2], &e.Data); err != nil {
 		return CastEvent{}, fmt.Errorf("data of a %q event is not a string", e.Kind)

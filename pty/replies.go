@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// maxReplies is the largest total size of replies that wait to be fetched, in bytes. A
-// reply that would exceed it is dropped completely.
+// maxReplies limits the total size in bytes of the replies that wait to be fetched. A
+// reply that would exceed the limit is dropped.
 const maxReplies = 64 << 10
 
 // The replies with which the terminal identifies itself.
@@ -18,8 +18,9 @@ const (
 	version             = "\x1bP>|coleo(1)\x1b\\" // XTVERSION
 )
 
-// Colors that OSC 10 to 12 report. There may be no real terminal, so the colors only
-// have to mean "dark". Most agent CLIs assume a dark terminal.
+// Colors that the replies to OSC 10 to 12 contain. The real terminal's colors are
+// unknown, or there is no real terminal. So the colors only have to mean "dark", which
+// most agent CLIs assume.
 const (
 	foreground = 0xd4d4d4
 	background = 0x1e1e1e
@@ -35,7 +36,7 @@ func (c *Core) replyf(format string, args ...any) {
 	c.reply(fmt.Sprintf(format, args...))
 }
 
-// query answers DA1, DSR and XTWINOPS, which are CSI c, n and t.
+// query answers DA1 (CSI c), DSR (CSI n) and XTWINOPS (CSI t).
 func (c *Core) query(b byte) {
 	n := c.arg(0, 0)
 	switch {
@@ -51,9 +52,9 @@ func (c *Core) query(b byte) {
 	}
 }
 
-// reportedCursor returns the cursor position in the form of CPR. The first row and
-// column have the number 1. In origin mode, rows are counted from the top of the scroll
-// region.
+// reportedCursor returns the position of the cursor as CPR reports it. The first row
+// and the first column have the number 1. In origin mode, rows are counted from the top
+// of the scroll region.
 func (c *Core) reportedCursor() (x, y int) {
 	x, y = min(c.buf.x, c.cols-1)+1, c.buf.y+1
 	if c.modes&modeOrigin != 0 {
@@ -62,12 +63,12 @@ func (c *Core) reportedCursor() (x, y int) {
 	return x, y
 }
 
-// maxTitles is the largest height of the stack of titles, as in xterm.
+// maxTitles limits the stack of saved titles, as in xterm.
 const maxTitles = 10
 
-// window executes XTWINOPS, for sizes and for the stack of titles. It does not answer
-// queries for the title. The program chooses the title, so the reply would type text of
-// the program's choice.
+// window executes XTWINOPS. It answers queries for sizes, and saves and restores the
+// title. It does not answer queries for the title, because the program can set any
+// title. The reply would type the program's own text into the terminal.
 func (c *Core) window(n int) {
 	switch n {
 	case 14, 15:
@@ -91,7 +92,8 @@ func (c *Core) window(n int) {
 	}
 }
 
-// privateQuery answers CSI ? n and CSI ? u.
+// privateQuery answers CSI ? n, which asks for the cursor or the color scheme. It also
+// answers CSI ? u, which asks for the kitty keyboard flags.
 func (c *Core) privateQuery(b byte) {
 	switch n := c.arg(0, 0); {
 	case b == 'u':
@@ -99,12 +101,13 @@ func (c *Core) privateQuery(b byte) {
 	case n == 6:
 		x, y := c.reportedCursor()
 		c.replyf("\x1b[?%d;%dR", y, x)
-	case n == 996: // whether the colors are dark or light
+	case n == 996: // are the colors dark or light?
 		c.reply("\x1b[?997;1n")
 	}
 }
 
-// identify answers DA2 and XTVERSION.
+// identify answers DA2 and XTVERSION, which ask for the type and version of the
+// terminal.
 func (c *Core) identify(b byte) {
 	switch {
 	case c.arg(0, 0) != 0:
@@ -115,7 +118,7 @@ func (c *Core) identify(b byte) {
 	}
 }
 
-// The states of a mode in a DECRPM reply.
+// The states of a mode in the reply to DECRQM.
 const (
 	modeUnknown = iota
 	modeSet1
@@ -124,7 +127,7 @@ const (
 	modeAlwaysReset
 )
 
-// reportMode answers DECRQM.
+// reportMode answers DECRQM, which asks for the state of a mode.
 func (c *Core) reportMode(number int, ansi bool) {
 	var state int
 	if m := modeNumber(number, ansi); m != 0 {
@@ -142,12 +145,13 @@ func (c *Core) reportMode(number int, ansi bool) {
 	c.replyf("\x1b[%s%d;%d$y", mark, number, state)
 }
 
-// fixedMode returns the state of a mode that cannot be switched here.
+// fixedMode returns the state of a mode that modeTable does not contain, as the reply
+// to DECRQM reports it. The argument alt is true if the alternate screen is shown.
 func fixedMode(number int, ansi, alt bool) int {
 	switch {
-	case ansi && number == 2: // KAM
+	case ansi && number == 2: // KAM: the keyboard is never locked
 		return modeAlwaysReset
-	case ansi && number == 12: // SRM
+	case ansi && number == 12: // SRM: there is no local echo
 		return modeAlwaysSet
 	case ansi:
 		return modeUnknown
@@ -170,8 +174,8 @@ func fixedMode(number int, ansi, alt bool) int {
 	return modeUnknown
 }
 
-// reportPalette answers OSC 4, whose text is pairs of an index and "?". It ignores
-// requests to set a color.
+// reportPalette answers OSC 4, which asks for palette colors. The text is a list of
+// pairs: an index and "?". A pair without "?" would set a color, and is ignored.
 func (c *Core) reportPalette(text string) {
 	for {
 		index, rest, ok := strings.Cut(text, ";")
@@ -186,8 +190,9 @@ func (c *Core) reportPalette(text string) {
 	}
 }
 
-// reportColours answers OSC 10 to 12. The argument number is the number of the first
-// field in text. Each further field belongs to the next number.
+// reportColours answers OSC 10, 11 and 12, which ask for the default colors. The
+// argument number belongs to the first field of text. Each further field belongs to the
+// next number.
 func (c *Core) reportColours(number int, text string) {
 	for spec := range strings.SplitSeq(text, ";") {
 		if number > 12 {
@@ -204,8 +209,8 @@ func (c *Core) reportColours(number int, text string) {
 	}
 }
 
-// terminator returns BEL if BEL ended the query, and ST otherwise. The reply to an OSC
-// ends in the same way as the query, as in xterm.
+// terminator returns the end of a reply to an OSC query. The reply ends in the same way
+// as the query, as in xterm: with BEL or with ST.
 func (c *Core) terminator() string {
 	if c.bell {
 		return "\a"
@@ -218,13 +223,13 @@ func rgb(colour int) string {
 	return fmt.Sprintf("rgb:%02x%02x/%02x%02x/%02x%02x", r, r, g, g, b, b)
 }
 
-// paletteColour returns color n of xterm's 256 colors.
+// paletteColour returns the RGB value of color n of xterm's 256 colors.
 func paletteColour(n int) int {
 	basic := [16]int{
 		0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd, 0x00cdcd, 0xe5e5e5,
 		0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00, 0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff,
 	}
-	step := func(i int) int { // a step of the 6x6x6 color cube
+	step := func(i int) int { // brightness of step i of the 6x6x6 color cube
 		if i == 0 {
 			return 0
 		}
@@ -240,7 +245,8 @@ func paletteColour(n int) int {
 	return (8 + 10*(n-232)) * 0x010101
 }
 
-// deviceControl answers DECRQSS (DCS $ q) and XTGETTCAP (DCS + q).
+// deviceControl answers DECRQSS (DCS $ q), which asks for a setting, and XTGETTCAP (DCS
+// + q), which asks for terminal capabilities.
 func (c *Core) deviceControl(final byte, data []byte) {
 	if final != 'q' || c.inters != 1 {
 		return
@@ -251,7 +257,7 @@ func (c *Core) deviceControl(final byte, data []byte) {
 	case '+':
 		for name := range strings.SplitSeq(string(data), ";") {
 			if _, err := hex.DecodeString(name); err == nil {
-				c.reply("\x1bP0+r" + name + "\x1b\\") // no such capability
+				c.reply("\x1bP0+r" + name + "\x1b\\") // the capability is not known
 			}
 		}
 	}

@@ -6,78 +6,77 @@ import (
 	"coleo.dev"
 )
 
-// Screen is the screen that an emulator draws from a program's output. Each emulator of
-// this package implements Screen.
+// Screen is the screen that an emulator draws from a program's output. All emulators in
+// package pty and below it implement Screen.
 //
-// No method fails, blocks or panics, whatever bytes were written. The memory of a
-// Screen is limited. The content of a Screen depends only on the bytes. It does not
-// depend on how the bytes were divided into writes. Only one goroutine at a time may
-// use a Screen.
+// No method fails, blocks or panics, whatever bytes were written. The memory that a
+// Screen uses is limited. The content of a Screen depends only on the bytes, and not on
+// how they were divided into writes. Only one goroutine at a time is allowed to use a
+// Screen.
 type Screen interface {
-	// Write takes a program's output. It takes all of the output and never returns an
+	// Write draws a program's output. It takes all of the output and never returns an
 	// error.
 	io.Writer
-	// Feed takes a program's output up to and including the byte that ends a
-	// synchronized update. If no update ends in p, Feed takes all of p. It returns the
-	// number of bytes that it took. So a caller can look at each frame that the program
-	// meant to show.
+	// Feed draws a program's output up to and including the byte that ends a
+	// synchronized update. If no update ends in p, Feed draws all of p. It returns the
+	// number of bytes that it took. So the caller can look at the screen after each
+	// synchronized update.
 	Feed(p []byte) int
-	// Resize changes the size in cells. The size is clamped to the range from 2x1 to
-	// 1000x1000. No text is lost. Text that does not fit goes into the history, or
-	// comes back when the screen gets larger again.
+	// Resize changes the size in cells. A size outside the range from 2x1 to 1000x1000
+	// is clamped. Text that no longer fits is kept: it goes into the history, or is
+	// shown again when the screen gets larger.
 	Resize(cols, rows int)
 
 	// Size returns the size in cells.
 	Size() (cols, rows int)
 	// View returns a copy of the whole screen.
 	View() coleo.Screen
-	// Row returns the text of row y without trailing blanks, and without the fillers
-	// after wide characters. It returns "" if there is no such row.
+	// Row returns the text of row y without trailing blanks. A wide character occurs
+	// once in the text. Row returns "" if there is no row y.
 	Row(y int) string
-	// Cursor returns the 0-based position of the cursor. While a wrap is pending, x is
-	// the number of columns.
+	// Cursor returns the 0-based position of the cursor. After a character in the last
+	// column, a wrap is pending, and x is the number of columns.
 	Cursor() (x, y int)
 	// Mode reports whether m is on.
 	Mode(m Mode) bool
-	// History returns the last n lines that scrolled off the top. The oldest line comes
-	// first.
+	// History returns the last n lines that scrolled off the top, oldest first.
 	History(n int) []string
 
-	// Changed returns the differences since the last call.
+	// Changed returns what has changed on the screen since the last call of Changed.
 	Changed() Change
 	// Frame returns the state of synchronized updates (DEC 2026).
 	Frame() Frame
-	// Replies returns the terminal's replies to the queries in the output since the
-	// last call, in order. It returns nil if there are none.
+	// Replies returns the terminal's replies to the program's queries since the last
+	// call of Replies, in order. It returns nil if there are none.
 	Replies() []byte
-	// Notices returns what the program has sent to its terminal beside the screen since
-	// the last call, in order. At most 256 notices are kept. If there are more, the
-	// oldest are dropped.
+	// Notices returns the notices since the last call of Notices, in order. At most 256
+	// notices are kept. If there are more, the oldest are dropped.
 	Notices() []Notice
 }
 
-// Change is the difference between two moments of a screen.
+// Change tells which parts of a screen have changed.
 type Change struct {
-	Rows   []int // rows whose text or attributes differ, in ascending order; colors do not count
-	Cursor bool  // position or visibility of the cursor
+	Rows   []int // rows whose text or attributes have changed, in ascending order; colors do not count
+	Cursor bool  // position or visibility
 	Title  bool
 	Modes  bool
 }
 
-// Any reports whether there is any difference.
+// Any reports whether anything has changed.
 func (c Change) Any() bool {
 	return len(c.Rows) > 0 || c.Cursor || c.Title || c.Modes
 }
 
-// Frame is the state of synchronized updates. It tells whether the screen is half
-// drawn.
+// Frame is the state of synchronized updates (DEC 2026). While an update is open, the
+// screen is half drawn.
 type Frame struct {
-	Open  bool   // a synchronized update has begun and not ended
+	Open  bool   // a synchronized update has begun and has not ended
 	Count uint64 // number of updates that have ended
 }
 
-// Notice is a message from the program to its terminal that the screen does not show.
-// It is only one of several witnesses. Anything that can print can forge it.
+// Notice is a message from the program to its terminal that does not change the screen.
+// It is only one of several witnesses, because any program that can print can forge a
+// notice.
 type Notice struct {
 	Kind NoticeKind
 	Text string // at most 4096 bytes, without control characters
@@ -97,32 +96,32 @@ const (
 	NoticeBell         NoticeKind = "bell"         // BEL: no text
 )
 
-// Mode is the name of a switch that the program sets in its terminal. It is also the
-// key in coleo.Screen.Modes. modeTable lists all modes.
+// Mode is the name of a terminal mode that the program can switch. coleo.Screen.Modes
+// uses the same names as keys. modeTable lists all modes.
 type Mode string
 
-// ModeBracketedPaste is the mode in which pasted text has markers around it.
+// ModeBracketedPaste is the mode in which pasted text is sent between two markers.
 const ModeBracketedPaste Mode = "bracketed_paste"
 
-// Colour is a palette entry or an RGB value; 0 is the terminal's default. Two colors
-// that look different have different values.
+// Colour is a palette entry or an RGB value. The value 0 is the terminal's default
+// color. Two colors that look different have different values.
 type Colour uint32
 
-// Cell is one character cell. It has attributes that a View leaves out.
+// Cell is one character cell, with the attributes that a View leaves out.
 type Cell struct {
 	Text    string // the character with its combining marks; "" if blank or a right half
 	Width   int    // 1 or 2; 0 for the right half of a wide character
 	Bold    bool
-	Faint   bool // usual for placeholders in composers
+	Faint   bool // placeholders in composers are usually faint
 	Inverse bool
 	Hidden  bool
 	Fg, Bg  Colour
 	Link    string // OSC 8 target, http or https; "" if there is none
 }
 
-// RGB returns the red, green and blue parts of a color. Palette colors have the default
-// values of xterm. It returns false for the terminal's default color, because that
-// color is not known here.
+// RGB returns the red, green and blue parts of c. A palette color has the default value
+// that xterm gives it. RGB returns false for the terminal's default color, because its
+// RGB value is unknown.
 func (c Colour) RGB() (parts [3]uint8, ok bool) {
 	value := int(c & 0xffffff)
 	switch c &^ 0xffffff {

@@ -15,45 +15,50 @@ import (
 	"coleo.dev/pty/width"
 )
 
-// coreVersion is the version of two things: the state of a Core, and the way in which a
-// Core reads output. Each change to one of them must raise the version. Otherwise a
-// screen could be a mixture of two emulators.
+// coreVersion must increase with each change to the state of a Core, and with each
+// change to the way in which a Core reads output. Otherwise a restored screen could be
+// a mixture of two emulators.
 const coreVersion = 2
 
-// A snapshot begins with snapshotMagic and two bytes with coreVersion. Four bytes with
-// the IEEE CRC-32 of the rest follow. The rest is the deflated state in the form of a
-// tape. Both numbers are big-endian.
+// A snapshot consists of these parts:
+//
+//   - snapshotMagic
+//   - coreVersion, as two bytes, big-endian
+//   - the IEEE CRC-32 of the last part, as four bytes, big-endian
+//   - the state of a Core, written by a tape and deflated
 const (
 	snapshotMagic  = "coleo screen\n"
 	snapshotHeader = len(snapshotMagic) + 2 + 4
 )
 
-// errSnapshotVersion is the error of Restore for a snapshot with another coreVersion.
+// errSnapshotVersion is the error of Restore if the snapshot has another coreVersion.
 var errSnapshotVersion = errors.New("the snapshot is of another emulator version")
 
 // errSnapshot is the error for data that no Core has written.
 var errSnapshot = errors.New("the snapshot is damaged")
 
-// Snapshot returns the complete state. It includes an incomplete sequence, and the
-// replies and notices that have not been fetched yet. It leaves out only the state that
-// Changed compares with. Only a Restore with the same coreVersion can read it.
+// Snapshot returns the state of c. The state includes an incomplete sequence, and the
+// replies and notices that have not been fetched yet. It leaves out the state that
+// Changed compares with, the setting of NarrowEmoji, and the counts since New or
+// Restore, such as WholeFrames. Only a Restore with the same coreVersion can read a
+// snapshot.
 func (c *Core) Snapshot() []byte {
 	return sealSnapshot(c.body())
 }
 
-// body returns the state of c in the form of a tape.
+// body returns the state of c as a tape writes it.
 func (c *Core) body() []byte {
 	t := &tape{}
 	c.walk(t)
 	return t.out
 }
 
-// sealSnapshot deflates body, and puts the header before the result.
+// sealSnapshot deflates body and puts the header before it.
 func sealSnapshot(body []byte) []byte {
 	var out bytes.Buffer
 	out.Write(make([]byte, snapshotHeader))
 	w, err := flate.NewWriter(&out, flate.BestSpeed)
-	if err == nil { // always nil, because the level is a constant
+	if err == nil { // err is always nil, because the level is a constant
 		_, _ = w.Write(body)
 		_ = w.Close()
 	}
@@ -64,11 +69,12 @@ func sealSnapshot(body []byte) []byte {
 	return data
 }
 
-// Restore returns a screen with the state of the screen on which Snapshot was called.
-// Further output has the same effect on both screens. The first call of Changed returns
-// everything. The error wraps errSnapshotVersion if the snapshot has another
-// coreVersion. There is another error if data is incomplete, damaged or not a snapshot.
-// The memory of the result is limited like that of any screen.
+// Restore returns a screen with the state that Snapshot has saved. Further output has
+// the same effect as on the saved screen. The first call of Changed returns everything.
+// The memory of the screen is limited, whatever data contains.
+//
+// The error wraps errSnapshotVersion if the snapshot has another coreVersion. Restore
+// returns another error if data is incomplete, damaged or not a snapshot.
 func Restore(data []byte) (*Core, error) {
 	if len(data) < snapshotHeader || string(data[:len(snapshotMagic)]) != snapshotMagic {
 		return nil, errors.New("restore screen: no snapshot")
@@ -84,7 +90,7 @@ func Restore(data []byte) (*Core, error) {
 	t := &tape{in: bufio.NewReader(flate.NewReader(bytes.NewReader(body)))}
 	c.walk(t)
 	if _, err := t.in.ReadByte(); t.err == nil && !errors.Is(err, io.EOF) {
-		t.err = errSnapshot // there is more data, or the end is missing
+		t.err = errSnapshot // there is more data after the state, or the data ends too early
 	}
 	if t.err != nil {
 		return nil, fmt.Errorf("restore screen: %w", t.err)
@@ -92,7 +98,8 @@ func Restore(data []byte) (*Core, error) {
 	return c, nil
 }
 
-// walk passes all fields of c to t. The tape t writes them or reads them.
+// walk passes the fields of c to t one after the other. The tape t either writes them
+// or reads them.
 func (c *Core) walk(t *tape) {
 	number(t, &c.cols, minCols, maxSize)
 	number(t, &c.rows, minRows, maxSize)
@@ -133,7 +140,7 @@ func (c *Core) walk(t *tape) {
 func (p *parser) walk(t *tape) {
 	number(t, &p.state, int64(ground), int64(skipText))
 	number(t, &p.need, 0, utf8.UTFMax-1)
-	if p.need == 0 { // these belong to the last character, if it was read byte by byte
+	if p.need == 0 { // low and char belong to the last character; no need to keep them
 		p.low, p.char = 0, 0
 	}
 	number(t, &p.low, 0, 0x10000)
@@ -155,7 +162,7 @@ func (p *parser) walk(t *tape) {
 	t.flag(&p.bell)
 }
 
-// walk passes the buffer b of c to t.
+// walk passes the fields of b to t. The buffer b belongs to c.
 func (b *buffer) walk(t *tape, c *Core) {
 	number(t, &b.x, 0, int64(c.cols))
 	number(t, &b.y, 0, int64(c.rows)-1)
@@ -183,7 +190,8 @@ func walkRow(t *tape, p **row) {
 	(*p).walk(t)
 }
 
-// walk passes the row to t. It leaves out cells at the end that are equal to rest.
+// walk passes the fields of r to t. At the end of the row, it leaves out cells that are
+// equal to rest.
 func (r *row) walk(t *tape) {
 	number(t, &r.cols, minCols, maxSize)
 	t.flag(&r.wrapped)
@@ -221,12 +229,12 @@ func (s *style) walk(t *tape) {
 	number(t, &s.link, 0, maxLinks)
 }
 
-// maxLine is the largest size of a line of the history in bytes: a row full of
+// maxLine is the largest size in bytes of a line in the history: a row full of
 // clusters.
 const maxLine = maxSize * (maxCluster + utf8.UTFMax)
 
-// mostChunks is more than the largest number of chunks in a history. All chunks except
-// the last are full.
+// mostChunks is a number of chunks that no history exceeds, because all chunks of a
+// history except the last are full.
 const mostChunks = historyLines/chunkLines + historyBytes/historyChunk + 8
 
 func (h *history) walk(t *tape) {

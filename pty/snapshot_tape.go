@@ -9,23 +9,23 @@ import (
 	"unicode/utf8"
 )
 
-// A tape writes the values that are passed to it, or reads the values back in the same
-// order. Values that were read are within the given limits. After an error they are
-// zero.
+// A tape either writes the values that are passed to it, or reads them back in the same
+// order. It checks that each value that it reads is within the given limits. After an
+// error, it reads zeros.
 type tape struct {
 	out []byte
 	in  *bufio.Reader // nil if the tape writes
-	err error         // the first error while reading
+	err error         // the first error of a tape that reads
 }
 
-// check sets err if the tape reads and ok is false.
+// check sets err if ok is false. It does nothing if the tape writes.
 func (t *tape) check(ok bool) {
 	if t.in != nil && t.err == nil && !ok {
 		t.err = errSnapshot
 	}
 }
 
-// uvarint writes or reads one number.
+// uvarint writes v, or reads a number. It returns the number.
 func (t *tape) uvarint(v uint64) uint64 {
 	if t.in == nil {
 		t.out = binary.AppendUvarint(t.out, v)
@@ -46,7 +46,7 @@ type integer interface {
 	~int | ~int32 | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// number writes or reads p. The value must be at least low and at most high.
+// number writes p, or reads it. The value must be in the range from low to high.
 func number[T integer](t *tape, p *T, low, high int64) {
 	v := t.uvarint(uint64(int64(*p) - low))
 	if t.in == nil {
@@ -66,21 +66,21 @@ func (t *tape) flag(p *bool) {
 	*p = v == 1
 }
 
-// list writes or reads the length of p, and calls each for each element. The length
-// must not exceed the limit most.
+// list writes the length of p, or reads it. It calls the function each for every
+// element. The argument most limits the length.
 func list[T any](t *tape, p *[]T, most int, each func(*T)) {
 	n := len(*p)
 	number(t, &n, 0, int64(most))
 	for i := 0; i < n && t.err == nil; i++ {
 		if t.in != nil {
 			var zero T
-			*p = append(*p, zero) // so the list grows no faster than the input
+			*p = append(*p, zero) // one by one, so that the list grows no faster than the input
 		}
 		each(&(*p)[i])
 	}
 }
 
-// bytes writes or reads p, whose length in bytes must not exceed the limit most.
+// bytes writes p, or reads it. The argument most limits the length of p in bytes.
 func (t *tape) bytes(p *[]byte, most int) {
 	n := len(*p)
 	number(t, &n, 0, int64(most))
@@ -109,7 +109,8 @@ func (t *tape) text(p *string, most int) {
 	}
 }
 
-// texts writes or reads an internTable. No string may occur in it twice.
+// texts writes p, or reads it. No string can occur in p twice. The argument most limits
+// the number of strings, and the argument length limits the bytes of each string.
 func texts(t *tape, p *internTable, most, length int) {
 	strings := p.list
 	list(t, &strings, most, func(s *string) {
@@ -122,9 +123,9 @@ func texts(t *tape, p *internTable, most, length int) {
 	})
 }
 
-// cells writes or reads the cells of a row. It writes the number of cells first, and
-// then runs of cells with the same style. Each run consists of its length, its style
-// and its characters.
+// cells writes the cells of a row, or reads them. The number of cells comes first. Runs
+// of cells with the same style follow. Each run consists of its length, its style and
+// its characters.
 func (t *tape) cells(p *[]cell) {
 	n := len(*p)
 	number(t, &n, 0, maxSize)
@@ -147,8 +148,8 @@ func (t *tape) cells(p *[]cell) {
 	}
 }
 
-// char writes or reads the content of a cell. The flag bits are written as the lowest
-// bits, because small numbers take fewer bytes.
+// char writes the content of a cell, or reads it. In the tape, the flag bits are the
+// lowest bits, because small numbers take fewer bytes.
 func (t *tape) char(ch *uint32) {
 	const flags = 3
 	v := bits.RotateLeft32(*ch, flags)
@@ -160,7 +161,7 @@ func (t *tape) char(ch *uint32) {
 	t.check(soundChar(*ch))
 }
 
-// soundChar reports whether a cell can hold ch.
+// soundChar reports whether ch is a valid content of a cell.
 func soundChar(ch uint32) bool {
 	r := ch & charMask
 	switch {

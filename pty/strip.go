@@ -4,20 +4,20 @@ import "unicode/utf8"
 
 // Stripper extracts the text from a program's output. It removes escape sequences,
 // invalid UTF-8, and all control characters except line feed and tab. If a program
-// placed words by moving the cursor, the words run together. A Screen shows such words
-// in their places.
+// moves the cursor between two words, the words run together. Use a Screen to see such
+// words in their places.
 //
-// The output may be passed in pieces. The joined results do not depend on where the
-// output was divided. The zero value is ready to use. Only one goroutine at a time may
-// use it. It keeps only a few bytes.
+// The output can be passed in pieces, divided anywhere. The zero value is ready to use.
+// Only one goroutine at a time is allowed to use a Stripper. A Stripper keeps only a
+// few bytes in memory.
 type Stripper struct {
 	state parseState
 	held  [utf8.UTFMax]byte // bytes of an incomplete character
 	n     int               // number of bytes in held
-	last  byte              // last byte of a string, to find U+009C
+	last  byte              // last byte of an OSC, DCS, SOS, PM or APC, to recognize U+009C
 }
 
-// Strip returns the text in the next piece of output.
+// Strip returns the text in p, which is the next piece of output.
 func (s *Stripper) Strip(p []byte) []byte {
 	out := make([]byte, 0, len(p))
 	for i := 0; i < len(p); {
@@ -34,10 +34,11 @@ func (s *Stripper) Strip(p []byte) []byte {
 	return out
 }
 
-// step takes one byte, and appends the text that this byte completes to out.
+// step takes byte b. If b completes a character of the text, step appends the character
+// to out.
 func (s *Stripper) step(out []byte, b byte) []byte {
 	switch {
-	case b == 0x1b: // ESC also ends a string
+	case b == 0x1b: // ESC also ends OSC, DCS, SOS, PM and APC
 		s.state, s.n = escape, 0
 		return out
 	case b == 0x18 || b == 0x1a: // CAN and SUB abort a sequence
@@ -51,7 +52,7 @@ func (s *Stripper) step(out []byte, b byte) []byte {
 	}
 	s.n = 0
 	switch {
-	case b == '\n' || b == '\t': // valid even inside a sequence
+	case b == '\n' || b == '\t': // also inside a sequence
 		return append(out, b)
 	case b < ' ' || b == 0x7f:
 	case s.state == ground:
@@ -62,7 +63,7 @@ func (s *Stripper) step(out []byte, b byte) []byte {
 	return out
 }
 
-// text takes one byte of a string.
+// text takes one byte of an OSC, DCS, SOS, PM or APC.
 func (s *Stripper) text(b byte) {
 	if b == 0x07 && s.state == oscText || b == 0x9c && s.last == 0xc2 {
 		s.state = ground
@@ -70,7 +71,7 @@ func (s *Stripper) text(b byte) {
 	s.last = b
 }
 
-// sequence takes one printable byte after ESC or CSI.
+// sequence takes one printable byte of an escape sequence.
 func (s *Stripper) sequence(b byte) {
 	switch {
 	case s.state == params:
@@ -86,7 +87,7 @@ func (s *Stripper) sequence(b byte) {
 	}
 }
 
-// introduce takes the byte that determines the kind of sequence.
+// introduce takes the byte after ESC that determines the kind of sequence.
 func (s *Stripper) introduce(b byte) {
 	s.last = 0
 	switch b {
@@ -112,15 +113,15 @@ func (s *Stripper) high(out []byte, b byte) []byte {
 	heldBytes := s.n
 	s.n = 0
 	switch {
-	case r == utf8.RuneError && n < heldBytes: // the held bytes are incomplete; b may begin another character
+	case r == utf8.RuneError && n < heldBytes: // the character before b is incomplete; b can begin another character
 		return s.high(out, b)
 	case r == utf8.RuneError && n == 1 || r == 0xfeff:
-	case r < 0xa0: // a C1 control means ESC and a letter
+	case r < 0xa0: // a C1 control means ESC and another character
 		s.introduce(byte(r - 0x40))
 	case s.state == ground:
 		return utf8.AppendRune(out, r)
 	default:
-		s.state = ground // no sequence contains this character
+		s.state = ground // no sequence can contain this character, so it ends the sequence
 	}
 	return out
 }

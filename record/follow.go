@@ -10,36 +10,36 @@ import (
 )
 
 const (
-	// readGap is the shortest time between two reads of a record. While a model
-	// streams, some agent CLIs write many times a second. Because of readGap, the end
-	// of a turn is read at most 20 ms later.
+	// readGap is the shortest time between two reads of a record. Some agent CLIs write
+	// to the record many times a second while a model streams. Because of readGap,
+	// Coleo reads the end of a turn at most 20 ms later.
 	readGap = 20 * time.Millisecond
-	// findGap is the shortest time between two searches for a record that was not
-	// found. A search may read everything that an agent CLI has logged.
+	// findGap is the shortest time between two searches for a record that has not been
+	// found. A search can read everything that an agent CLI has logged.
 	findGap = 500 * time.Millisecond
 )
 
 // Follower reads one record while the agent CLI writes it.
 type Follower struct {
 	source Source
-	where  func() Where // the conversation may become known later, or change
+	where  func() Where // the conversation can change, and can be unknown at first
 	take   func([]Entry)
 	waked  chan struct{}
 
-	path  atomic.Pointer[string] // nil until the record is found
-	found Where                  // the Where of the record that was found
+	path  atomic.Pointer[string] // path of the record; nil until the record is found
+	found Where                  // result of where when the record was found
 	tail  Tail
 }
 
-// NewFollower returns a Follower of the record that where names. The goroutine of Run
-// calls take with the entries, in order. If the record already exists, the Follower
-// reads it from its beginning.
+// NewFollower returns a Follower of the record that the function where names. Run calls
+// take with the new entries, in order. If the record already exists, the Follower reads
+// it from its beginning.
 func NewFollower(s Source, where func() Where, take func([]Entry)) *Follower {
 	return &Follower{source: s, where: where, take: take, waked: make(chan struct{}, 1)}
 }
 
-// Wake makes the Follower look at the record now. Wake is needed for file systems that
-// report no changes. A caller may also call Wake when it knows of a change.
+// Wake makes the Follower look at the record now. It is needed on file systems that do
+// not report changes. A caller can also call Wake when it knows of a change.
 func (f *Follower) Wake() {
 	select {
 	case f.waked <- struct{}{}:
@@ -47,7 +47,7 @@ func (f *Follower) Wake() {
 	}
 }
 
-// Run follows the record until ctx ends.
+// Run follows the record until ctx ends. It uses w to learn of changes.
 func (f *Follower) Run(ctx context.Context, w *Watcher) {
 	defer w.watch(f, nil)
 	defer f.close()
@@ -68,7 +68,8 @@ func (f *Follower) Run(ctx context.Context, w *Watcher) {
 	}
 }
 
-// sleep waits for d and returns true. It returns false if ctx ends first.
+// sleep waits for the duration d. It returns false if ctx ends first, and true
+// otherwise.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -87,10 +88,10 @@ func (f *Follower) close() {
 }
 
 // look finds the record and reads the new entries. It watches the folders before it
-// reads, so that no change is missed.
+// reads, so that it misses no change.
 func (f *Follower) look(w *Watcher) {
 	if where := f.where(); f.tail == nil || where != f.found {
-		f.path.Store(nil) // any change may be of the new record
+		f.path.Store(nil) // until the record is found, every change concerns it
 		f.watchFor(w, where)
 		path := f.source.Find(where)
 		if path == "" {
@@ -106,7 +107,7 @@ func (f *Follower) look(w *Watcher) {
 	}
 }
 
-// concerns reports whether a change of the file at path may be a change of the record.
+// concerns reports whether a change of the file at path can be a change of the record.
 // If the record is a database, SQLite also writes to files whose names begin with the
 // name of the database.
 func (f *Follower) concerns(path string) bool {
@@ -114,9 +115,9 @@ func (f *Follower) concerns(path string) bool {
 	return own == nil || strings.HasPrefix(path, *own)
 }
 
-// watchFor watches the folders in which the record may appear. A folder may appear just
-// before its parent is watched. So watchFor searches again until it finds no more
-// folders.
+// watchFor watches the folders in which the record can appear. A folder can appear just
+// before its parent is watched. So watchFor searches for folders again until it finds
+// no new ones.
 func (f *Follower) watchFor(w *Watcher, where Where) {
 	var watched []string
 	for {

@@ -7,31 +7,32 @@ import (
 	"syscall"
 )
 
-// mostLine bounds a line of a record, in bytes. A longer line is skipped. Such a line
-// has a picture or the output of a tool, but never the end of a turn.
+// mostLine limits the size of a line in bytes. A longer line is skipped. Such a line
+// contains a picture or the output of a tool, but never the end of a turn.
 const mostLine = 4 << 20
 
-// lines is the Tail of a file of lines.
+// lines is the Tail of a record that is a file of lines.
 type lines struct {
 	path    string
 	start   func() Decoder
 	decoder Decoder
 	offset  int64
-	rest    []byte // the beginning of a line whose end has not been written yet
-	skips   bool   // the rest of the present line is skipped, because the line is too long
+	rest    []byte // beginning of a line whose end has not been written yet
+	skips   bool   // the line that has begun is too long, and is skipped
 }
 
-// Lines returns the function Source.Open for records that are files of lines. The
-// function start must return a new Decoder.
+// Lines returns a Source.Open for records that are files of lines. The function start
+// must return a new Decoder.
 func Lines(start func() Decoder) func(path string, w Where) Tail {
 	return func(path string, _ Where) Tail { return &lines{path: path, start: start, decoder: start()} }
 }
 
 func (l *lines) Close() {}
 
-// Next returns the entries of all lines that were completed since the last call.
+// Next returns the entries of the lines that have been completed since the last call of
+// Next.
 func (l *lines) Next() []Entry {
-	file, err := os.OpenFile(l.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK: a FIFO must not block
+	file, err := os.OpenFile(l.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK: opening a FIFO must not block
 	if err != nil {
 		return nil
 	}
@@ -40,7 +41,7 @@ func (l *lines) Next() []Entry {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	if info.Size() < l.offset { // the file was written again from its beginning
+	if info.Size() < l.offset { // the file was written anew from its beginning
 		l.offset, l.rest, l.skips, l.decoder = 0, nil, false, l.start()
 	}
 	var out []Entry
@@ -55,7 +56,8 @@ func (l *lines) Next() []Entry {
 	}
 }
 
-// decode returns the entries of all lines whose end is in p.
+// decode returns the entries of all lines that end in p. It keeps the beginning of a
+// line that does not end in p.
 func (l *lines) decode(p []byte) []Entry {
 	var out []Entry
 	for {

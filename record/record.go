@@ -2,26 +2,26 @@ package record
 
 import "time"
 
-// Kind is what an Entry reports.
+// Kind tells what an Entry reports.
 type Kind string
 
-// The kinds of entries.
+// The values of Kind.
 const (
 	Prompt Kind = "prompt" // the agent CLI has taken a prompt, and a turn begins
-	Queued Kind = "queued" // the agent CLI has queued a prompt until the turn ends
+	Queued Kind = "queued" // the agent CLI keeps a prompt until the turn ends
 	Answer Kind = "answer" // the model said something
 	Tool   Kind = "tool"   // the model called a tool, or a tool returned its result
 	End    Kind = "end"    // the turn has ended
 )
 
-// Ending is how a turn ended.
+// Ending tells how a turn ended.
 type Ending string
 
-// The endings of a turn.
+// The values of Ending.
 const (
 	Finished    Ending = "finished"
 	Interrupted Ending = "interrupted"
-	Denied      Ending = "denied" // the user refused a tool, and the agent CLI then stopped
+	Denied      Ending = "denied" // the user refused a tool, and the agent CLI stopped
 	Failed      Ending = "failed"
 )
 
@@ -31,16 +31,15 @@ type Entry struct {
 	Turn   string    // the agent CLI's own id of the turn; "" if it has none
 	Text   string    // text of the prompt, the answer or the error, or the name of the tool
 	Ending Ending    // how the turn ended, if Kind is End
-	MayEnd bool      // an Answer that may end its turn, if the record does not mark the end
+	MayEnd bool      // an Answer that can be the end of its turn, in a record that does not mark the end
 	ByUser bool      // a Prompt that a person or Coleo has typed
 	Time   time.Time // by the agent CLI's clock; zero if the record has no time
 }
 
-// Decoder turns the lines of one record into entries. A Decoder has state from earlier
-// lines, so each record needs its own Decoder. A Decoder is not safe for concurrent
-// use.
+// Decoder turns the lines of one record into entries. It keeps state between lines, so
+// each record needs its own Decoder. It is not safe for concurrent use.
 type Decoder interface {
-	// Decode returns the entries of one line. The line is passed without its line end.
-	// Most lines have no entries.
+	// Decode returns the entries of one line, which has no line end. Most lines have no
+	// entries.
 	Decode(line []byte) []Entry
 }

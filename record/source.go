@@ -8,49 +8,49 @@ import (
 	"time"
 )
 
-// Where says which record to read.
+// Where says which record of an agent CLI to read.
 type Where struct {
 	Home         string    // HOME of the agent CLI
-	Conversation string    // the agent CLI's id of the conversation; "" if not yet known
-	Since        time.Time // nobody needs entries that are older than this time
+	Conversation string    // the agent CLI's id of the conversation; "" if it is not known yet
+	Since        time.Time // older entries are not needed
 }
 
-// Tail reads one record. It is not safe for concurrent use.
+// Tail reads one record while it grows. It is not safe for concurrent use.
 type Tail interface {
-	// Next returns the entries that were written since the last call. If the record
-	// cannot be read, Next returns nothing. The record may be readable again later.
+	// Next returns the entries that have been written since the last call of Next. If
+	// the record cannot be read, Next returns nil. A later call can succeed.
 	Next() []Entry
 	Close()
 }
 
-// Source says how to find and read the record of one harness.
+// Source says how to find and read the records of one harness.
 type Source struct {
-	// Pattern is the record's path below Home, in the syntax of filepath.Match. {id}
-	// stands for the id of the conversation. If several files match, the last file by
-	// name is the record. Nothing is read until the conversation is known.
+	// Pattern is the path of the record below Home, in the syntax of filepath.Match. In
+	// the path, {id} stands for the id of the conversation. If several files match, the
+	// record is the last of them by name. Nothing is read until the id is known.
 	Pattern string
-	// ShortID is how many characters of the conversation's id are in the name. 0 means
-	// all.
+	// ShortID is the number of characters of the id that {id} stands for. A ShortID of
+	// 0 means the whole id.
 	ShortID int
 	Open    func(path string, w Where) Tail
 }
 
-// Find returns the path of a record. It returns "" if there is no record yet, or if the
-// conversation is not yet known.
+// Find returns the path of the record that w names. It returns "" if the record does
+// not exist yet, or if the id of the conversation is not known yet.
 func (s Source) Find(w Where) string {
 	pattern := s.patternFor(w)
 	if pattern == "" {
 		return ""
 	}
-	found, _ := filepath.Glob(pattern) // the only possible error is a bad pattern
+	found, _ := filepath.Glob(pattern) // only a bad pattern is an error
 	if len(found) == 0 {
 		return ""
 	}
 	return slices.Max(found)
 }
 
-// patternFor returns the whole pattern. It returns "" if the conversation is not yet
-// known.
+// patternFor returns the pattern for the record that w names. It returns "" if the id
+// of the conversation is not known yet.
 func (s Source) patternFor(w Where) string {
 	id := w.Conversation
 	if s.ShortID > 0 && len(id) >= s.ShortID {
@@ -62,18 +62,18 @@ func (s Source) patternFor(w Where) string {
 	return filepath.Join(quoted(w.Home), strings.ReplaceAll(s.Pattern, "{id}", id))
 }
 
-// quoted escapes a path, so that the result is a pattern that matches only this path.
+// quoted returns a pattern that matches only path.
 func quoted(path string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
 }
 
-// mostFolders bounds how many folders are watched for one record. Each folder costs
-// about 1 kB of kernel memory, and a user may have worked in hundreds of folders.
+// mostFolders limits the number of folders that are watched for one record. Each folder
+// costs about 1 kB of kernel memory, and a user can have worked in hundreds of folders.
 const mostFolders = 64
 
-// folders returns the folders to watch for a record that does not exist yet. The
-// record, or a folder on the path to it, may appear in these folders. If a level has
-// too many folders, only the last ones by name are kept.
+// folders returns the folders to watch until the record exists. The record, or a folder
+// on the path to it, can appear in these folders. If one level of the path has too many
+// folders, only the last of them by name are returned.
 func (s Source) folders(w Where) []string {
 	out := []string{w.Home}
 	level := []string{w.Home}

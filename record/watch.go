@@ -11,21 +11,22 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Watcher wakes followers when a file in a folder has changed. The kernel limits the
-// number of watchers of a user. So a process uses a single Watcher for all followers.
+// Watcher wakes followers when files in their folders change. A process uses one
+// Watcher for all followers, because the kernel limits the number of watchers for each
+// user.
 type Watcher struct {
 	mu      sync.Mutex
 	kernel  *fsnotify.Watcher             // nil until the first folder is watched
-	folders map[string]map[*Follower]bool // the followers to wake, for each folder
+	folders map[string]map[*Follower]bool // followers to wake for each folder
 }
 
-// NewWatcher returns a Watcher without folders. It uses no resources of the kernel
-// until the first folder is watched.
+// NewWatcher returns a Watcher that watches no folder yet. It uses no kernel resources
+// before the first folder.
 func NewWatcher() *Watcher { return &Watcher{folders: map[string]map[*Follower]bool{}} }
 
-// started starts the kernel's watcher if it is not yet running. It returns false if the
-// system provides no watcher. Then followers look at their records only when Wake is
-// called.
+// started starts the kernel's watcher if it does not run yet. It returns false if the
+// system provides no watcher. Without a watcher, followers look at their records only
+// when Wake is called.
 func (w *Watcher) started() bool {
 	if w.kernel == nil {
 		kernel, err := fsnotify.NewWatcher()
@@ -38,7 +39,7 @@ func (w *Watcher) started() bool {
 	return true
 }
 
-// run wakes followers until the kernel's watcher is closed.
+// run wakes followers until kernel is closed.
 func (w *Watcher) run(kernel *fsnotify.Watcher) {
 	for {
 		select {
@@ -51,12 +52,12 @@ func (w *Watcher) run(kernel *fsnotify.Watcher) {
 			if !ok {
 				return
 			}
-			w.wakeAll() // events were lost, so any file may have changed
+			w.wakeAll() // events were lost, so any file can have changed
 		}
 	}
 }
 
-// wake wakes each follower whose record may have changed when the file at path changed.
+// wake wakes each follower whose record can have changed when the file at path changed.
 func (w *Watcher) wake(path string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,9 +78,9 @@ func (w *Watcher) wakeAll() {
 	}
 }
 
-// watch sets the folders of f. When something changes in these folders, and only then,
-// the Watcher wakes f. If folders is empty, f leaves the Watcher. When the last
-// follower leaves, watch closes the kernel's watcher.
+// watch replaces the folders of f. The Watcher wakes f if something changes in these
+// folders. If folders is empty, the Watcher forgets f. If no follower is left, watch
+// closes the kernel's watcher.
 func (w *Watcher) watch(f *Follower, folders []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,7 +90,7 @@ func (w *Watcher) watch(f *Follower, folders []string) {
 	for _, folder := range folders {
 		if w.folders[folder] == nil {
 			if w.kernel.Add(folder) != nil {
-				continue // the folder was deleted, or the system reports no changes of it
+				continue // the folder was deleted, or the system reports no changes in it
 			}
 			w.folders[folder] = map[*Follower]bool{}
 		}

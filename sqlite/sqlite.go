@@ -10,19 +10,18 @@ import (
 	_ "github.com/mattn/go-sqlite3" // the driver registers itself
 )
 
-// busyMillis is how many milliseconds an access waits if another process has locked the
-// database. For example, the other process may be a user's sqlite3 shell.
+// busyMillis is how many milliseconds an access waits for a database that another
+// process has locked. The other process can be a user's sqlite3 shell.
 const busyMillis = 5000
 
-// Open opens a database of Coleo. options has options of the driver, in the form of a
-// URL's query. If the file is missing, the first write creates it.
+// Open opens a database of Coleo. The argument options has options of the driver, as
+// the query of a URL. If the file is missing, the first write creates it.
 func Open(path, options string) (*sql.DB, error) {
 	return sql.Open("sqlite3", source(path, options))
 }
 
-// ReadOnly opens a database of another program for reading. That program may be writing
-// to the database. It returns an error that wraps fs.ErrNotExist if the file is
-// missing.
+// ReadOnly opens a database of another program for reading, even while that program
+// writes to it. If the file is missing, the error wraps fs.ErrNotExist.
 func ReadOnly(path string) (*sql.DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)

@@ -8,7 +8,8 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// Taken reports whether a write was refused because a unique value already exists.
+// Taken reports whether err says that a write was refused because a unique value
+// already exists.
 func Taken(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) &&

@@ -12,24 +12,24 @@ import (
 	"coleo.dev/holder/tty"
 )
 
-// CastEdit tells what a cast adds to its journal, and what it leaves out.
+// CastEdit tells what WriteCast adds to the output in the journal, and what it hides.
 type CastEdit struct {
 	Marks []CastMark // markers, ordered by time
-	Typed bool       // add an input event at each moment when keys were typed, without the keys
-	Hide  []string   // texts in the output to replace by a Mask; a text that the terminal wraps is not replaced
+	Typed bool       // add an input event without data for each time when keys were typed
+	Hide  []string   // texts in the output to replace by Mask; a text that wraps to the next row is not found
 }
 
-// CastMark is a marker: a moment with a name.
+// CastMark is a marker: a time with a label.
 type CastMark struct {
 	Time  time.Time
 	Label string
 }
 
-// WriteCast writes the journal in dir as a Cast. It returns the time at which the
-// journal begins. The times come from the index, and are exact to 50 ms. The journal
-// has no typed keys, so the cast has none. If edit.Hide is set, WriteCast holds the
-// whole journal in memory. WriteCast returns an error if it cannot read the journal or
-// cannot write to out.
+// WriteCast writes the journal in dir to out in the format of Cast. It returns the time
+// at which the journal begins. The times in the cast come from the index, and are exact
+// to 50 ms. The journal does not contain typed keys, so the cast has none. If edit.Hide
+// is set, WriteCast holds the whole journal in memory. WriteCast returns an error if it
+// cannot read the journal or cannot write to out.
 func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	marks, err := Marks(dir)
 	if err != nil {
@@ -53,7 +53,8 @@ func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	return start, c.journal(masked(r, end, edit.Hide), end, marks, edit)
 }
 
-// journal writes the output in the journal, its marks, and what edit adds.
+// journal writes the output from r up to the offset end, the marks, and the events that
+// edit adds.
 func (c *Cast) journal(r source, end int64, marks []Mark, edit CastEdit) error {
 	now, markers := c.now, edit.Marks
 	for _, m := range marks {
@@ -86,19 +87,18 @@ type castHeader struct {
 	Timestamp int64 `json:"timestamp"`
 }
 
-// Cast writes an asciicast of version 2. A cast is text. A byte that is not part of a
-// character is written as U+FFFD. A character is never split between two events. After
-// an error the methods of Cast do nothing. Close returns the error.
+// Cast writes an asciicast of version 2, which is text. Bytes that are not UTF-8 become
+// U+FFFD. A character is never split between two events. After an error, the methods do
+// nothing, and Close returns that error.
 type Cast struct {
 	out        *bufio.Writer
 	start, now time.Time
-	rest       []byte // the beginning of an incomplete character
+	rest       []byte // first bytes of an incomplete character
 	err        error
 }
 
-// NewCast begins a cast of a terminal with cols by rows cells. The cast begins at the
-// time start. If cols or rows is not positive, NewCast uses the default size of a
-// terminal.
+// NewCast begins a cast of a terminal with cols by rows cells, at the time start. If
+// cols or rows is not positive, it uses DefaultCols and DefaultRows of package tty.
 func NewCast(out io.Writer, cols, rows int, start time.Time) *Cast {
 	if cols <= 0 || rows <= 0 {
 		cols, rows = tty.DefaultCols, tty.DefaultRows
@@ -108,7 +108,7 @@ func NewCast(out io.Writer, cols, rows int, start time.Time) *Cast {
 	return c
 }
 
-// Output adds output of the program. It copies data.
+// Output adds output of the program, which came at the time at. It copies data.
 func (c *Cast) Output(at time.Time, data []byte) {
 	c.now = at
 	p := append(c.rest, data...)
@@ -117,7 +117,7 @@ func (c *Cast) Output(at time.Time, data []byte) {
 	c.rest = append([]byte(nil), p[whole:]...)
 }
 
-// Resize adds a resize to cols by rows cells.
+// Resize adds a resize to cols by rows cells, at the time at.
 func (c *Cast) Resize(at time.Time, cols, rows int) {
 	c.now = at
 	c.event("r", fmt.Sprintf("%dx%d", cols, rows))
@@ -132,18 +132,18 @@ func (c *Cast) label(m CastMark) {
 // Err returns the first error, or nil if there was none.
 func (c *Cast) Err() error { return c.err }
 
-// Close writes what is still in the buffer. It returns the first error. It does not
-// close the writer that NewCast got.
+// Close writes what is left in the buffers. It returns the first error of the cast. It
+// does not close the writer that was passed to NewCast.
 func (c *Cast) Close() error {
 	c.event("o", string(c.rest))
 	c.rest = nil
 	return errors.Join(c.err, c.out.Flush())
 }
 
-// castBuffer is the number of bytes of output that are read at once.
+// castBuffer is the number of bytes of output in one read.
 const castBuffer = 16 << 10
 
-// copy writes the output up to the offset until. All of it gets the time now.
+// copy writes the output up to the offset until. All of this output gets the time now.
 func (c *Cast) copy(r source, until int64, now time.Time) {
 	buf := make([]byte, castBuffer)
 	for c.err == nil && r.Offset() < until {
@@ -156,8 +156,8 @@ func (c *Cast) copy(r source, until int64, now time.Time) {
 	}
 }
 
-// cutCharacter returns how many bytes at the end of p are the beginning of an
-// incomplete character.
+// cutCharacter returns the number of bytes at the end of p that begin an incomplete
+// character.
 func cutCharacter(p []byte) int {
 	for n := 1; n <= min(len(p), utf8.UTFMax-1); n++ {
 		if last := p[len(p)-n:]; utf8.RuneStart(last[0]) {

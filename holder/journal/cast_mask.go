@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// source is output that is read from some offset.
+// source is output that can be read, with the offset of the next byte.
 type source interface {
 	io.Reader
 	Offset() int64
 }
 
-// Mask returns a text that reveals nothing and has as many bytes as the given text. It is
-// the path /coleo-coleo-…. With another length, a terminal would place the text after it
-// elsewhere.
+// Mask returns a text that reveals nothing, in the form of the path /coleo-coleo-…. The
+// mask has as many bytes as text. With another length, the output after the mask would
+// be in another place on the screen.
 func Mask(text string) string {
 	if text == "" {
 		return ""
@@ -24,7 +24,8 @@ func Mask(text string) string {
 	return "/" + strings.Repeat(word, len(text)/len(word)+1)[:len(text)-1]
 }
 
-// masked returns the output of r up to the offset end, in which the given texts are masked.
+// masked returns the output of r up to the offset end. In this output, texts are
+// replaced by masks.
 func masked(r *Reader, end int64, texts []string) source {
 	if len(texts) == 0 {
 		return r
@@ -32,13 +33,13 @@ func masked(r *Reader, end int64, texts []string) source {
 	return &maskedOutput{r: r, texts: texts, next: r.Offset(), end: end}
 }
 
-// maskedOutput is output in which texts are masked. The first Read reads all of this
-// output.
+// maskedOutput is output in which texts are replaced by masks. The first Read reads all
+// of the output into memory.
 type maskedOutput struct {
 	r         *Reader
 	texts     []string
 	next, end int64
-	rest      []byte // nil if the output has not been read yet
+	rest      []byte // output that Read has not returned yet; nil before the first Read
 }
 
 // Offset returns the offset of the next byte.

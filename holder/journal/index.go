@@ -11,7 +11,7 @@ import (
 )
 
 // Index reads the marks of a journal in order. It does not hold all marks in memory,
-// because a busy week makes millions of them.
+// because a busy week makes millions of marks.
 type Index struct {
 	file *os.File
 	n    int
@@ -31,20 +31,20 @@ func OpenIndex(dir string) (*Index, error) {
 	return &Index{file: f, n: int(info.Size() / markSize)}, nil
 }
 
-// Find returns the number of the first mark that is past some point: for which isPast
-// returns true. If there is no such mark, it returns the number of marks. Find may return
-// the number of a damaged mark just before that one, which From skips. As with
-// sort.Search, once isPast is true for a mark, it must be true for all later marks.
+// Find returns the number of the first mark for which isPast returns true. If there is
+// no such mark, it returns the number of marks. If isPast is true for a mark, it must
+// be true for all later marks, as with sort.Search. Find can also return the number of
+// a damaged mark right before the first such mark. From skips damaged marks.
 func (x *Index) Find(isPast func(Mark) bool) int {
 	return sort.Search(x.n, func(i int) bool {
-		for m := range x.From(i) { // the first intact mark at or after i
+		for m := range x.From(i) { // only the first intact mark at or after i
 			return isPast(m)
 		}
 		return true
 	})
 }
 
-// From yields the marks, beginning with mark number i. It skips marks with a wrong
+// From yields the marks from number i on, in order. It skips marks with a wrong
 // checksum.
 func (x *Index) From(i int) iter.Seq[Mark] {
 	return func(yield func(Mark) bool) {

@@ -50,8 +50,8 @@ func listSegments(dir string) ([]segment, error) {
 }
 
 // Span returns the offset of the oldest byte in the journal in dir, and the offset
-// after the newest byte. A journal that does not exist is empty. Span returns an error
-// if the journal's folder cannot be read.
+// after the newest byte. If there is no journal in dir, Span returns 0 and 0. It
+// returns an error if dir cannot be read.
 func Span(dir string) (start, end int64, err error) {
 	segments, err := listSegments(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(segments) == 0 {
@@ -64,8 +64,8 @@ func Span(dir string) (start, end int64, err error) {
 }
 
 // Reader reads the bytes of a journal, even while a holder appends to the journal. At
-// the end of the journal, Read returns io.EOF. It can be called again when the journal
-// may have grown.
+// the end of the journal, Read returns io.EOF. After the journal has grown, Read
+// returns the new bytes.
 type Reader struct {
 	dir    string
 	offset int64
@@ -77,11 +77,11 @@ type Reader struct {
 // first call of Read opens the first file.
 func NewReader(dir string, from int64) *Reader { return &Reader{dir: dir, offset: from} }
 
-// Offset returns the offset of the next byte.
+// Offset returns the offset of the byte that Read returns next.
 func (r *Reader) Offset() int64 { return r.offset }
 
-// Read implements io.Reader. If the offset is before the oldest byte that the journal
-// still has, the error names the offset of the oldest byte.
+// Read implements io.Reader. If the byte at the offset has been deleted, the error
+// names the offset of the oldest byte that the journal still has.
 func (r *Reader) Read(p []byte) (int, error) {
 	if r.file != nil {
 		n, err := r.file.ReadAt(p, r.offset-r.start)
@@ -94,7 +94,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 		}
 	}
 	if r.file != nil && r.offset-r.start < SegmentSize {
-		return 0, io.EOF // the next segment begins only when this one is full
+		return 0, io.EOF // this segment is not full, so there is no next segment
 	}
 	moved, err := r.open()
 	if err != nil {
@@ -106,8 +106,8 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return r.Read(p)
 }
 
-// open opens the segment that holds the byte at r.offset. It returns false if no
-// segment holds this byte.
+// open opens the segment that holds the byte at r.offset. It returns false if the
+// journal ends before this byte.
 func (r *Reader) open() (bool, error) {
 	segments, err := listSegments(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +135,7 @@ func (r *Reader) open() (bool, error) {
 	return true, nil
 }
 
-// Close closes the open file.
+// Close closes the file that is open, if any.
 func (r *Reader) Close() error {
 	if r.file == nil {
 		return nil

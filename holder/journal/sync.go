@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// syncEvery is how long output may be only in the kernel's memory, where a loss of
-// power destroys it. Databases allow some seconds for data without a commit. A kill -9
-// destroys none of this output.
+// syncEvery is how long output can be in the kernel's memory only. A loss of power
+// destroys such output, but a kill -9 does not. Databases accept the loss of a few
+// seconds of data without a commit.
 const syncEvery = 5 * time.Second
 
-// syncing tells how much of a journal is on the disk. The journal's lock guards its
-// fields. Files are written to the disk without the lock, so the draining goroutine
-// does not have to wait.
+// syncing tells how much of a journal is on the disk. The journal's lock protects the
+// fields. The lock is not held during a write to the disk, so the draining goroutine
+// does not have to wait for the disk.
 type syncing struct {
 	timer   *time.Timer
 	due     bool  // the timer is running
-	running bool  // a sync is running; only one runs at a time
-	done    int64 // everything before this offset is on the disk
+	running bool  // a sync is running; at most one runs at a time
+	done    int64 // all output before this offset is on the disk
 }
 
-// syncWithin writes the journal to the disk when the duration d has passed. An earlier
-// time that was set before stays. The caller must hold mu.
+// syncWithin makes sure that a sync of the journal starts after at most the duration d.
+// The caller must hold mu.
 func (j *Writer) syncWithin(d time.Duration) {
 	s := &j.syncing
 	switch {
@@ -36,12 +36,12 @@ func (j *Writer) syncWithin(d time.Duration) {
 	s.due = true
 }
 
-// sync writes the output that is now in the journal to the disk. After an error, sync
-// tries again when more output has come.
+// sync writes the output that is in the journal to the disk. If it fails, it is tried
+// again when more output has come.
 func (j *Writer) sync() {
 	j.mu.Lock()
 	s := &j.syncing
-	if s.running { // the disk is slower than the output, so the next sync waits
+	if s.running { // the disk is slower than the output, so wait
 		s.timer.Reset(syncEvery)
 		j.mu.Unlock()
 		return
@@ -57,8 +57,8 @@ func (j *Writer) sync() {
 	}
 }
 
-// syncSegments writes the segments with output between the offsets from and end to the
-// disk. It also writes the index. It skips segments that are deleted at the same time.
+// syncSegments writes two things to the disk: the index, and all segments with output
+// between the offsets from and end. It skips segments that have been deleted.
 func syncSegments(dir string, from, end int64) error {
 	var failed error
 	for start := from - from%SegmentSize; start < end; start += SegmentSize {
@@ -67,8 +67,8 @@ func syncSegments(dir string, from, end int64) error {
 	return errors.Join(failed, syncFile(indexPath(dir)))
 }
 
-// syncFile opens its own descriptor of the file. So another goroutine may close the
-// file at the same time.
+// syncFile writes the file at path to the disk. It opens its own descriptor, so another
+// goroutine can close the file at the same time.
 func syncFile(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -8,6 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncData writes a file's data to the disk. It also writes the metadata that is needed
-// to read the data.
+// syncData writes a file's data to the disk, and the metadata that is needed to read
+// the data.
 func syncData(f *os.File) error { return unix.Fdatasync(int(f.Fd())) }

@@ -6,5 +6,5 @@ package journal
 
 import "os"
 
-// syncData writes a file to the disk.
+// syncData writes a file's data and metadata to the disk.
 func syncData(f *os.File) error { return f.Sync() }

@@ -5,11 +5,17 @@ import (
 	"os"
 )
 
-// Trim deletes the oldest segments as long as at least keep bytes remain. So the
-// journal never has more than keep bytes and one segment. It deletes only segments that
-// end before the offset covered. A snapshot of the screen replaces the output before
-// this offset. The open segment stays. Trim also deletes marks before the new
-// beginning, except the last size.
+// Trim deletes the oldest segments of the journal. It deletes a segment only under all
+// of these conditions:
+//
+//   - At least keep bytes remain after it.
+//   - The segment ends at or before the offset covered. A snapshot of the screen
+//     replaces the output before this offset.
+//   - The segment is not open.
+//
+// If covered is close to the end of the journal, the journal has at most keep bytes and
+// one segment after Trim. Trim also deletes the marks before the new beginning of the
+// journal, except the last resize.
 func (j *Writer) Trim(keep, covered int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -36,7 +42,9 @@ func (j *Writer) Trim(keep, covered int64) error {
 	return j.trimIndex()
 }
 
-// trimIndex writes a new index that lacks the marks before the journal's beginning.
+// trimIndex replaces the index by one without the marks before the beginning of the
+// journal. It keeps the last resize before the beginning, which gives the terminal's
+// size at the beginning.
 func (j *Writer) trimIndex() error {
 	raw, err := os.ReadFile(indexPath(j.dir))
 	if err != nil {

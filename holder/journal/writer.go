@@ -1,6 +1,6 @@
-// Package journal keeps every byte of an arm's output on the disk. It also keeps the
-// times at which output came, and the sizes that the terminal had. The package writes a
-// journal, reads it, and makes a recording from it. It does not interpret the output.
+// Package journal keeps every byte of an arm's output on the disk, the times at which
+// output came, and the sizes of the terminal. It writes a journal, reads it, and makes
+// a recording from it. It does not interpret the output.
 package journal
 
 import (
@@ -19,59 +19,65 @@ import (
 // this size.
 const SegmentSize = 4 << 20
 
-// markEvery is the shortest time between two time marks in the index while a terminal
-// is busy.
+// markEvery is the shortest time between two time marks in the index.
 const markEvery = 50 * time.Millisecond
 
-// MarkKind tells what a mark in the index means.
+// MarkKind tells what a mark in the index records.
 type MarkKind uint8
 
-// The values of MarkKind. They are on disk, so they never change.
+// The values of MarkKind. They never change, because they are stored on disk.
 const (
 	MarkOutput MarkKind = 1 // output arrived at this time
 	MarkResize MarkKind = 2 // the terminal got the size Cols x Rows
-	MarkInput  MarkKind = 3 // keys were typed; their text is not kept
+	MarkInput  MarkKind = 3 // keys were typed; the keys themselves are not kept
 	MarkExit   MarkKind = 4 // the program ended
-	MarkGap    MarkKind = 5 // Lost bytes are missing here: the disk was full when the arm was ended
+	MarkGap    MarkKind = 5 // Lost bytes are missing here, because the disk was full at the end of the arm
 )
 
-// Mark ties a moment to an offset of the output.
+// Mark records that something happened at a time and at an offset of the output.
 type Mark struct {
 	Time       time.Time // millisecond precision
 	Offset     int64
 	Kind       MarkKind
 	Cols, Rows int // for MarkResize
-	Lost       int // for MarkGap: number of bytes; stored in the place of Cols and Rows
+	Lost       int // for MarkGap: number of bytes; stored in place of Cols and Rows
 }
 
-// markSize is the size of a mark on disk, in bytes. A mark consists of 8 bytes of Unix
-// milliseconds, 8 bytes of offset, 1 byte of kind, and 3 zero bytes. After these come 2
-// bytes of columns, 2 bytes of rows, and 4 bytes with the crc32c of the bytes before.
+// markSize is the size of a mark on disk, in bytes. The parts of a mark are, in order
+// and big-endian:
+//
+//   - 8 bytes: the time in Unix milliseconds
+//   - 8 bytes: the offset
+//   - 1 byte: the kind
+//   - 3 zero bytes
+//   - 2 bytes: the columns
+//   - 2 bytes: the rows
+//   - 4 bytes: the CRC-32C of the bytes before
 const markSize = 28
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Writer writes an arm's output to disk. The output is in segments of raw bytes, whose
-// names are their first offsets. An index holds the marks. The lengths of the segment
-// files define how much output there is. When a journal is opened for writing, an
-// incomplete record at the end of the index is removed. Several goroutines may call its
-// methods at the same time.
+// Writer writes an arm's output and marks to disk. The output is in segments, which are
+// files of raw bytes. The name of a segment is the offset of its first byte. The marks
+// are in the index. The lengths of the segments define how much output there is. When a
+// Writer opens the index, it removes an incomplete mark at the end. Several goroutines
+// can call the methods at the same time.
 type Writer struct {
 	dir string
 
 	mu       sync.Mutex
 	segment  *os.File // open for appending
 	index    *os.File
-	first    int64 // oldest offset in the journal
-	start    int64 // first offset of the open segment
+	first    int64 // offset of the oldest byte in the journal
+	start    int64 // offset of the first byte in the open segment
 	end      int64
 	lastMark time.Time
-	watchers []chan struct{} // get a value when the journal grows
+	watchers []chan struct{} // each gets a value when the journal grows
 	syncing  syncing
 }
 
-// Create opens the journal in dir for appending. If the journal does not exist, Create
-// makes it. The error names the file of the journal that cannot be opened or repaired.
+// Create opens the journal in dir for appending. If there is no journal, Create makes
+// one. The error names the file that cannot be opened or repaired.
 func Create(dir string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make journal folder: %w", err)
@@ -97,8 +103,8 @@ func Create(dir string) (*Writer, error) {
 }
 
 func openSegment(dir string, start int64) (*os.File, error) {
-	// O_APPEND is missing because the kernel does not splice into a file that is opened
-	// with it.
+	// The kernel does not splice into a file that is open with O_APPEND, so the offset
+	// is set instead.
 	f, err := os.OpenFile(segmentPath(dir, start), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
 		_, err = f.Seek(0, io.SeekEnd)
@@ -125,8 +131,8 @@ func openIndex(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Append writes p to the journal. It returns the number of bytes of p that are in the
-// journal. After an error the caller may try again with the rest.
+// Append writes p to the journal. It returns how many bytes of p it has written. After
+// an error, the caller can try again with the rest of p.
 func (j *Writer) Append(p []byte, now time.Time) (int, error) {
 	done := 0
 	for done < len(p) {
@@ -141,8 +147,9 @@ func (j *Writer) Append(p []byte, now time.Time) (int, error) {
 	return done, nil
 }
 
-// Extend calls write with the open segment and the number of bytes that fit into it. It
-// adds the number of bytes that write returns to the journal's length.
+// Extend calls write with the open segment and the number of bytes that fit into the
+// segment. The function write appends to the segment and returns the number of bytes.
+// Extend adds this number to the length of the journal, and returns it.
 func (j *Writer) Extend(now time.Time, write func(f *os.File, most int) (int, error)) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -179,8 +186,8 @@ func (j *Writer) roll() error {
 	return nil
 }
 
-// Mark adds a mark at the present end of the journal. If a mark cannot be written, Mark
-// drops it: the bytes are essential, and marks are only a convenience.
+// Mark adds m at the end of the journal. It ignores an error, because marks are only a
+// convenience. Only the output is essential.
 func (j *Writer) Mark(m Mark) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -221,9 +228,10 @@ func (j *Writer) Span() (first, end int64) {
 	return j.first, j.end
 }
 
-// Watch returns a channel that receives a value when the journal has grown since the
-// last value. Unwatch ends this. The same channel is used for all values, because a new
-// channel for each value would be garbage in a busy holder.
+// Watch returns a channel that receives a value when the journal grows. If the channel
+// already holds a value, it receives no second one. Call Unwatch with the channel when
+// it is no longer needed. The channel is the same for all values, because a channel for
+// each value would be much garbage in a busy holder.
 func (j *Writer) Watch() chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -232,7 +240,7 @@ func (j *Writer) Watch() chan struct{} {
 	return c
 }
 
-// Unwatch ends what Watch began for the channel c.
+// Unwatch ends the Watch that returned the channel c.
 func (j *Writer) Unwatch(c chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -243,13 +251,13 @@ func (j *Writer) notifyWatchers() {
 	for _, c := range j.watchers {
 		select {
 		case c <- struct{}{}:
-		default: // the watcher has not read the last value yet
+		default: // the channel already holds a value
 		}
 	}
 }
 
-// Close closes the files. It returns when all output is on the disk. It returns the
-// joined errors of all files.
+// Close closes the files, and returns when all output is on the disk. It joins the
+// errors of all files.
 func (j *Writer) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

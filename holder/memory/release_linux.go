@@ -1,4 +1,4 @@
-// Package memory reduces the memory of a process that mostly waits.
+// Package memory reduces the memory of a process that waits most of the time.
 package memory
 
 //platform:linux Memory of a quiet holder = goes back to the system
@@ -15,31 +15,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseDelay is how long after some activity the pages are released. The kernel needs
-// only about 60 µs to map all of them again, so releases may be frequent.
+// releaseDelay is the time from an activity to the release of the pages. Releases can
+// be frequent, because the kernel maps all pages again in about 60 µs.
 const releaseDelay = 500 * time.Millisecond
 
-// mappedAround is how many bytes of the program's file the kernel may map when the program
+// mappedAround is how many bytes of the program's file the kernel maps when the program
 // touches one page. By default the kernel maps 64 KiB. A value below 16 KiB would save
 // little more memory, and would make many mappings.
 const mappedAround = 16 << 10
 
-// Releaser returns the pages of this program's own file to the kernel after each period
-// of activity. The zero value is ready to use. By default the kernel maps 16 pages
-// around each touched page. A holder would soon have its whole program mapped, although
-// it uses only a small part. Released pages stay in the page cache, where they take no
-// additional memory.
+// Releaser returns the pages of this program's own file to the kernel after activity.
+// Without a Releaser, a holder's whole program would soon be mapped, because by default
+// the kernel maps 16 pages around each touched page. A holder uses only a small part of
+// its program. Released pages stay in the page cache, where they take no additional
+// memory. The zero value is ready to use.
 type Releaser struct {
 	pending atomic.Bool
 	once    sync.Once
 	timer   *time.Timer
-	mapped  []pages // mapped pages of the program's file; nil: not yet determined
+	mapped  []pages // mapped pages of the program's file; nil: not searched yet
 }
 
 // pages is a range of addresses in this process.
 type pages struct{ start, size uintptr }
 
-// ReleaseSoon releases the pages after releaseDelay, unless a release is already due.
+// ReleaseSoon releases the pages after releaseDelay. It does nothing if a release is
+// already due.
 func (r *Releaser) ReleaseSoon() {
 	if !r.pending.CompareAndSwap(false, true) {
 		return
@@ -62,9 +63,10 @@ func (r *Releaser) releaseNow() {
 	}
 }
 
-// mapLessAround makes the kernel map fewer pages around each touched page. The kernel
-// maps such pages only within one mapping. Areas with different read advice are
-// different mappings.
+// mapLessAround makes the kernel map at most mappedAround bytes around each touched
+// page. The kernel maps these pages only within one mapping, and areas with different
+// read advice are different mappings. So mapLessAround sets another read advice for
+// every second area of this size.
 func mapLessAround(all []pages) {
 	for _, p := range all {
 		for at := uintptr(0); at < p.size; at += 2 * mappedAround {
@@ -74,9 +76,10 @@ func mapLessAround(all []pages) {
 }
 
 // programPages returns the read-only ranges into which the program's file is mapped. It
-// leaves out a range with pages that differ from the file: the loader writes to some pages
-// before it makes them read-only. If the ranges cannot be determined, it returns none. The
-// process then only uses more memory.
+// leaves out a range if any of its pages differs from the file, because a release would
+// lose the difference. The loader writes to some pages before it makes them read-only.
+// If programPages cannot find the ranges, it returns none, and the process uses more
+// memory.
 func programPages() []pages {
 	out := []pages{}
 	self, err := os.Readlink("/proc/self/exe")
@@ -110,7 +113,7 @@ func programPages() []pages {
 	}
 }
 
-// parsePages reads a range of addresses in the form that /proc uses: from-to in hex.
+// parsePages reads a range of addresses as /proc writes it: start-end in hex.
 func parsePages(text []byte) pages {
 	from, to, _ := bytes.Cut(text, []byte("-"))
 	start, err1 := strconv.ParseUint(string(from), 16, 64)

@@ -17,22 +17,27 @@ import (
 )
 
 // If an arm has its own control group, Coleo can end all processes of the arm in one
-// step. That includes a process that has left the process tree and has removed the mark
-// from its environment. Coleo makes a group in two cases. Either this process's own
-// group was delegated to it, or systemd does not manage the groups and the folder is
-// writable. In any other case there is no group, and that is not an error. Coleo then
-// finds processes only by the tree and by the mark.
+// step. This includes a process that has left the process tree and has removed the mark
+// from its environment. Coleo makes a group in two cases:
+//
+//   - This process's own group was delegated to it.
+//   - Systemd does not manage the groups, and the folder of this process's own group is
+//     writable.
+//
+// In all other cases the arm has no group. That is not an error: Coleo then finds
+// processes only by the tree and by the mark.
 
-// Group is the control group of an arm. The zero Group means that there is no group.
+// Group is the control group of an arm. The zero Group stands for no group.
 type Group struct{ dir string }
 
-// groupFile returns the path of the file that holds the path of the group. The guard
-// and the next holder read this file.
+// groupFile returns the path of a file in the holder's folder dir. This file holds the
+// path of the arm's group, for the guard and the next holder.
 func groupFile(dir string) string { return filepath.Join(dir, "cgroup") }
 
 // MakeGroup makes a group for a start of an arm, below this process's own group. It
-// writes the path of the group to groupFile. The argument start is a word that no other
-// start of the arm has. If alone is true, a person runs the program under a holder.
+// records the path of the group in groupFile(dir). The argument start is a word that no
+// other start of the arm has. The argument alone is true if a person runs the holder:
+// see Launch.Alone. If a group cannot be made, MakeGroup returns the zero Group.
 func MakeGroup(dir, arm, start string, alone bool) Group {
 	own := delegated()
 	if own == "" {
@@ -44,21 +49,21 @@ func MakeGroup(dir, arm, start string, alone bool) Group {
 	}
 	if _, err := os.Stat(filepath.Join(g.dir, "cgroup.kill")); err != nil ||
 		os.WriteFile(groupFile(dir), []byte(g.dir), 0o600) != nil {
-		_ = os.Remove(g.dir) // before Linux 5.14
+		_ = os.Remove(g.dir) // no cgroup.kill before Linux 5.14
 		return Group{}
 	}
 	return g
 }
 
-// Prefixes of the names of control groups. The first is for arms, and the second is for
-// programs that a person runs under a holder.
+// Prefixes of the names of groups: for an arm, and for a program that a person runs
+// under a holder.
 const (
 	armGroup   = "coleo-arm-"
 	aloneGroup = "coleo-hold-"
 )
 
-// groupName returns a valid folder name that differs for each start. The arm's id is
-// the part before the first dot, after the prefix.
+// groupName returns a folder name for the group of a start. It consists of a prefix,
+// the arm's id, a dot and start.
 func groupName(arm, start string, alone bool) string {
 	clean := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
@@ -73,7 +78,8 @@ func groupName(arm, start string, alone bool) string {
 	return begin + clean[:min(len(clean), 150)] + "." + start
 }
 
-// OpenGroup returns the group that a holder made for the folder dir.
+// OpenGroup returns the group that a holder has recorded in the folder dir. It returns
+// the zero Group if there is none.
 func OpenGroup(dir string) Group {
 	raw, err := os.ReadFile(groupFile(dir))
 	path := string(raw)
@@ -84,8 +90,8 @@ func OpenGroup(dir string) Group {
 	return Group{path}
 }
 
-// delegated returns the folder of this process's own group in the unified hierarchy. If
-// groups cannot be made below it, delegated returns "".
+// delegated returns the folder of this process's own group in the unified hierarchy. It
+// returns "" if Coleo cannot make groups below this group.
 func delegated() string {
 	mount := unifiedMount()
 	raw, err := os.ReadFile("/proc/self/cgroup")
@@ -111,7 +117,7 @@ func systemdRuns() bool {
 	return err == nil
 }
 
-// markedDelegated reports whether systemd has delegated the group whose folder is dir.
+// markedDelegated reports whether systemd has delegated the group with the folder dir.
 func markedDelegated(dir string) bool {
 	var value [4]byte
 	for _, name := range []string{"user.delegate", "trusted.delegate"} {
@@ -122,7 +128,8 @@ func markedDelegated(dir string) bool {
 	return false
 }
 
-// unifiedMount returns the mount point of the cgroup version 2 hierarchy.
+// unifiedMount returns the mount point of the cgroup version 2 hierarchy, or "" if
+// there is none.
 func unifiedMount() string {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -138,8 +145,8 @@ func unifiedMount() string {
 	return ""
 }
 
-// Fd returns a descriptor of the group's folder, for starting a program in the group.
-// It returns -1 if there is no group.
+// Fd returns a new descriptor of the group's folder, for starting a program in the
+// group. It returns -1 if there is no group. The caller must close the descriptor.
 func (g Group) Fd() int {
 	if g.dir == "" {
 		return -1
@@ -151,15 +158,15 @@ func (g Group) Fd() int {
 	return fd
 }
 
-// kill ends all processes in the group, however they were started.
+// kill kills all processes in the group and in the groups below it.
 func (g Group) kill() {
 	if g.dir != "" {
 		_ = os.WriteFile(filepath.Join(g.dir, "cgroup.kill"), []byte("1"), 0)
 	}
 }
 
-// pids returns the processes in the group itself. It leaves out processes in groups
-// below it. The method populated counts these too.
+// pids returns the processes in the group itself, without those in groups below it. The
+// method populated also sees the groups below.
 func (g Group) pids() map[int]bool {
 	out := map[int]bool{}
 	if g.dir == "" {
@@ -186,7 +193,8 @@ func (g Group) populated() bool {
 	return err == nil && bytes.Contains(raw, []byte("populated 1"))
 }
 
-// End kills the processes in the group, waits until none is left, and removes the group.
+// End kills all processes in the group and in the groups below it. It waits until none
+// is left. Then it removes the groups and groupFile(dir).
 func (g Group) End(dir string) error {
 	if g.dir == "" {
 		return nil

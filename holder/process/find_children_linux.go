@@ -11,18 +11,18 @@ import (
 )
 
 // A holder finds its arm's processes in the kernel's lists of child processes. The
-// holder is the reaper of all processes below it. So each of them is a child of the
-// holder or is below one of its children. The cost depends on the number of the arm's
-// processes, not on the number of processes of the machine.
+// holder is the reaper of all processes below it. So each process of the arm is a child
+// of the holder, or is below such a child. The cost depends on the number of the arm's
+// processes, and not on the number of processes of the machine.
 
-// listsChildren reports whether this kernel has lists of the children of a process. The
-// result is kept, because it cannot change as long as this process lives.
+// listsChildren reports whether this kernel has a list of the children of each process.
+// It looks only once.
 var listsChildren = sync.OnceValue(func() bool {
 	return unix.Access("/proc/thread-self/children", unix.R_OK) == nil
 })
 
-// childrenOf returns the children of a process, in order. A child may be missing from
-// the list if another child is collected at the same time.
+// childrenOf returns the children of the process pid, in ascending order. It can miss a
+// child if another child is collected at the same time.
 func childrenOf(pid int) []int {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
 	tasks, err := os.ReadDir(dir)
@@ -46,9 +46,9 @@ func childrenOf(pid int) []int {
 }
 
 // ownChildren returns all children of this process, including those that have ended. It
-// reads the list until it gets the same list twice in a row. A child can be missing
-// from a list only if another child in the list was collected at the same time. The
-// next list does not have the collected child, so the two lists differ.
+// reads the list until two lists in a row are equal. A list can miss a child only if
+// another child was collected at the same time. In that case the next list lacks the
+// collected child, so the two lists differ.
 func ownChildren() []int {
 	self := os.Getpid()
 	list := childrenOf(self)
@@ -61,9 +61,11 @@ func ownChildren() []int {
 	}
 }
 
-// descendants finds the arm's live processes with the lists of children. If it returns
-// no process, there is certainly none. When a child has ended, its own children become
-// children of this process before its end can be seen. So the list is read once more.
+// descendants finds the arm's live processes by the lists of children. If it returns no
+// process, the arm certainly has none. To be certain, it reads the list of this
+// process's children once more. If a child has ended in between, its own children are
+// now in this list, because this process is their new parent. In that case descendants
+// begins again.
 func (t *Tree) descendants() []procEntry {
 	for {
 		children := ownChildren()
@@ -74,8 +76,8 @@ func (t *Tree) descendants() []procEntry {
 	}
 }
 
-// withAllBelow returns the given processes, the processes of the group g, and all
-// processes below them.
+// withAllBelow returns the processes pids and those of the group g, and all processes
+// below them.
 func withAllBelow(pids []int, g Group) []int {
 	listed := map[int]bool{}
 	var out []int
@@ -91,7 +93,7 @@ func withAllBelow(pids []int, g Group) []int {
 	for pid := range g.pids() {
 		add(pid)
 	}
-	for i := 0; i < len(out); i++ { // the list grows during the loop
+	for i := 0; i < len(out); i++ { // out grows during the loop
 		for _, pid := range childrenOf(out[i]) {
 			add(pid)
 		}

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// procEntry is an entry of /proc.
+// procEntry describes one process in /proc.
 type procEntry struct {
 	pid, parent int
 	zombie      bool
-	own         func() bool // checks again whether the process with this pid belongs to the arm
+	own         func() bool // reads /proc again and reports whether this process still belongs to the arm
 }
 
 // allProcesses returns all processes of the machine.
@@ -32,7 +32,7 @@ func allProcesses() []procEntry {
 	return readProcesses(pids)
 }
 
-// readProcesses reads the entries of the given processes. It leaves out processes that
+// readProcesses reads the entries of the processes pids. It leaves out processes that
 // no longer exist.
 func readProcesses(pids []int) []procEntry {
 	out := make([]procEntry, 0, len(pids))
@@ -50,13 +50,15 @@ func readProcess(pid int) (procEntry, error) {
 	return readProcessInto(pid, buf[:])
 }
 
-// statRoom is the number of bytes of /proc/PID/stat that are read. The name has at most
-// 64 bytes. The state and the parent follow the name.
+// statRoom is the number of bytes of /proc/PID/stat that are read. That is enough for
+// the name, which has at most 64 bytes, and for the state and the parent, which follow
+// the name.
 const statRoom = 256
 
-// readProcessInto reads a process's state and parent. It uses the caller's buffer. It
-// must be cheap, because a machine with 500 arms has thousands of processes. If the
-// kernel has no lists of children, each end of an arm looks at all these processes.
+// readProcessInto reads the state and the parent of the process pid, with the caller's
+// buffer. It must be fast, because without the kernel's lists of children, each end of
+// an arm reads all processes of the machine. A machine with 500 arms has thousands of
+// processes.
 func readProcessInto(pid int, buf []byte) (procEntry, error) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -74,9 +76,10 @@ func readProcessInto(pid int, buf []byte) (procEntry, error) {
 	return procEntry{pid: pid, parent: parent, zombie: state == 'Z'}, err
 }
 
-// withDescendants returns the live processes for which root returns true, and all
-// processes below them. Parents come first. The function stillIn is called instead of
-// root when a process is checked again before a signal.
+// withDescendants returns the live processes for which root returns true, and all live
+// processes below them. A parent comes before its children. Before a signal, the
+// function own of a returned process checks the process again. It calls stillIn in
+// place of root.
 func withDescendants(all []procEntry, root, stillIn func(procEntry) bool) []procEntry {
 	in := map[int]bool{}
 	var out []procEntry

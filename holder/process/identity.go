@@ -1,9 +1,9 @@
-// Package process finds the processes of arms. It signals or ends these processes and
-// no others. It identifies a process by more than the pid, because another process may
-// get the same pid later.
+// Package process finds the processes of arms, and signals or ends them. It never
+// touches other processes. It identifies a process by more than the pid, because the
+// system can give the same pid to another process later.
 //
-// It finds an arm's processes in three ways: in the tree below the arm's holder, in the
-// arm's control group, and by the mark in their environment.
+// It finds an arm's processes in the tree below the arm's holder, in the arm's control
+// group, and by the mark in their environment.
 package process
 
 import (
@@ -12,9 +12,10 @@ import (
 	"coleo.dev"
 )
 
-// Identify returns the identity of the live process with the given pid. No earlier or
-// later process on this machine has the same identity. If there is no such process,
-// Identify returns an error.
+// Identify returns the identity of the live process pid. Since Linux 6.9, no other
+// process on this machine ever has the same identity. On older kernels and other
+// systems, a later process can have it: see Same. Identify returns an error if there is
+// no process pid.
 func Identify(pid int) (coleo.Identity, error) {
 	id, err := identify(pid)
 	if err != nil {
@@ -23,9 +24,9 @@ func Identify(pid int) (coleo.Identity, error) {
 	return id, nil
 }
 
-// Same reports whether the process that id names is alive and is still the same
-// process. The pid and the start time alone can be the same for two processes, so
-// callers also ask the holder for its nonce.
+// Same reports whether the process that id names is still alive. Before Linux 6.9, two
+// processes can have the same pid and start time. On other systems, only the pid is
+// compared. So callers also ask the holder for its nonce.
 func Same(id coleo.Identity) bool {
 	if id.PID <= 0 {
 		return false

@@ -14,20 +14,19 @@ import (
 	"coleo.dev"
 )
 
-// pidfsMagic is the number of the file system that pidfds have had since Linux 6.9. On
-// this file system, the inode number of a pidfd belongs to only one process until the
-// next boot.
+// pidfsMagic is the number of the file system of pidfds since Linux 6.9. On this file
+// system, each process has its own inode number until the next boot.
 const pidfsMagic = 0x50494446
 
-// Positions of fields in /proc/PID/stat. The field after the name has position 0.
+// Positions of fields in /proc/PID/stat, counted from 0 after the command's name.
 const (
 	statState     = 0
 	statParent    = 1
 	statStartTime = 19
 )
 
-// knownBootID is set by the first successful read. The value cannot change as long as
-// this process lives.
+// knownBootID is the boot id, or nil before the first successful read. The boot id
+// cannot change while this process lives.
 var knownBootID atomic.Pointer[string]
 
 func bootID() (string, error) {
@@ -66,9 +65,9 @@ func identify(pid int) (coleo.Identity, error) {
 	return coleo.Identity{PID: pid, BootID: boot, StartTime: start, PidfdInode: inode}, nil
 }
 
-// pidfdInode returns the inode number of a process's pidfd, or 0 if the kernel has no
-// unique inode numbers. An error means that the inode number could not be read this
-// time.
+// pidfdInode returns the inode number of the pidfd of the process pid. It returns 0 if
+// inode numbers of pidfds are not unique on this kernel. It returns an error if the
+// number could not be read this time.
 func pidfdInode(pid int) (uint64, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	switch err {
@@ -90,8 +89,8 @@ func pidfdInode(pid int) (uint64, error) {
 	return st.Ino, nil
 }
 
-// statFields returns the fields of /proc/PID/stat after the command's name. The name
-// itself may contain blanks and brackets.
+// statFields returns the fields of /proc/PID/stat after the command's name. It cuts at
+// the last bracket, because the name can contain blanks and brackets.
 func statFields(pid int) ([]string, error) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -104,7 +103,7 @@ func statFields(pid int) ([]string, error) {
 	return strings.Fields(string(raw[end+1:])), nil
 }
 
-// stopped reports whether a signal or a tracer has stopped a process.
+// stopped reports whether a signal or a tracer has stopped the process pid.
 func stopped(pid int) bool {
 	fields, err := statFields(pid)
 	return err == nil && len(fields) > statState && (fields[statState] == "T" || fields[statState] == "t")
@@ -125,7 +124,7 @@ func lookQuickly(id coleo.Identity) Liveness {
 	return livenessOf(fields[statState][0])
 }
 
-// livenessOf returns the Liveness for a state in /proc/PID/stat.
+// livenessOf returns the Liveness for a state letter of /proc/PID/stat.
 func livenessOf(state byte) Liveness {
 	switch state {
 	case 'Z', 'X':

@@ -11,11 +11,11 @@ import (
 	"coleo.dev"
 )
 
-// This system shows only whether there is a live process with the pid. So the holder's
-// nonce must be the proof.
+// identify returns the pid alone, because this system shows only whether a live process
+// has the pid. So callers also ask the holder for its nonce.
 func identify(pid int) (coleo.Identity, error) {
 	err := syscall.Kill(pid, 0)
-	if err == syscall.EPERM { // a process of another user has the pid
+	if err == syscall.EPERM { // the pid belongs to a process of another user
 		err = syscall.ESRCH
 	}
 	if err != nil {

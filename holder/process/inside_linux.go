@@ -13,15 +13,19 @@ import (
 	"coleo.dev"
 )
 
-// maxAncestors is the largest number of steps from a process up to the first process.
-// Real process trees are less than a hundred levels deep. Without a limit a walk might
-// never end, because pids can be reused during the walk.
+// maxAncestors limits the number of steps from a process up to the first process. Real
+// process trees have less than a hundred levels. A limit is needed because the system
+// can reuse pids during the walk, so the walk might never end.
 const maxAncestors = 1000
 
-// armAround reports whether a process belongs to an arm. It also returns the arm's id.
-// It first looks for an arm's holder among the process's ancestors. Then it looks at
-// the process's control group, and then for the mark in the process's environment. A
-// process of an arm can remove the mark. It can also leave the tree if it kills its
+// armAround reports whether the process pid belongs to an arm, and returns the arm's
+// id. It looks at these, in this order:
+//
+//   - the ancestors of the process, to find an arm's holder
+//   - the control group of the process
+//   - the environment of the process, to find the mark
+//
+// A process of an arm can remove the mark. It can also leave the tree by killing its
 // holder: see docs/security.md.
 func armAround(pid int) (arm string, found bool) {
 	for at, steps := pid, 0; at > 1 && steps < maxAncestors; steps++ {
@@ -40,7 +44,8 @@ func armAround(pid int) (arm string, found bool) {
 	return markArm(pid)
 }
 
-// OutsideArms returns EForbidden if the process belongs to an arm, and nil otherwise.
+// OutsideArms returns EForbidden if the process pid belongs to an arm, and nil
+// otherwise.
 func OutsideArms(pid int) error {
 	if arm, inside := armAround(pid); inside {
 		return coleo.Errorf(coleo.EForbidden,
@@ -49,9 +54,9 @@ func OutsideArms(pid int) error {
 	return nil
 }
 
-// holderArm checks whether a process is the holder of an arm. If so, it returns the id of
-// that arm, and true. A holder of an earlier version does not have the id in argv. For
-// such a holder, holderArm returns "unknown".
+// holderArm reports whether the process pid is the holder of an arm, and returns the
+// arm's id. A holder of an earlier version does not have the id in argv. For such a
+// holder, holderArm returns "unknown".
 func holderArm(pid int) (string, bool) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil {
@@ -67,8 +72,8 @@ func holderArm(pid int) (string, bool) {
 	return argv[3], true
 }
 
-// groupArm checks whether a process is in the control group of an arm. If so, it returns
-// the id of that arm, and true.
+// groupArm reports whether the process pid is in the control group of an arm, and
+// returns the arm's id.
 func groupArm(pid int) (string, bool) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
 	if err != nil {
@@ -82,8 +87,9 @@ func groupArm(pid int) (string, bool) {
 	return "", false
 }
 
-// markArm returns the arm that was named in the process's environment when the process
-// started.
+// markArm reports whether the initial environment of the process pid has the mark of an
+// arm, and returns the arm's id. It returns false for a process below a holder that a
+// person runs.
 func markArm(pid int) (string, bool) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
@@ -103,6 +109,6 @@ func markArm(pid int) (string, bool) {
 	return arm, arm != ""
 }
 
-// HideMemory prevents other processes of the user from accessing this process's memory
-// and descriptors, as a debugger does. Root can still access them.
+// HideMemory prevents other processes of the user from reading this process's memory
+// and descriptors, for example with a debugger. Root can still read them.
 func HideMemory() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }

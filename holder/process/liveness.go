@@ -8,15 +8,15 @@ import (
 	"coleo.dev"
 )
 
-// Liveness is the condition of a process.
+// Liveness tells whether a process is alive.
 type Liveness string
 
 // The values of Liveness.
 const (
 	Alive   Liveness = "alive"
-	Stopped Liveness = "stopped" // stopped by a signal, such as SIGSTOP
-	Dead    Liveness = "dead"    // ended; another process may have its pid now
-	Unknown Liveness = "unknown" // could not be determined, for example because no file descriptor was free
+	Stopped Liveness = "stopped" // stopped by a signal, such as SIGSTOP, or by a tracer
+	Dead    Liveness = "dead"    // ended; another process can have the same pid
+	Unknown Liveness = "unknown" // not known, for example because no file descriptor was free
 )
 
 // Look returns the Liveness of the process that id names.
@@ -33,8 +33,8 @@ func Look(id coleo.Identity) Liveness {
 	return Alive
 }
 
-// withoutLook returns Dead if err shows that there is no such process, and Unknown
-// otherwise.
+// withoutLook returns the Liveness if looking at a process has failed with err. It is
+// Dead if err shows that there is no such process, and Unknown otherwise.
 func withoutLook(err error) Liveness {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 		return Dead
@@ -42,12 +42,11 @@ func withoutLook(err error) Liveness {
 	return Unknown
 }
 
-// LookQuickly does the same as Look, but compares only the pid and the start time. It
-// makes no other request to the kernel. It is for processes that are looked at every
-// second. It cannot distinguish two processes with the same pid that started within the
-// same hundredth of a second.
+// LookQuickly is a faster Look, for processes that are looked at every second. It
+// compares only the pid, the boot and the start time. It cannot distinguish two
+// processes with the same pid that started within the same hundredth of a second.
 func LookQuickly(id coleo.Identity) Liveness { return lookQuickly(id) }
 
-// Wake continues the process that id names after a signal has stopped it. It continues
-// no other process.
+// Wake sends SIGCONT to the process that id names, and to no other process. The process
+// continues if a signal has stopped it.
 func Wake(id coleo.Identity) { Signal(id, syscall.SIGCONT) }

@@ -13,8 +13,9 @@ import (
 	"coleo.dev"
 )
 
-// Without a subreaper, a child that makes its own session leaves the tree and cannot be
-// found again. So on this system Coleo reaches only the program's own session.
+// On this system a process cannot become a subreaper. If a child makes its own session,
+// the child leaves the tree and cannot be found again. So Coleo ends only the program's
+// own process group.
 
 // BecomeReaper does nothing on this system.
 func BecomeReaper() error { return nil }
@@ -24,7 +25,7 @@ func CloseDescriptorsOnExec() {}
 
 // Tree is the process tree of an arm.
 type Tree struct {
-	Group   Group           // the arm's control group
+	Group   Group           // control group of the arm
 	Program func() int      // pid of the arm's program
 	Guard   func() int      // not used on this system
 	Exited  <-chan struct{} // closed when the program has ended
@@ -33,8 +34,8 @@ type Tree struct {
 // ReapOrphans does nothing on this system.
 func (*Tree) ReapOrphans(context.Context) {}
 
-// End ends the program's own session. It sends HUP and TERM first, and KILL after
-// grace.
+// End ends the processes in the program's own process group. It sends HUP and TERM
+// first, and KILL after the time grace.
 func (t *Tree) End(grace time.Duration) []int {
 	group := -t.Program()
 	if grace > 0 {
@@ -49,22 +50,22 @@ func (t *Tree) End(grace time.Duration) []int {
 	return nil
 }
 
-// SweepStarts returns nil on this system, where Coleo does not read the environment of
-// another process.
+// SweepStarts returns nil on this system, where Coleo cannot read the environments of
+// other processes.
 func SweepStarts(string, func(int, string) bool) []int { return nil }
 
-// EndMarked returns nil on this system, where Coleo does not read the environment of
-// another process.
+// EndMarked returns nil on this system, where Coleo cannot read the environments of
+// other processes.
 func EndMarked(Group, string, func(int, string) bool, time.Duration, func()) []int { return nil }
 
-// Marked returns nil on this system, because the environment of another process cannot
-// be read.
+// Marked returns nil on this system, where Coleo cannot read the environments of other
+// processes.
 func Marked(string) []int { return nil }
 
 // MarkedFrom returns nil on this system.
 func MarkedFrom(string, int) []int { return nil }
 
-// Signal sends signals to the process that id names.
+// Signal sends signals to the process that id names, and to no other process.
 func Signal(id coleo.Identity, signals ...syscall.Signal) {
 	for _, sig := range signals {
 		if Same(id) {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childInfo is the beginning of siginfo_t as the kernel fills it in for a child that
-// has ended. The kernel aligns the fields after the code in the same way as a pointer.
+// childInfo is the first part of siginfo_t for a child that has ended. In siginfo_t,
+// the kernel aligns the fields after code like a pointer.
 type childInfo struct {
 	signo, errno, code int32
 	_                  [0]uintptr
@@ -20,7 +20,7 @@ type childInfo struct {
 func childOf(info *unix.Siginfo) int { return int((*childInfo)(unsafe.Pointer(info)).pid) }
 
 // endedChild returns the pid of a child that has ended and has not been collected. It
-// returns 0 if there is none.
+// returns 0 if there is no such child.
 func endedChild() (int, error) {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
@@ -30,8 +30,8 @@ func endedChild() (int, error) {
 	return childOf(&info), nil
 }
 
-// BecomeReaper makes this process the parent of all orphans below it. So no child can
-// leave the tree with setsid or a double fork.
+// BecomeReaper makes this process the parent of all orphans below it. So no process
+// below it can leave the tree with setsid or a double fork.
 func BecomeReaper() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the reaper of the arm's processes: %w", err)
@@ -39,7 +39,7 @@ func BecomeReaper() error {
 	return nil
 }
 
-// CloseDescriptorsOnExec prevents children of this process from inheriting its
-// descriptors. This process may itself have inherited some of them by mistake. Before
-// Linux 5.11 no single call can do this, and CloseDescriptorsOnExec does nothing.
+// CloseDescriptorsOnExec prevents new children from inheriting this process's
+// descriptors. This process can have inherited descriptors by mistake. Before Linux
+// 5.11, CloseDescriptorsOnExec does nothing, because no single system call can do this.
 func CloseDescriptorsOnExec() { _ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) }

@@ -10,7 +10,7 @@ import (
 	"coleo.dev"
 )
 
-// awaitEnd waits until all processes in list have ended, for at most limit.
+// awaitEnd waits until all processes in list have ended, or until limit has passed.
 func awaitEnd(list []procEntry, limit time.Duration) {
 	deadline := time.Now().Add(limit)
 	var set []unix.PollFd
@@ -34,10 +34,12 @@ func awaitEnd(list []procEntry, limit time.Duration) {
 	}
 }
 
-// signalAll sends signals to processes of an arm. It never signals another process that
-// has got one of their pids. First it opens a descriptor for each process, and checks
-// again that the process belongs to the arm. It sends the signals after all checks.
-// Otherwise a process whose parent has just ended might no longer be recognized.
+// signalAll sends signals to those processes in list that still belong to the arm. If
+// one of the pids belongs to another process by now, that process gets no signal.
+//
+// signalAll first opens a descriptor for each process, and checks that the process
+// belongs to the arm. It sends the signals after all checks. Otherwise a signal could
+// end a parent before its children are checked, and they would not be recognized.
 func signalAll(list []procEntry, signals ...syscall.Signal) {
 	var fds []int
 	for _, p := range list {
@@ -63,7 +65,7 @@ func sendAll(signals []syscall.Signal, send func(syscall.Signal)) {
 	}
 }
 
-// Signal sends signals to the process that id names. It signals no other process.
+// Signal sends signals to the process that id names, and to no other process.
 func Signal(id coleo.Identity, signals ...syscall.Signal) {
 	signalAll([]procEntry{{pid: id.PID, own: func() bool { return Same(id) }}}, signals...)
 }

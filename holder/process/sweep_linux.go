@@ -12,21 +12,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Marked returns the pids of the processes that are left of an arm. These are the
-// processes that carry the arm's mark in their environment, and all processes below
-// them. All generations count. It finds no process on systems where other processes
-// cannot be read.
+// Marked returns the pids of the live processes whose environment carries the mark of
+// the arm, and of all processes below them. The generation does not matter.
 func Marked(arm string) []int { return pidsOf(markedTree(Group{}, arm, everyStart)) }
 
-// MarkedFrom does the same as Marked, for the generation oldest and later generations.
+// MarkedFrom works like Marked, but only for the generation oldest and later
+// generations.
 func MarkedFrom(arm string, oldest int) []int {
 	return pidsOf(markedTree(Group{}, arm, func(generation int, _ string) bool { return generation >= oldest }))
 }
 
-// SweepStarts ends all processes that an arm's holders left behind when the holders
-// died first. It ends the processes whose environment carries the mark of a start that
-// is accepted by the function named which. It also ends all processes below them. It
-// returns the pids of processes that still exist after KillTimeout, which is 5 s.
+// SweepStarts ends the processes that an arm's holders left behind when they died. It
+// ends each process whose environment carries the mark of a selected start, and all
+// processes below such a process. The argument which is the function that selects
+// starts. SweepStarts returns the pids of processes that still exist after KillTimeout,
+// which is 5 s.
 func SweepStarts(arm string, which func(generation int, start string) bool) []int {
 	deadline := time.Now().Add(KillTimeout)
 	for {
@@ -39,10 +39,15 @@ func SweepStarts(arm string, which func(generation int, start string) bool) []in
 	}
 }
 
-// markedTree returns the live processes in the group g, and those whose initial
-// environment named a matching start of the arm. It also returns all processes below
-// these. It cannot read the environments of other users' processes, but those processes
-// do not belong to Coleo.
+// markedTree returns these live processes:
+//
+//   - the processes in the group g
+//   - the processes whose initial environment carries the mark of a selected start of
+//     the arm
+//   - all processes below these
+//
+// The argument which is the function that selects starts. markedTree cannot read the
+// environments of other users' processes, but those processes do not belong to Coleo.
 func markedTree(g Group, arm string, which func(generation int, start string) bool) []procEntry {
 	return treeOf(allProcesses(), g, func(p procEntry) bool {
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
@@ -60,11 +65,10 @@ func markedTree(g Group, arm string, which func(generation int, start string) bo
 	})
 }
 
-// EndMarked ends the processes in a group, the processes with the mark of a start that
-// is accepted by the function named which, and all processes below these. It sends HUP
-// and TERM first, and KILL after grace. Between two looks it calls the function
-// meanwhile, which must take about PollEvery. It returns the pids of processes that
-// still exist KillTimeout after the KILL.
+// EndMarked ends the processes that markedTree returns for the same arguments. It sends
+// HUP and TERM first, and KILL after the time grace. Between two looks at the processes
+// it calls the function meanwhile. This function must take about PollEvery. EndMarked
+// returns the pids of processes that still exist KillTimeout after the KILL.
 func EndMarked(g Group, arm string, which func(generation int, start string) bool, grace time.Duration,
 	meanwhile func()) []int {
 	polite := false

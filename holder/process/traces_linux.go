@@ -10,12 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Traces looks for marks in the environments of all processes. For each arm's id, it
-// returns the generations that it found. It looks only once at each process of the
-// machine. It cannot read the environments of other users' processes, but those
-// processes do not belong to Coleo. If Traces finds nothing for an arm, the arm has no
-// process to sweep. A sweep finds a process without a mark only below a process with
-// the mark.
+// Traces returns a map from the id of each arm to the generations that still have
+// processes. It looks once at each process of the machine, for marks in the
+// environment. It cannot read the environments of other users' processes, but those
+// processes do not belong to Coleo.
+//
+// If an arm is missing from the map, it has no process to sweep. A sweep ends only
+// processes with a mark and processes below these.
 func Traces() map[string][]int {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -37,13 +38,13 @@ func Traces() map[string][]int {
 	return out
 }
 
-// environRoom is the number of bytes of an environment that are read at once. Most
-// environments are smaller.
+// environRoom is the size of the first buffer for an environment, in bytes. Most
+// environments fit into it.
 const environRoom = 16 << 10
 
-// environOf reads the environment of a process into buf. It returns buf too, because it
-// may replace buf by a larger buffer. The environment is nil if the process has ended
-// or belongs to another user.
+// environOf reads the environment of the process pid into buf. If the environment does
+// not fit, environOf makes a larger buffer. It returns the buffer as grown. The result
+// env is nil if the process has ended or belongs to another user.
 func environOf(pid string, buf []byte) (env, grown []byte) {
 	fd, err := unix.Open("/proc/"+pid+"/environ", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -68,7 +69,7 @@ func environOf(pid string, buf []byte) (env, grown []byte) {
 	}
 }
 
-// addTraces adds the marks in the environment env to out.
+// addTraces adds the arm and the generation of each mark in the environment env to out.
 func addTraces(out map[string][]int, env []byte) {
 	name := []byte(EnvArm + "=")
 	for bytes.Contains(env, name) {

@@ -2,6 +2,6 @@
 
 package process
 
-// Traces returns nil on this system, because the environment of another process cannot
-// be read.
+// Traces returns nil on this system, where Coleo cannot read the environments of other
+// processes.
 func Traces() map[string][]int { return nil }

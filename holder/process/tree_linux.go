@@ -13,26 +13,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxPoll is the longest time between two looks at a process tree that was told to end.
-// A process of the tree may have started another process since the last look.
+// maxPoll is the longest time between two looks at a process tree that must end.
+// Between two looks, a process of the tree can start another process.
 const maxPoll = 100 * time.Millisecond
 
-// Tree is the process tree of an arm. All its processes are below this process, which
-// is their reaper.
+// Tree is the process tree of an arm. The calling process is the reaper of all
+// processes in the tree, and all of them are below it.
 type Tree struct {
-	Group   Group      // the arm's control group
-	Program func() int // pid of the arm's program; another goroutine waits for it
-	Guard   func() int // pid of a child that does not belong to the arm; 0: there is none
+	Group   Group      // control group of the arm
+	Program func() int // pid of the arm's program; another goroutine collects the program
+	Guard   func() int // pid of the guard, a child that does not belong to the arm; 0: no guard
 
-	// Exited is closed when the program has ended. It is used on systems where only the
-	// program's own session can be ended.
+	// Exited is closed when the program has ended. It is not used on Linux.
 	Exited <-chan struct{}
 
-	empty atomic.Bool // no process of the arm lives, so no process of the arm can start
+	empty atomic.Bool // the arm has no process left, so it can start none
 }
 
-// ReapOrphans collects orphans that have become children of this process. It returns
-// when ctx ends.
+// ReapOrphans collects the orphans that have become children of this process, when they
+// end. It returns when ctx ends.
 func (t *Tree) ReapOrphans(ctx context.Context) {
 	died := make(chan os.Signal, 1)
 	signal.Notify(died, syscall.SIGCHLD)
@@ -47,9 +46,9 @@ func (t *Tree) ReapOrphans(ctx context.Context) {
 	}
 }
 
-// reap collects the orphans that have ended. The kernel names one child that has ended
-// at a time. If another goroutine must collect this child, reap lists all children
-// instead.
+// reap collects the orphans that have ended. The kernel names only one ended child at a
+// time. If another goroutine must collect this child, reap calls reapAll, which tries
+// all children.
 func (t *Tree) reap() {
 	for {
 		pid, err := endedChild()
@@ -66,11 +65,10 @@ func (t *Tree) reap() {
 	t.reapAll()
 }
 
-// isCollectedElsewhere reports whether another goroutine collects the child with this
-// pid.
+// isCollectedElsewhere reports whether another goroutine collects the child pid.
 func (t *Tree) isCollectedElsewhere(pid int) bool { return pid == t.Program() || pid == t.Guard() }
 
-// reapAll collects every orphan that has ended.
+// reapAll collects the orphans that have ended, by trying each child.
 func (t *Tree) reapAll() {
 	children := ownChildren
 	if !listsChildren() {
@@ -83,8 +81,8 @@ func (t *Tree) reapAll() {
 	}
 }
 
-// End ends all processes of the arm. It sends HUP and TERM first, and KILL after grace.
-// It returns the pids of processes that still exist.
+// End ends all processes of the arm. It sends HUP and TERM first, and KILL after the
+// time grace. It returns the pids of processes that still exist.
 func (t *Tree) End(grace time.Duration) []int {
 	if t.empty.Load() {
 		return nil
@@ -101,8 +99,8 @@ func (t *Tree) End(grace time.Duration) []int {
 	})
 }
 
-// processes returns the arm's live processes. These are all processes below this
-// process except the guard, and all processes in the arm's control group.
+// processes returns the arm's live processes: all processes below this process except
+// the guard, and all processes in the arm's control group.
 func (t *Tree) processes() []procEntry {
 	if listsChildren() {
 		return t.descendants()
@@ -110,25 +108,27 @@ func (t *Tree) processes() []procEntry {
 	return t.among(allProcesses())
 }
 
-// among returns those processes in all that belong to the arm. The processes in all
-// have already been read.
+// among returns the processes in all that belong to the arm.
 func (t *Tree) among(all []procEntry) []procEntry {
 	guard := t.Guard()
 	return treeOf(all, t.Group, func(p procEntry) bool { return p.parent == os.Getpid() && p.pid != guard })
 }
 
-// treeOf returns those live processes in all that are in the group g, for which root
-// returns true, or that are below such a process.
+// treeOf returns these live processes in all: those in the group g, those for which
+// root returns true, and all processes below these.
 func treeOf(all []procEntry, g Group, root func(procEntry) bool) []procEntry {
 	in := g.pids()
 	listed := func(p procEntry) bool { return root(p) || in[p.pid] }
 	return withDescendants(all, listed, func(p procEntry) bool { return root(p) || g.pids()[p.pid] })
 }
 
-// awaitGone waits until no process of the arm is left. It calls onLeft with the
-// processes that are left. When limit has passed, it returns their pids. Between two
-// looks it waits until the processes that it saw have ended. With many arms, a look at
-// all processes is expensive.
+// awaitGone waits until the arm has no process left, or until limit has passed. At each
+// look it calls onLeft with the processes that are left. It returns the pids of the
+// processes that are left at the end.
+//
+// A look at all processes is expensive on a machine with many arms. So before the next
+// look, awaitGone waits until the processes that it saw have ended, for at most
+// maxPoll.
 func (t *Tree) awaitGone(limit time.Duration, onLeft func([]procEntry)) []int {
 	deadline := time.Now().Add(limit)
 	for {
@@ -145,7 +145,7 @@ func (t *Tree) awaitGone(limit time.Duration, onLeft func([]procEntry)) []int {
 			onLeft(left)
 		}
 		if len(left) == 0 {
-			time.Sleep(PollEvery) // the processes that are left are in groups below the arm's group
+			time.Sleep(PollEvery) // only groups below the arm's group have processes
 			continue
 		}
 		awaitEnd(left, min(maxPoll, time.Until(deadline)))

@@ -13,24 +13,24 @@ import (
 	"coleo.dev"
 )
 
-// Watch looks at one process repeatedly. Each look costs only one read. It keeps the
-// process's stat file open. The kernel binds this file to the process. The file never
-// shows another process that gets the same pid.
+// Watch looks at one process repeatedly, with one read for each look. It keeps the stat
+// file of the process open in /proc. The kernel ties this file to the process, so the
+// file never shows another process that gets the same pid.
 type Watch struct {
 	ID   coleo.Identity
 	stat *os.File
 }
 
-// NewWatch returns a Watch of the process that id names. The error is unix.ESRCH if
-// that process has ended.
+// NewWatch returns a Watch of the process that id names. The error is unix.ESRCH if the
+// process has ended.
 func NewWatch(id coleo.Identity) (*Watch, error) {
 	f, err := os.Open("/proc/" + strconv.Itoa(id.PID) + "/stat")
 	if err != nil {
 		return nil, err
 	}
 	w := &Watch{ID: id, stat: f}
-	// The file may belong to another process that has the pid now. In that case the
-	// process that id names has ended.
+	// If another process has got the pid, the file is that process's file. In that case
+	// the process that id names has ended.
 	if !Same(id) || w.Look() == Dead {
 		f.Close()
 		return nil, unix.ESRCH
@@ -52,5 +52,5 @@ func (w *Watch) Look() Liveness {
 	return livenessOf(buf[behindName+2])
 }
 
-// Close ends the watch.
+// Close closes the stat file.
 func (w *Watch) Close() error { return w.stat.Close() }

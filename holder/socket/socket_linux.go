@@ -1,5 +1,5 @@
-// Package socket is a holder's end of its unix socket. It listens, and asks the kernel
-// which process has connected.
+// Package socket is the unix socket on which a holder listens. It accepts connections,
+// and asks the kernel which process has connected.
 package socket
 
 //platform:linux Who may type by the holder's socket = processes of the user outside of arms
@@ -17,21 +17,22 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// The path of a socket can have at most 107 bytes. So the folder is opened first, and
-// the socket is reached through the open folder. The path of the folder may then have
+// The path of a socket can have at most 107 bytes. This package opens the folder first,
+// and reaches the socket through the open folder. So the path of the folder can have
 // any length.
 
-// The holder's end of the socket is made with system calls, because package net would
+// This package uses system calls instead of package net, because package net would
 // double the memory of a holder.
 
 // Listener is a socket that accepts connections.
 type Listener struct{ file *os.File }
 
-// listenBacklog is how many connections may wait until they are accepted. They come
-// from the host agent, viewers and a few commands.
+// listenBacklog is the number of connections that can wait until they are accepted.
+// Connections come from the host agent, viewers and a few commands.
 const listenBacklog = 64
 
-// Listen makes a socket that only its owner can open, and listens on it.
+// Listen makes a socket at path, with access for its owner only, and listens on the
+// socket.
 func Listen(path string) (*Listener, error) {
 	short, done, err := shortPath(path)
 	if err != nil {
@@ -89,8 +90,8 @@ func Answers(path string) bool {
 	return unix.Connect(fd, &unix.SockaddrUnix{Name: short}) == nil
 }
 
-// Admit refuses a connection from another user, and a connection from inside an arm. An
-// arm must not type into itself or into another arm.
+// Admit returns an error if the connection comes from another user, or from a process
+// inside an arm. An arm is not allowed to type into any arm.
 func Admit(conn io.ReadWriteCloser) error {
 	raw, err := conn.(*os.File).SyscallConn()
 	if err != nil {

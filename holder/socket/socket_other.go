@@ -15,7 +15,8 @@ import (
 // Listener is a socket that accepts connections.
 type Listener struct{ net.Listener }
 
-// Listen makes a socket that only its owner can open, and listens on it.
+// Listen makes a socket at path, with access for its owner only, and listens on the
+// socket.
 func Listen(path string) (*Listener, error) {
 	if err := localsocket.Fits(path); err != nil {
 		return nil, err
@@ -40,5 +41,5 @@ func Answers(path string) bool {
 	return err == nil
 }
 
-// Admit admits every process that can open the socket. The socket has mode 0600.
+// Admit always returns nil. The mode of the socket, 0600, already excludes other users.
 func Admit(io.ReadWriteCloser) error { return nil }

@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A program can type into its own terminal with the ioctl TIOCSTI. In this way an agent
-// CLI could answer its own dialogs. A seccomp filter refuses this one request to the
-// program and to all its children.
+// With the ioctl TIOCSTI, a program can type into its own terminal. In this way an
+// agent CLI could answer its own dialogs. A seccomp filter makes the kernel refuse
+// TIOCSTI to the program and to all its children.
 
-// ioctls holds the number of the system call ioctl for each architecture, and for its
-// older 32-bit modes. On other architectures there is no filter.
+// ioctls holds the number of the system call ioctl for each architecture, including
+// 32-bit modes. On other architectures the filter allows everything.
 var ioctls = []struct{ arch, number uint32 }{
 	{unix.AUDIT_ARCH_X86_64, 16},
 	{unix.AUDIT_ARCH_X86_64, 0x40000000 + 514}, // x32
@@ -26,17 +26,17 @@ var ioctls = []struct{ arch, number uint32 }{
 	{unix.AUDIT_ARCH_ARM, 54},
 }
 
-// Offsets, in bytes, of the data that the filter reads: the number of the system call,
-// the architecture, and the low half of the call's second argument. They come from
-// linux/seccomp.h, for little-endian machines.
+// Offsets in bytes of the data that the filter reads: number of the system call,
+// architecture, and low half of the second argument. The offsets are those of
+// linux/seccomp.h for little-endian machines.
 const (
 	callNumber = 0
 	callArch   = 4
 	callArg1   = 16 + 8
 )
 
-// injectionFilter returns a filter that answers TIOCSTI with EPERM and allows
-// everything else.
+// injectionFilter returns a filter that answers TIOCSTI with EPERM and allows all other
+// system calls.
 func injectionFilter() []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
@@ -58,14 +58,17 @@ func injectionFilter() []unix.SockFilter {
 	return append(out, answer(unix.SECCOMP_RET_ALLOW))
 }
 
-// WithoutInjection calls start on a thread. Child processes that start creates cannot
-// use TIOCSTI. The thread ends afterwards, so the filter does not apply to the holder
+// WithoutInjection calls start on a new thread. The processes that start creates cannot
+// use TIOCSTI. The thread ends after start, so the filter does not apply to the holder
 // itself.
 //
-// Only root can set a filter without no_new_privs. With no_new_privs the program cannot
-// use sudo and similar programs. So no_new_privs is not set if allowSudo is true. It is
-// also not set if the kernel itself refuses TIOCSTI (dev.tty.legacy_tiocsti=0). In
-// these cases only root sets a filter.
+// Only root can set a filter without no_new_privs, but no_new_privs disables sudo and
+// similar programs. So WithoutInjection does not set no_new_privs in two cases:
+//
+//   - allowSudo is true.
+//   - The kernel itself refuses TIOCSTI (dev.tty.legacy_tiocsti=0).
+//
+// In these cases the filter is set only if the holder runs as root.
 func WithoutInjection(allowSudo bool, start func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -76,8 +79,9 @@ func WithoutInjection(allowSudo bool, start func() error) error {
 	return <-done
 }
 
-// forbidInjection sets the filter for this thread and its children. It does nothing on a
-// kernel without seccomp.
+// forbidInjection sets the filter for this thread and its children. If giveUpPrivileges
+// is true, it sets no_new_privs when the filter needs it. It does nothing on a kernel
+// without seccomp.
 func forbidInjection(giveUpPrivileges bool) {
 	filter := injectionFilter()
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}

@@ -4,6 +4,6 @@ package tty
 
 //platform:macos Typing into its own terminal (TIOCSTI) = is not prevented
 
-// WithoutInjection calls start. On this system nothing prevents a program from typing
-// into its own terminal.
+// WithoutInjection only calls start. On this system a program can type into its own
+// terminal.
 func WithoutInjection(_ bool, start func() error) error { return start() }

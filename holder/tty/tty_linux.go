@@ -14,22 +14,23 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// A holder opens its pseudo-terminal without package pty/device. A holder must be a
-// small process, and that package would add the emulator to it. A test checks that the
-// program sees the same terminal in both cases.
+// On Linux a holder opens its pseudo-terminal without package pty/device, which would
+// add the emulator to the process. A holder must be a small process. A test checks that
+// the program sees the same terminal with both packages.
 
-// The smallest and largest sizes in cells, and the size of one cell in pixels. Package
-// pty has the same values.
+// Limits for the size in cells, and the size of one cell in pixels. They are the same
+// as in package pty.
 const (
 	minCols, minRows      = 2, 1
 	maxSize               = 1000
 	cellWidth, cellHeight = 10, 20
 )
 
-// Terminal is the master of a pseudo-terminal, and the program that runs on it.
+// Terminal is the master side of a pseudo-terminal, and the program that runs on the
+// pseudo-terminal.
 type Terminal struct {
 	master  *os.File
-	slave   *os.File // open until the program has been started
+	slave   *os.File // open until Start has been called
 	process *os.Process
 }
 
@@ -61,8 +62,8 @@ func openSlave(master int) (*os.File, error) {
 		return nil, err
 	}
 	path := fmt.Sprintf("/dev/pts/%d", n)
-	// The slave is opened through the master first, because another mount of /dev/pts
-	// may hide the path.
+	// Try first to open the slave through the master, because another mount of /dev/pts
+	// can hide the path.
 	flags := unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	if fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, uintptr(flags)); errno == 0 {
 		return os.NewFile(fd, path), nil
@@ -84,8 +85,9 @@ func winsize(cols, rows int) *unix.Winsize {
 }
 
 // Start runs a program on the terminal. The program is the leader of its own session,
-// and the terminal is its controlling terminal. If there is a control group, the
-// program starts in it.
+// and the terminal is its controlling terminal. The argument in is the control group in
+// which the program starts. If there is no group, or if the start in the group fails,
+// the program starts without a group.
 func (t *Terminal) Start(argv, env []string, dir string, in process.Group) error {
 	defer func() { t.slave.Close(); t.slave = nil }()
 	if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") }) {
@@ -102,7 +104,7 @@ func (t *Terminal) Start(argv, env []string, dir string, in process.Group) error
 		if t.process, err = os.StartProcess(argv[0], argv, attr); err == nil {
 			return nil
 		}
-		attr.Sys.UseCgroupFD = false // try again without the group
+		attr.Sys.UseCgroupFD = false // try again outside the group
 	}
 	t.process, err = os.StartProcess(argv[0], argv, attr)
 	return err
@@ -115,15 +117,16 @@ func (t *Terminal) Resize(cols, rows int) error {
 	return errors.Join(err, failed)
 }
 
-// Readable reports whether the program has written output that has not been read yet. It
-// does not wait.
+// Readable reports whether the terminal has output that has not been read yet. It does
+// not wait.
 func (t *Terminal) Readable() bool {
 	ready := false
 	err := t.Control(func(fd int) { ready = Readable(fd, 0) })
 	return err == nil && ready
 }
 
-// Readable waits for output, for at most limit. It reports whether there is output.
+// Readable waits for output on the descriptor fd, for at most limit. It reports whether
+// there is output.
 func Readable(fd int, limit time.Duration) bool {
 	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(set, int(limit.Milliseconds()))
@@ -145,12 +148,12 @@ func (t *Terminal) Write(p []byte) (int, error) { return t.master.Write(p) }
 // SyscallConn gives access to the master's descriptor while it is open.
 func (t *Terminal) SyscallConn() (syscall.RawConn, error) { return t.master.SyscallConn() }
 
-// SetReadDeadline sets the time after which each read fails. A read that is already
-// waiting fails too.
+// SetReadDeadline sets the time after which each read fails. A read that is waiting at
+// that time fails too.
 func (t *Terminal) SetReadDeadline(at time.Time) error { return t.master.SetReadDeadline(at) }
 
-// SetWriteDeadline sets the time after which each Write fails. A Write that waits
-// because the program does not read fails at that time too.
+// SetWriteDeadline sets the time after which each Write fails. A Write that is waiting
+// at that time fails too. A Write waits while the program does not read its input.
 func (t *Terminal) SetWriteDeadline(at time.Time) error { return t.master.SetWriteDeadline(at) }
 
 // Pid returns the program's process id.
@@ -159,11 +162,11 @@ func (t *Terminal) Pid() int { return t.process.Pid }
 // Signal sends a signal to the program, and to no other process.
 func (t *Terminal) Signal(sig os.Signal) error { return t.process.Signal(sig) }
 
-// Wait waits until the program ends.
+// Wait waits until the program ends, and returns its final state.
 func (t *Terminal) Wait() (*os.ProcessState, error) { return t.process.Wait() }
 
-// Close closes the master. If no other process has the master open, the program
-// receives HUP.
+// Close closes the master. The program receives HUP if no other process has the master
+// open.
 func (t *Terminal) Close() error {
 	if t.slave != nil {
 		t.slave.Close()

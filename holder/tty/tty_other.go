@@ -12,18 +12,18 @@ import (
 	"coleo.dev/pty/device"
 )
 
-// Terminal uses a pseudo-terminal of package pty/device. That package opens the
-// pseudo-terminal and starts the program in one step.
+// Terminal is a terminal of package pty/device, which opens a pseudo-terminal and
+// starts its program in one step. Before Start, it holds only the size.
 type Terminal struct {
 	*device.Terminal
 	cols, rows int
 }
 
-// Open returns a Terminal. The pseudo-terminal itself is opened by Start.
+// Open returns a Terminal without a pseudo-terminal. Start opens the pseudo-terminal.
 func Open(cols, rows int) (*Terminal, error) { return &Terminal{cols: cols, rows: rows}, nil }
 
-// Start opens the pseudo-terminal and runs a program on it. There are no control groups
-// on this system.
+// Start opens the pseudo-terminal and runs a program on it. It ignores the control
+// group, because this system has none.
 func (t *Terminal) Start(argv, env []string, dir string, _ process.Group) error {
 	term, err := device.Start(device.Command{Path: argv[0], Args: argv[1:], Env: env, Dir: dir, Cols: t.cols,
 		Rows: t.rows})
@@ -31,7 +31,7 @@ func (t *Terminal) Start(argv, env []string, dir string, _ process.Group) error 
 	return err
 }
 
-// Close closes the master, if it is already open.
+// Close closes the master if Start has opened it.
 func (t *Terminal) Close() error {
 	if t.Terminal == nil {
 		return nil
@@ -51,7 +51,8 @@ func (t *Terminal) Control(f func(fd int)) error {
 	return raw.Control(func(fd uintptr) { f(int(fd)) })
 }
 
-// Readable waits for output, for at most limit. It reports whether there is output.
+// Readable waits for output on the descriptor fd, for at most limit. It reports whether
+// there is output.
 func Readable(fd int, limit time.Duration) bool {
 	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(set, int(limit.Milliseconds()))

@@ -1,6 +1,6 @@
 // Package device runs one program on one pseudo-terminal, and passes bytes to and from
-// the program. It does not interpret these bytes. The terminal ends with the process
-// that uses the package.
+// the program. It does not interpret these bytes. The pseudo-terminal ends with the
+// process that uses the package.
 package device
 
 import (
@@ -21,18 +21,18 @@ import (
 
 const defaultTerm = "TERM=xterm-256color"
 
-// Command is a program to start. If Cols or Rows is zero, the default size is used.
+// Command is a program to start. A Cols or Rows of zero means the default size.
 type Command struct {
-	Path string   // file to execute; it is not searched in PATH
-	Args []string // arguments after the program's name
+	Path string   // file to execute; Start does not search PATH
+	Args []string // arguments, without the program's name
 	Env  []string // complete environment, KEY=value; TERM is added if missing
 	Dir  string   // working folder; empty means the caller's folder
 	Cols int      // in cells
 	Rows int      // in cells
 }
 
-// Terminal is the master of a pseudo-terminal, and the program that runs on it. Several
-// goroutines may call its methods at the same time.
+// Terminal is the master side of a pseudo-terminal, and the program that runs on the
+// pseudo-terminal. Several goroutines can call its methods at the same time.
 type Terminal struct {
 	master *os.File
 	cmd    *exec.Cmd
@@ -42,9 +42,10 @@ type Terminal struct {
 	err   error
 }
 
-// Start runs c on a new pseudo-terminal. The program is the leader of its own session,
-// and the pseudo-terminal is its controlling terminal. The program does not inherit the
-// master. Start returns an error if the program or the terminal could not be started.
+// Start runs the program c on a new pseudo-terminal. The program is the leader of its
+// own session, and the pseudo-terminal is its controlling terminal. The program does
+// not inherit the master. Start returns an error if the program or the pseudo-terminal
+// could not be started.
 func Start(c Command) (*Terminal, error) {
 	cmd := &exec.Cmd{
 		Path: c.Path,
@@ -66,9 +67,10 @@ func Start(c Command) (*Terminal, error) {
 	return &Terminal{master: master, cmd: cmd}, nil
 }
 
-// interruptible opens f again for the runtime's poller, and closes f. The reason is
-// that creack/pty leaves the master in blocking mode. In blocking mode, Close would
-// wait for a Read that waits for the program. The program would never receive HUP.
+// interruptible returns a copy of f that the Go runtime polls, and closes f. It is
+// needed because creack/pty leaves the master in blocking mode. In blocking mode, Close
+// would wait for a Read that waits for the program, so the program would never receive
+// SIGHUP.
 func interruptible(f *os.File) (*os.File, error) {
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -89,8 +91,8 @@ func orDefault(n, def int) int {
 	return n
 }
 
-// withTerm returns a copy of env that is never nil. A nil environment would mean the
-// caller's own environment.
+// withTerm returns a copy of env that contains TERM. The copy is never nil, because
+// exec would replace a nil environment with the environment of this process.
 func withTerm(env []string) []string {
 	out := append(make([]string, 0, len(env)+1), env...)
 	for _, kv := range env {
@@ -109,8 +111,8 @@ func winsize(cols, rows int) *creack.Winsize {
 	}
 }
 
-// Read reads what the program wrote. It returns io.EOF when the program and all other
-// processes have closed the terminal. It returns os.ErrClosed after Close.
+// Read reads what the program wrote. It returns io.EOF when all processes, including
+// the program, have closed the terminal. It returns os.ErrClosed after Close.
 func (t *Terminal) Read(p []byte) (int, error) {
 	n, err := t.master.Read(p)
 	if errors.Is(err, syscall.EIO) { // Linux returns EIO when the slave is closed
@@ -119,15 +121,15 @@ func (t *Terminal) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write types p into the terminal. It returns os.ErrClosed after Close, and
-// os.ErrDeadlineExceeded after the write deadline.
+// Write types p into the terminal. It returns os.ErrClosed after Close. It returns
+// os.ErrDeadlineExceeded if the write deadline passes.
 func (t *Terminal) Write(p []byte) (int, error) {
 	return t.master.Write(p)
 }
 
-// Resize sets the terminal's size in cells. The program gets SIGWINCH if the size
-// changed. A size outside the range from 2x1 to 1000x1000 is clamped. Resize returns an
-// error after Close, or if the kernel refuses the size.
+// Resize sets the terminal's size in cells. If the size changed, the program gets
+// SIGWINCH. A size outside the range from 2x1 to 1000x1000 is clamped. Resize returns
+// an error after Close, or if the kernel refuses the size.
 func (t *Terminal) Resize(cols, rows int) error {
 	size := winsize(cols, rows)
 	raw, err := t.master.SyscallConn()
@@ -145,8 +147,8 @@ func (t *Terminal) Resize(cols, rows int) error {
 	return nil
 }
 
-// Pid returns the program's process id. It is also the id of the program's session and
-// of its process group.
+// Pid returns the program's process id. The program's session and process group have
+// the same id.
 func (t *Terminal) Pid() int {
 	return t.cmd.Process.Pid
 }
@@ -157,8 +159,8 @@ func (t *Terminal) Signal(sig os.Signal) error {
 	return t.cmd.Process.Signal(sig)
 }
 
-// Wait waits until the program ends and returns its state. It may be called more than
-// once. An exit status other than 0 is not an error.
+// Wait waits until the program ends, and returns the program's final state. Wait can be
+// called more than once. An exit status other than 0 is not an error.
 func (t *Terminal) Wait() (*os.ProcessState, error) {
 	t.wait.Do(func() {
 		t.state, t.err = t.cmd.Process.Wait()
@@ -166,8 +168,8 @@ func (t *Terminal) Wait() (*os.ProcessState, error) {
 	return t.state, t.err
 }
 
-// Close closes the master. The program receives SIGHUP and a blocked Read returns. Close
-// does not wait for the program.
+// Close closes the master. The program receives SIGHUP, and a blocked Read returns.
+// Close does not wait for the program.
 func (t *Terminal) Close() error {
 	return t.master.Close()
 }

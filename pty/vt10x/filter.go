@@ -7,26 +7,27 @@ import (
 )
 
 const (
-	// mostNumber is the largest parameter that is passed on, because vt10x loops over
-	// some parameters.
+	// mostNumber is the largest parameter that reaches vt10x. A limit is needed because
+	// vt10x loops over some parameters.
 	mostNumber = 9999
-	// mostSequence is the largest size of a CSI sequence in bytes. Longer sequences are
+	// mostSequence is the largest size in bytes of a CSI sequence. A longer sequence is
 	// dropped.
 	mostSequence = 256
 )
 
-// filter removes from the output what vt10x reads wrongly or never finishes. These are
-// strings (OSC, DCS, APC, PM, SOS), private CSI u, huge numbers, and REP. It also keeps
-// the beginning of a character or sequence that is divided between two writes.
+// filter removes from the output what vt10x reads wrongly or never finishes: strings
+// (OSC, DCS, APC, PM, SOS), private CSI u, huge numbers, and REP. If a character or
+// sequence is divided between two writes, filter keeps the first part until the rest
+// comes.
 type filter struct {
-	held   []byte // the beginning of an incomplete character or sequence
+	held   []byte // first part of an incomplete character or sequence
 	inText bool   // the next byte is inside a string
 	esc    bool   // the last byte of the string was ESC
 	last   rune   // the last printed character, for REP
-	cells  int    // number of cells on the screen; more repeats would change nothing
+	cells  int    // number of cells on the screen; REP never prints more characters than this
 }
 
-// pass returns what vt10x may see of p.
+// pass returns the part of p that vt10x can read correctly.
 func (f *filter) pass(p []byte) []byte {
 	p = append(f.held, p...)
 	f.held = nil
@@ -42,8 +43,8 @@ func (f *filter) pass(p []byte) []byte {
 	return out
 }
 
-// one handles the first character, control or sequence of p. It returns the number of
-// its bytes, or 0 if it is incomplete.
+// one handles the first character, control or sequence in p. It returns the number of
+// bytes that it has handled. It returns 0 if the character or sequence is incomplete.
 func (f *filter) one(p []byte, out *[]byte) int {
 	switch {
 	case f.inText:
@@ -68,7 +69,7 @@ func (f *filter) one(p []byte, out *[]byte) int {
 	return n
 }
 
-// text drops one byte of a string, and checks whether the byte ends the string.
+// text drops one byte of a string. The byte can also end the string.
 func (f *filter) text(b byte) {
 	if b == 0x07 || b == 0x18 || b == 0x1a || f.esc && b == '\\' {
 		f.inText = false
@@ -96,7 +97,7 @@ func (f *filter) sequence(p []byte, out *[]byte) int {
 		return n
 	case n == len(p):
 		return 0
-	case p[n] < ' ' || p[n] >= 0x7f: // this byte cannot be in a sequence, so it begins something else
+	case p[n] < ' ' || p[n] >= 0x7f: // a control or non-ASCII byte cannot be in a sequence, so it begins something else
 		return n
 	}
 	*out = append(*out, p[:n+1]...)
@@ -113,7 +114,7 @@ func (f *filter) csi(p []byte, out *[]byte) int {
 		return 0
 	case end == len(p) || end >= mostSequence:
 		return end
-	case p[end] < ' ': // there is a control inside the sequence, so the sequence is dropped
+	case p[end] < ' ': // a control inside the sequence: the sequence so far is dropped
 		return end
 	}
 	body, final := string(p[2:end]), p[end]
@@ -128,7 +129,8 @@ func (f *filter) csi(p []byte, out *[]byte) int {
 	return end + 1
 }
 
-// repeat executes REP: it writes the last character again.
+// repeat executes REP: it writes the last character again. The parameter in body says
+// how often.
 func (f *filter) repeat(body string, out *[]byte) {
 	n, err := strconv.Atoi(body)
 	if err != nil || n < 1 {
@@ -139,8 +141,8 @@ func (f *filter) repeat(body string, out *[]byte) {
 	}
 }
 
-// clampNumbers limits the parameters of a CSI sequence. It drops subparameters after a
-// colon, which vt10x rejects.
+// clampNumbers limits the parameters of a CSI sequence to mostNumber. It removes
+// subparameters, which come after a colon, because vt10x rejects them.
 func clampNumbers(body string) string {
 	fields := strings.Split(body, ";")
 	for i, field := range fields {

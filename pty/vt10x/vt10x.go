@@ -1,4 +1,5 @@
-// Package vt10x is a second emulator. Tests compare it with package pty's own emulator.
+// Package vt10x is a second emulator. Tests compare it with the emulator of package
+// pty.
 package vt10x
 
 import (
@@ -10,24 +11,24 @@ import (
 	"coleo.dev/pty"
 )
 
-// Screen gives a second opinion on the grid: the grid that hinshun/vt10x draws for the
-// same output. A filter removes from the output what vt10x reads wrongly. Everything
-// except the grid comes from a Core: title, modes, replies, notices and history.
+// Screen shows the grid that hinshun/vt10x draws from a program's output. A filter
+// first removes from the output what vt10x reads wrongly. The title, modes, replies,
+// notices and history come from a Core. Screen implements pty.Screen.
 //
-// It exists for comparisons. It does not know wide and combining characters, and loses
-// text when it is resized. It implements pty.Screen.
+// Screen is for comparisons only. It does not know wide and combining characters, and
+// loses text when it is resized.
 type Screen struct {
 	*pty.Core
 	term   hinshun.Terminal
 	filter filter
-	rows   []string // as the last call of Changed saw them
+	rows   []string // text of the rows at the last call of Changed
 	x, y   int
 }
 
 var _ pty.Screen = (*Screen)(nil)
 
-// New returns an empty screen. The size in cells is clamped in the same way as in
-// pty.New.
+// New returns an empty screen of the given size in cells. A size outside the range from
+// 2x1 to 1000x1000 is clamped.
 func New(cols, rows int) *Screen {
 	v := &Screen{Core: pty.New(cols, rows)}
 	cols, rows = v.Size()
@@ -36,7 +37,8 @@ func New(cols, rows int) *Screen {
 	return v
 }
 
-// Write takes a program's output. It takes all of p and never returns an error.
+// Write draws p, which is a program's output. It takes all of p and never returns an
+// error.
 func (v *Screen) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		rest = rest[v.Feed(rest):]
@@ -44,8 +46,8 @@ func (v *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Feed takes a program's output, at most up to the end of a frame. It returns the
-// number of bytes that it took.
+// Feed draws the program's output p, at most up to the end of a synchronized update. It
+// returns the number of bytes that it took.
 func (v *Screen) Feed(p []byte) int {
 	n := v.Core.Feed(p)
 	_, _ = v.term.Write(v.filter.pass(p[:n]))
@@ -61,7 +63,7 @@ func (v *Screen) Resize(cols, rows int) {
 }
 
 // Row returns the text of row y without trailing blanks. It returns "" if there is no
-// such row.
+// row y.
 func (v *Screen) Row(y int) string {
 	cols, rows := v.term.Size()
 	if y < 0 || y >= rows {
@@ -78,7 +80,7 @@ func (v *Screen) Row(y int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// Cursor returns the position at which the next character will be printed.
+// Cursor returns the 0-based position of the cursor.
 func (v *Screen) Cursor() (x, y int) {
 	c := v.term.Cursor()
 	return c.X, c.Y
@@ -94,7 +96,7 @@ func (v *Screen) View() coleo.Screen {
 	return s
 }
 
-// Changed returns the differences since the last call.
+// Changed returns what has changed on the screen since the last call of Changed.
 func (v *Screen) Changed() pty.Change {
 	change := v.Core.Changed()
 	change.Rows = nil

@@ -1,17 +1,17 @@
 // Package width tells how many cells a character takes, and which characters share a
 // cell.
 //
-// Both are the same as in xterm.js with its grapheme addon (Unicode 15). The table is
+// The answers are those of xterm.js with its grapheme addon (Unicode 15). The table is
 // in width_table.go. These alternatives were considered:
 //
-//   - xterm.js alone (Unicode 6): emoji are one cell wide. No known agent CLI assumes
-//     this width. Agent CLIs measure text with string-width or similar packages. These
-//     return two, and the agent CLIs place the words after an emoji accordingly.
-//   - xterm.js with its unicode11 addon: emoji are two cells wide. But an emoji that
-//     U+FE0F makes an emoji is one cell wide, and each part of a ZWJ sequence or a flag
-//     takes two cells.
-//   - go-runewidth, uniseg, x/ansi: these are dependencies, and they disagree on
-//     U+FE0F, flags and Indic vowel signs.
+//   - xterm.js alone (Unicode 6): emoji are one cell wide, which no known agent CLI
+//     assumes. Agent CLIs measure text with string-width or similar packages, for which
+//     emoji are two cells wide. They place the words after an emoji accordingly.
+//   - xterm.js with its unicode11 addon: emoji are two cells wide. But a character that
+//     becomes an emoji through U+FE0F is one cell wide. Each part of a ZWJ sequence or
+//     a flag takes two cells.
+//   - go-runewidth, uniseg, x/ansi: they are dependencies, and they disagree on U+FE0F,
+//     flags and Indic vowel signs.
 //
 // There is one difference from xterm.js: invisible formatting characters (U+200B,
 // U+200E, U+2060 …) take no cell, as in all the alternatives. Characters of ambiguous
@@ -20,8 +20,8 @@ package width
 
 import "sync"
 
-// Kinds of characters in grapheme clusters (UAX #29), with the numbers that the table
-// uses. LastKind is the highest kind.
+// The kinds of characters in grapheme clusters (UAX #29). The values are those in
+// width_table.go. LastKind is the highest kind.
 const (
 	Other = iota
 	Prepend
@@ -47,15 +47,15 @@ type propertyRange struct {
 	property uint8
 }
 
-// Table holds the kind and the width of each character. A look-up has two steps: the
-// index names a block, and each block has 256 characters.
+// Table holds the kind and the width of each character. The number of the block for the
+// character r is index[r>>8]. A block holds the properties of 256 characters.
 type Table struct {
 	index  [0x1100]uint16
 	blocks [][256]uint8
 	Narrow bool // a character with U+FE0F takes one cell
 }
 
-// Standard returns the standard table. The table is made only once.
+// Standard returns the standard table. It makes the table only once.
 func Standard() *Table { return madeTable() }
 
 var madeTable = sync.OnceValue(func() *Table {
@@ -93,8 +93,8 @@ var madeNarrowTable = sync.OnceValue(func() *Table {
 	return &p
 })
 
-// Next returns the state after the character r. It also reports whether r joins the
-// cluster before.
+// Next returns the state after the character r. The bool tells whether r joins the
+// cluster before it.
 func (p *Table) Next(s State, r rune) (State, bool) {
 	after, joined := s.next(p.of(r))
 	switch {
@@ -107,20 +107,21 @@ func (p *Table) Next(s State, r rune) (State, bool) {
 	return after, joined
 }
 
-// of returns the kind of r, and whether r is wide. The argument r must be a Unicode
-// character.
+// of returns the property of r: its kind, plus kindWide if r is wide. The argument r
+// must be a Unicode character.
 func (p *Table) of(r rune) uint8 {
 	return p.blocks[p.index[r>>8]][r&0xff]
 }
 
-// A State determines whether the next character joins the cluster before.
+// A State describes the last cluster. It determines whether the next character joins
+// that cluster.
 type State struct {
 	Kind  uint8
-	Cells uint8 // number of cells of the cluster so far; 0: nothing can join
+	Cells uint8 // number of cells of the cluster so far; 0: nothing can join it
 }
 
-// next returns the state after a character with property p. It also reports whether the
-// character joins.
+// next returns the state after a character with property p. The bool tells whether the
+// character joins the cluster before it.
 func (s State) next(p uint8) (State, bool) {
 	kind, width := p&kindMask, uint8(1)
 	if p&kindWide != 0 {
@@ -130,12 +131,13 @@ func (s State) next(p uint8) (State, bool) {
 		return State{kind, width}, false
 	}
 	if kind == kindRegional {
-		return State{Other, 2}, true // the flag is complete, so a third indicator begins another flag
+		return State{Other, 2}, true // the flag is complete; a third indicator begins another flag
 	}
 	return State{kind, max(width, s.Cells)}, true
 }
 
-// joins reports whether there is no cluster boundary between a and b.
+// joins reports whether a character of kind b joins the cluster that ends with a
+// character of kind a.
 func joins(a, b uint8) bool {
 	switch b {
 	case kindExtend, kindZWJ, kindSpacing:

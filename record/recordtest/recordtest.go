@@ -1,4 +1,5 @@
-// Package recordtest checks that a Decoder decodes a recording correctly.
+// Package recordtest checks that a Decoder decodes a recording correctly. A recording
+// is an agent CLI's record that is kept for tests.
 package recordtest
 
 import (
@@ -14,19 +15,21 @@ import (
 // Turn is one turn of a recorded conversation.
 type Turn struct {
 	Prompt string
-	Ending record.Ending // the turn's last ending in the record; "" if there is none
-	Answer string        // the beginning of the last answer; "" if there is no answer
+	Ending record.Ending // last ending of the turn in the record; "" if there is none
+	Answer string        // beginning of the last answer; "" if there is no answer
 }
 
-// Check decodes a recording and compares its turns with want. The recordings are from
-// conversations with the scripted model. In the recordings, texts over 160 characters
-// are shortened. The texts that the agent CLI sent to the model are shortened too.
+// Check decodes the recording at path with d, and compares its turns with want. The
+// recordings are from conversations with the scripted model. In the recordings, texts
+// of more than 160 characters are shortened, and so are the texts that the agent CLI
+// sent to the model.
 func Check(t *testing.T, d record.Decoder, path string, want []Turn) {
 	t.Helper()
 	CheckEntries(t, path, Entries(t, d, path), want)
 }
 
-// CheckEntries compares the turns of a conversation with want.
+// CheckEntries compares the turns in entries with want. The argument path names the
+// recording in messages.
 func CheckEntries(t *testing.T, path string, entries []record.Entry, want []Turn) {
 	t.Helper()
 	got := turnsOf(entries)
@@ -63,7 +66,7 @@ func turnsOf(entries []record.Entry) []Turn {
 	return out
 }
 
-// Entries returns the entries that d decodes from a recording.
+// Entries returns the entries that d decodes from the recording at path.
 func Entries(t *testing.T, d record.Decoder, path string) []record.Entry {
 	t.Helper()
 	file, err := os.Open(path)
