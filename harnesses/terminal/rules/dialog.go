@@ -123,7 +123,7 @@ type DialogRule struct {
 	// is also cut off if the row of `top` is out of sight.
 	Cut []Cond `toml:"cut"`
 	// What the screen shows before the subject is drawn. While these conditions hold,
-	// Coleo does not report the dialog. After 3 s Coleo reports the dialog in any case,
+	// Coleo does not report the text of the dialog. After 3 s it reports the text anyway,
 	// with a subject that is cut off.
 	Draft []Cond `toml:"draft"`
 	// The pattern of what comes before the text in the rows of the subject, such as
