@@ -85,9 +85,9 @@ type Setting struct {
 	// The environment variables that make the setting.
 	Env map[string]templateText `toml:"env"`
 	// The files that make the setting. Each key is a path below HOME, and its value is
-	// the text of the file. A part of the launch may write the same file. Coleo then
-	// merges the two texts if they are JSON objects. Otherwise it puts this text before
-	// the text of the part.
+	// the text of the file. If a part of the launch writes the same file, Coleo merges
+	// the two texts of a JSON or TOML file. In any other file, Coleo puts this text
+	// before the text of the part.
 	Files map[string]templateText `toml:"files"`
 	// The sentence with which Coleo refuses to start an arm that has the setting. Use
 	// this key if the setting prevents Coleo from reading the screen or from typing.
