@@ -52,8 +52,8 @@ func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer,
 	return coleo.Answer{Text: last, Source: "transcript"}, err
 }
 
-// idInName is how many characters of a conversation's id the name of its transcript
-// contains.
+// idInName is how many characters of a conversation's id are in the name of the
+// conversation's transcript.
 const idInName = 8
 
 // transcript returns the path of the conversation's newest transcript, or "" if there

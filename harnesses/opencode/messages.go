@@ -95,7 +95,7 @@ func (a account) usage(ctx context.Context, f terminal.Facts) (coleo.Usage, erro
 		all = append(all, m.Usage())
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // before the first turn
+		err = nil // there is no database before the first turn
 	}
 	return coleo.SumUsage(slices.Values(all)), err
 }

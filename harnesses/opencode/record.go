@@ -38,7 +38,7 @@ func (t *tail) Close() {
 	}
 }
 
-// message holds those fields of a message that Coleo uses.
+// message holds the fields of a message that Coleo uses.
 type message struct {
 	id      string
 	created int64 // Unix time in ms
@@ -54,7 +54,7 @@ type message struct {
 	parts []part
 }
 
-// part holds those fields of a part of a message that Coleo uses.
+// part holds the fields of a part of a message that Coleo uses.
 type part struct {
 	Type      string
 	Text      string

@@ -15,8 +15,8 @@ import (
 type facts struct {
 	known    bool   // the server has reported its state
 	status   string // "idle", "busy" or "retry"
-	attempt  int    // for "retry"
-	message  string // for "retry"
+	attempt  int    // number of the attempt, if status is "retry"
+	message  string // why the server tries again, if status is "retry"
 	failed   string // how the last turn failed; "" if it did not fail
 	busied   int    // how often the status has become busy
 	failures int    // how many turns have failed
@@ -148,7 +148,7 @@ func (q questionBody) asked() asked {
 	return a
 }
 
-// take processes one event.
+// take updates the facts after one event of the server.
 func (s *session) take(e event) {
 	var p struct {
 		SessionID string          `json:"sessionID"`

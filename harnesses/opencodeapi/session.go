@@ -30,7 +30,7 @@ type session struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	sending sync.Mutex // lets one prompt or answer be sent at a time
+	sending sync.Mutex // held while one prompt or answer is sent
 
 	mu      sync.Mutex
 	handle  coleo.Handle
@@ -67,11 +67,12 @@ func (h *Harness) open(handle coleo.Handle, own extra) (*session, error) {
 	return s, nil
 }
 
-// begin finds the server, opens the conversation and follows the events.
+// begin waits until the server listens, opens the conversation, and then follows the
+// server's events.
 func (s *session) begin() {
 	base, err := listening(s.ctx, s.client)
 	if err != nil {
-		return // watchProcess handles the end of the process
+		return // watchProcess reports the end of the process
 	}
 	srv := newServer(base, s.own.Password, s.handle.Workdir)
 	for s.ctx.Err() == nil {

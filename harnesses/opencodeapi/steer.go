@@ -243,6 +243,6 @@ func (s *session) Interrupt(ctx context.Context) (out coleo.Interruption, err er
 		return out, coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.h.spec.Title,
 			abortTimeout)
 	}
-	s.resync(srv) // dialogs that were pending have ended with the turn
+	s.resync(srv) // the end of the turn has closed its dialogs
 	return out, nil
 }

@@ -113,8 +113,8 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 	}
 }
 
-// above returns the rows that have scrolled off the screen. The rows above the composer
-// follow.
+// above returns the rows that have scrolled off the screen, followed by the rows above
+// the composer.
 func (s *session) above() []string {
 	r, unlock := s.live.lock()
 	defer unlock()

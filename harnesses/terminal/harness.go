@@ -22,7 +22,7 @@ import (
 type Harness struct {
 	spec   *rules.Spec
 	hooks  Hooks
-	holder []string // the command that becomes a holder
+	holder []string // the command that starts a holder
 	shared *Shared
 }
 

@@ -13,8 +13,8 @@ import (
 // access the Reader. Each look of live first passes the hook's reports to the Reader.
 // After the look, live wakes the callers that wait for the look.
 type live struct {
-	reports func() []hook.Line    // the hook's reports since the last call
-	entries func() []record.Entry // what the agent CLI has recorded since the last call
+	reports func() []hook.Line    // returns the hook's reports since its last call
+	entries func() []record.Entry // returns the entries of the record since its last call
 
 	mu         sync.Mutex
 	reader     *reading.Reader
@@ -91,8 +91,9 @@ func (l *live) lookAgain() {
 	}
 }
 
-// hear is called after a new report of the hook or a new entry of the record. It judges
-// without a look at the screen. It returns how long to wait until the next look.
+// hear is called after a new report of the hook or a new entry of the record. It
+// updates the reading without a look at the screen. It returns how long to wait until
+// the next look.
 func (l *live) hear(now time.Time) time.Duration {
 	w, unlock := l.watch()
 	defer unlock()

@@ -38,7 +38,7 @@ const (
 type Floods struct {
 	mu    sync.Mutex
 	burst bucket
-	slow  map[*pace]time.Time // the slowed sessions, and when each last wrote output
+	slow  map[*pace]time.Time // when each flooding session last wrote output
 }
 
 // NewFloods returns a Floods that has no sessions.

@@ -126,8 +126,8 @@ func (z *sizes) changing() bool {
 //   - Something is being typed. Codex 0.169.0 panics if its size changes while it takes
 //     a paste.
 //
-// Of several sizes that wait, only the newest is given. If that fails, nobody gets the
-// error.
+// Of several sizes that wait, only the newest is given. If Coleo cannot give it, nobody
+// gets the error.
 func (s *session) Resize(_ context.Context, cols, rows int) error {
 	resume, free := s.typist.TryPause()
 	if free {
@@ -159,8 +159,8 @@ func (s *session) resizePostponed() {
 }
 
 // resize waits until the program is between two pictures. It then gives the new size to
-// the screen first and to the program second, as terminals do. Otherwise the screen
-// could show output for the new size at the old size.
+// the screen first and to the program second, as terminals do. In the opposite order,
+// the screen could show output for the new size at the old size.
 func (s *session) resize(size past.Size) error {
 	s.awaitPictureEnd()
 	was := s.resizeScreen(size)

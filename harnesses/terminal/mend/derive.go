@@ -332,7 +332,7 @@ func (e *editor) derive(list []feature) {
 	}
 	at := e.doc.find("rule", e.group.rule)
 	if at < 0 && e.doc.find("dialog", e.group.rule) >= 0 {
-		return // a dialog decides before all rules
+		return // a dialog comes before all rules, so no new rule can decide here
 	}
 	name := e.freeName("rule", string(e.group.want.state)+"-seen")
 	table := fmt.Sprintf("[[rule]]\nname = %q\nstate = %q\n%s", name, e.group.want.state, when)

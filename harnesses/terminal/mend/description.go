@@ -14,7 +14,7 @@ import (
 type Description struct {
 	File  string                   // the name that errors and the diff show
 	Text  []byte                   // the content of the file
-	Bases func(name string) []byte // as ParseSpecOn takes it; may be nil
+	Bases func(name string) []byte // returns the harness.toml of a base, as for ParseSpecOn; can be nil
 }
 
 func (d Description) spec() (*rules.Spec, error) { return rules.ParseSpecOn(d.File, d.Text, d.Bases) }

@@ -194,7 +194,7 @@ func (e *editor) regions(f field, c rules.Cond, must bool) {
 }
 
 // patterns adds changes to the pattern in field f. The function texts returns the texts
-// of a picture that this pattern is matched with. The function holds reports whether a
+// on a picture with which this pattern is matched. The function holds reports whether a
 // changed pattern finds on a picture what it must find.
 func (e *editor) patterns(f field, texts func(*rules.Picture) []string,
 	holds func(*rules.Picture, *regexp.Regexp) bool) {
@@ -294,10 +294,10 @@ func distance(a, b string) int {
 	return row[len(y)]
 }
 
-// order adds two changes to the order of rules or dialogs. It is used if the item it
-// should decide, but the item decides comes before it in the file and decides instead.
-// One change moves the item it up, directly before decides. The other change moves
-// decides down, directly after the item it.
+// order adds two changes to the order of rules or dialogs. It is for two items in the
+// wrong order: the item named decides comes first and decides, but the item with index
+// it should decide. The first change moves the item it directly before the item
+// decides. The second change moves the item decides directly after the item it.
 func (e *editor) order(it int, decides string) {
 	other := e.doc.find(e.doc.items[it].kind, decides)
 	if other < 0 || other > it {

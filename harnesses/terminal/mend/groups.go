@@ -7,15 +7,16 @@ import (
 	"coleo.dev"
 )
 
-// settling is how many seconds before a wrong reading its wrong picture may have
-// appeared. Idle and error become a reading only after they have lasted for some time.
+// settling is the longest time, in seconds, from a wrong picture to the wrong reading
+// that it causes. Idle and error become a reading only after they have lasted for some
+// time.
 const settling = 0.8
 
 // group is a set of wrong pictures with the same wanted state, the same read state and
 // the same rule.
 type group struct {
 	want, got told
-	rule      string // the rule that decided
+	rule      string // the rule that decided the state
 	shots     []shot
 	cases     []string
 }

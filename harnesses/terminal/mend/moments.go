@@ -70,7 +70,7 @@ type Break struct {
 	Until     float64  `json:"until"` // seconds; -1 for the end of the recording
 	Want      string   `json:"want"`  // the labelled state, and the title of a dialog
 	Got       string   `json:"got"`   // the state that was read, and the title of a dialog
-	Rule      string   `json:"rule"`  // the rule that decided
+	Rule      string   `json:"rule"`  // the rule that decided the state
 	Rows      []string `json:"rows"`  // the last rows of the screen
 }
 

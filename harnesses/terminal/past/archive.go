@@ -241,8 +241,8 @@ func (a *archive) sizeAt(mark int) (cols, rows int) {
 	return cols, rows
 }
 
-// timeAt returns the time of the mark before the given mark. For the first mark, timeAt
-// returns its own time.
+// timeAt returns the time of the mark before the given mark. For the first mark, it
+// returns the time of the first mark.
 func (a *archive) timeAt(mark int) time.Time {
 	for m := range a.index.From(max(0, mark-1)) {
 		return m.Time.UTC()

@@ -130,8 +130,8 @@ func (a *appearances) end(now time.Time) {
 	a.list, a.before, a.page = optionList{}, nil, 0
 }
 
-// settling returns how much longer the dialog's text must stay the same before the Reader
-// reports it.
+// settling returns for how much longer the dialog's text must stay the same before the
+// Reader reports it.
 func (a *appearances) settling(now time.Time) time.Duration {
 	return max(0, a.settleTime-now.Sub(a.since))
 }
@@ -139,7 +139,8 @@ func (a *appearances) settling(now time.Time) time.Duration {
 // DialogSince returns the time at which the present appearance of the dialog began.
 func (r *Reader) DialogSince() time.Time { return r.dialogs.since }
 
-// DialogSettling reports whether the text of the dialog on the screen may still change.
+// DialogSettling reports whether the text of the dialog on the screen must stay the
+// same for longer before the Reader reports it.
 func (r *Reader) DialogSettling(now time.Time) bool { return r.dialogs.settling(now) > 0 }
 
 // DialogDoubtful reports whether the dialog on the screen has the same text as a dialog

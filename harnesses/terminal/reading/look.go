@@ -60,8 +60,8 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	r.picture.Use(r.screen.Cell, r.memo)
 	r.verdict = r.spec.Read(r.picture)
 	if r.verdict.State == coleo.Dead && !r.mode.noProcess {
-		// The screen shows the last words of the agent CLI. Only the end of the process
-		// proves that the agent CLI has ended.
+		// The screen shows the text that the agent CLI prints before it ends. Only the
+		// end of the process proves that the agent CLI has ended.
 		r.verdict = rules.Verdict{}
 	}
 	r.askPack()
@@ -82,7 +82,7 @@ func (r *Reader) Look(now time.Time) time.Duration {
 }
 
 // visible returns the screen. It leaves out the bracketed paste mode if that mode was
-// never on, because its absence then proves nothing.
+// never on, because the absence of the mode then proves nothing.
 func (r *Reader) visible() coleo.Screen {
 	v := r.screen.View()
 	r.sawPasteMode = r.sawPasteMode || v.Modes[string(pty.ModeBracketedPaste)]
@@ -97,7 +97,7 @@ func (r *Reader) visible() coleo.Screen {
 func (r *Reader) Judge(now time.Time) time.Duration {
 	r.noteWitnessedWork(now)
 	if r.noteStill(now) {
-		r.settlingSince = time.Time{} // the answer grows
+		r.settlingSince = time.Time{} // the answer above the composer may be growing
 	}
 	again := min(r.recognise(now), r.noteRedraw(now), r.checkWitnesses(now))
 	most, soon := r.mostCautious(now)
@@ -206,11 +206,11 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 	return IdleLook
 }
 
-// settle makes next the reading. It does so at once for work and for dialogs. Idle and
-// error must meet two conditions:
+// settle makes next the new reading if the conditions for its state are met. Work and
+// dialogs have no condition. Idle and error have two conditions:
 //
 //   - The state has lasted for the settling time.
-//   - The fate of the submitted prompt is known.
+//   - It is known what became of the submitted prompt.
 //
 // Idle has two more conditions. If the agent CLI gives signs of the end of a turn, such
 // a sign must have come. The text above the composer must not change, because some
@@ -268,7 +268,7 @@ func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *co
 		next.Background = r.background
 	}
 	if next.State == coleo.Idle || next.State == coleo.Failed {
-		r.dialogs.parted = nil // the turn of that question has ended
+		r.dialogs.parted = nil // the turn of the hidden question has ended
 	}
 	next.Since = last.Since
 	if next.State != last.State {

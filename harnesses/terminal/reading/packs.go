@@ -12,8 +12,8 @@ type packed struct {
 	memo    rules.Memo // results of the pack's conditions on earlier pictures
 	running string     // the version of the agent CLI; "" if it is not known
 	// raised is the verdict of the pack, if that verdict only makes the reading more
-	// cautious. Coleo types nothing because of this verdict. Its state is "" if there
-	// is no such verdict.
+	// cautious. Coleo types nothing because of this verdict. The state of raised is ""
+	// if there is no such verdict.
 	raised rules.Verdict
 	own    coleo.State // what the Spec's own rules read on the last picture; "" if they do not know the picture
 }
@@ -23,8 +23,8 @@ type packed struct {
 func (r *Reader) Runs(version string) { r.packed.running = version }
 
 // Unjudged returns the version of the agent CLI that runs, if neither the description
-// nor its pack was judged on that version. Otherwise it returns "", and also if the
-// version is not known.
+// nor its pack was judged on that version. In any other case, such as an unknown
+// version, it returns "".
 func (r *Reader) Unjudged() string {
 	if r.spec.Judged(r.packed.running) {
 		return ""
@@ -68,7 +68,7 @@ func (r *Reader) raised() rules.Verdict {
 
 // lowers reports whether next is a state raised by the pack that is still less cautious
 // than the last state. Such a state replaces idle or an error, so it must last as long
-// as these must.
+// as idle or an error must.
 func (r *Reader) lowers(next coleo.State) bool {
 	replaces := r.packed.own == coleo.Idle || r.packed.own == coleo.Failed
 	return replaces && r.raised().State == next && next != r.reading.State &&

@@ -77,8 +77,8 @@ func (l *optionList) takeOption(at int, label string, tick rules.Tick, v *rules.
 	l.ticks[at] = tick
 }
 
-// show replaces the options in the dialog of a picture, which may be one page, by the
-// whole list.
+// show puts the whole list into the dialog of a picture, in place of the page that the
+// picture shows.
 func (l *optionList) show(v *rules.Verdict) {
 	n := v.Numbers()
 	if len(l.labels) == 0 || len(n) == 0 {

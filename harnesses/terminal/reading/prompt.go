@@ -56,9 +56,10 @@ func (r *Reader) AwaitsWork() bool { return !r.prompt.sentAt.IsZero() }
 func (r *Reader) ExpectNoWork() { r.prompt.sentAt = time.Time{} }
 
 // TellPromptLost tells a change: nothing proves that a prompt has arrived. If the agent
-// CLI's record names the prompt after that, the Reader tells its turn too.
+// CLI's record names the prompt after that, the Reader tells the turn of that prompt
+// too.
 func (r *Reader) TellPromptLost(now time.Time, note string, view *coleo.Screen) {
-	r.turn.open = false // it may never have begun
+	r.turn.open = false // the turn may never have begun
 	if n := len(r.turn.sent); r.prompt.undecided && n > 0 {
 		r.turn.sent[n-1].lost = true
 	}
@@ -66,7 +67,7 @@ func (r *Reader) TellPromptLost(now time.Time, note string, view *coleo.Screen) 
 }
 
 // LapseClaims discards what the agent CLI reported about itself before it was stopped.
-// No other sign that its turn has ended is needed after that.
+// After that, the Reader waits for no other sign that the turn has ended.
 func (r *Reader) LapseClaims() {
 	r.turn.open, r.turn.unproven = false, ""
 	for _, w := range r.witnesses() {

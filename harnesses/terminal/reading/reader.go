@@ -68,7 +68,7 @@ type unknown struct {
 // prompt is what is known about the newest prompt that Coleo typed.
 type prompt struct {
 	none      bool      // the Reader saw the agent CLI from its start, and no prompt was submitted yet
-	undecided bool      // a prompt was submitted, and the screen does not show yet what became of it
+	undecided bool      // a prompt was submitted, and the screen does not show yet whether it arrived
 	sentAt    time.Time // when the newest prompt was submitted; zero: work on it was seen, or none is awaited
 	workSeen  int       // how often work or a dialog was seen
 	unsettled *unsettled
@@ -232,13 +232,13 @@ func (r *Reader) Explain(now time.Time) coleo.Explanation {
 }
 
 // Transcript returns the newest rows that have scrolled off the screen, at most
-// HistoryRows. The rows above the composer on the last picture follow.
+// HistoryRows, followed by the rows above the composer on the last picture.
 func (r *Reader) Transcript() []string {
 	return append(r.screen.History(HistoryRows), r.picture.Above()...)
 }
 
 // TranscriptOf returns the newest rows that have scrolled off a screen, at most
-// HistoryRows. The rows above the screen's composer follow.
+// HistoryRows, followed by the rows above the screen's composer.
 func TranscriptOf(screen *pty.Core, composer *rules.Composer) []string {
 	return append(screen.History(HistoryRows), rules.NewPicture(screen.View(), composer).Above()...)
 }

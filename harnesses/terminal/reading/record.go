@@ -47,7 +47,7 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	case record.Answer, record.Tool, record.End:
 	}
 	if e.Kind == record.Queued {
-		return // the turn before this prompt goes on
+		return // the running turn goes on, and this prompt waits
 	}
 	word, claim := string(e.Kind), coleo.Processing
 	switch {
@@ -67,7 +67,7 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	if e.Kind == record.Prompt {
 		r.noteTaken(r.hook.spec.Bare(e.Text), at)
 		r.tellTurn(e, at, now)
-		r.Judge(now) // the turn may end with the next entry
+		r.Judge(now) // must come before the next entry, which may end the turn
 	}
 }
 

@@ -120,7 +120,7 @@ func ExplainScreen(spec *rules.Spec, s coleo.Screen) coleo.Explanation {
 type player struct {
 	*Reader
 	due    time.Time                      // when the Reader wants the next look
-	looked func(p *player, now time.Time) // called after each look; may be nil
+	looked func(p *player, now time.Time) // called after each look; can be nil
 }
 
 // Look makes the Reader look at the screen, and then calls looked.

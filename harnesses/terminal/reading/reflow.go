@@ -12,7 +12,7 @@ import (
 // reflowWithin is how long an agent CLI can take to draw a dialog anew after the
 // terminal changed its size. During this time, the same text with other line ends is
 // the same appearance. Gemini CLI 0.61.0 takes 0.1 s, and seconds on a loaded machine.
-// A redraw can take redrawEnd, and sets the second of its two sizes after the first.
+// A redraw can set two sizes one after the other, and can take redrawEnd.
 const reflowWithin = 30 * time.Second
 
 // earlier is an appearance that can continue: one from before the terminal changed its
@@ -79,9 +79,11 @@ func (a *appearances) unanswered(now time.Time) *earlier {
 // rejoined reports whether a picture shows the whole of a question that was drawn in
 // parts, or a page of its list of options. If so, rejoined first makes the question's
 // appearance continue. Between the parts, the picture may have looked like another
-// state. No key that may have answered the question must have been typed since. The
-// appearance of an approval never continues here, because an agent CLI can ask for the
-// same command twice.
+// state.
+//
+// rejoined returns false after a key that may have answered the question. It also
+// returns false for an approval, because an agent CLI can ask for the same command
+// twice.
 func (a *appearances) rejoined(v *rules.Verdict, text string, now time.Time) bool {
 	b := a.parted
 	if b == nil || a.keysTyped || a.hiddenSinceKeys || now.Sub(b.at) > partedWithin ||

@@ -30,8 +30,8 @@ type strange struct {
 	n     int
 }
 
-// end records that the screen is known, or that no witness says that the agent CLI
-// asks.
+// end records that the screen is known, or that no witness says that the agent CLI asks
+// something.
 func (s *strange) end() { s.text = "" }
 
 // show returns the dialog for a picture. If the picture has not stayed the same for

@@ -123,8 +123,9 @@ func (r *Reader) noteTaken(bare string, at time.Time) {
 }
 
 // closeTurn records that the newest turn has ended at the time at by the agent CLI's
-// clock. It ignores a time before the newest prompt, because an earlier turn ended
-// then. It compares whole milliseconds, because the times in records are no finer.
+// clock. It ignores a time before the newest prompt, because that is the end of an
+// earlier turn. It compares whole milliseconds, because the times in records are no
+// finer.
 func (r *Reader) closeTurn(at time.Time) {
 	if at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
 		return
@@ -139,9 +140,9 @@ func (r *Reader) closeTurn(at time.Time) {
 	}
 }
 
-// tellEnd is closeTurn for an end that the record or the hook reports. Such an end is
-// better proof than an escape sequence that withdraws a claim: the program can make the
-// same claim again a moment after that. See idleSince.
+// tellEnd is closeTurn for an end that the record or the hook reports. Only such an end
+// sets told. A program that withdraws its claim by an escape sequence can make the same
+// claim again a moment after that.
 func (r *Reader) tellEnd(at time.Time) {
 	if r.closeTurn(at); !at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
 		r.turn.told = true

@@ -8,8 +8,8 @@ import (
 
 // unsettled is a prompt whose submit key was pressed at about the time when a dialog
 // opened. Either the agent CLI read the key before it opened the dialog, and took the
-// prompt. Or the dialog got the key. The screen does not show which until the dialog is
-// gone.
+// prompt. Or the dialog got the key. The screen shows only after the dialog which of
+// the two happened.
 type unsettled struct {
 	Submission
 	echoes int // how often the transcript showed the prompt before the submit

@@ -120,8 +120,10 @@ func (w *witness) lapse() {
 }
 
 // isContradicted reports whether the state on the screen contradicts the claim. It does
-// in two cases: the witness claims work and the screen shows idle or an error, or the
-// witness claims a question and the screen shows no dialog.
+// in two cases:
+//
+//   - The witness claims work, and the screen shows idle or an error.
+//   - The witness claims a question, and a rule recognizes a screen without a dialog.
 func (w *witness) isContradicted(screen coleo.State) bool {
 	if w.claim == coleo.WaitingApproval {
 		return screen != "" && screen != coleo.WaitingApproval
@@ -134,8 +136,8 @@ func (w *witness) disagreement(screen coleo.State) string {
 	return fmt.Sprintf("%s says %s while the screen reads %s", w.name, w.word, screen)
 }
 
-// forgive makes the claims of the witness count again, because a new turn begins. It
-// forgets that the screen has contradicted the witness.
+// forgive forgets that the screen has contradicted the witness, because a new turn
+// begins. The next claim of the witness counts.
 func (w *witness) forgive() {
 	w.contradictedSince, w.refuted, w.silentSince, w.disagreementTold = time.Time{}, time.Time{}, time.Time{}, false
 }
@@ -175,7 +177,8 @@ func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) 
 // tooEarlyFor returns for how much longer a claim of work does not count while the
 // agent CLI starts. Some agent CLIs report "working" for a moment before they are
 // ready. To ignore such a claim is safe, because Coleo types nothing into a starting
-// agent CLI. So the claim counts only after it has lasted for lapseAfter.
+// agent CLI. So the claim counts only after it has lasted for lapseAfter, or when the
+// screen agrees.
 func (w *witness) tooEarlyFor(now time.Time) time.Duration {
 	if !w.claims().Working() {
 		return 0

@@ -80,8 +80,8 @@ func showsEndOf(rows []string, text string) bool {
 	return strings.Contains(plain(strings.Join(rows, "")), lastRunes(plain(text), tailRunes))
 }
 
-// WithoutPrompt removes the rows at the beginning of rows that show the prompt itself.
-// Such rows exist because a line editor draws the prompt once more when the prompt is
+// WithoutPrompt returns rows without the leading rows that show the prompt itself. Such
+// rows exist because a line editor draws the prompt once more when the prompt is
 // submitted.
 func WithoutPrompt(rows []string, prompt string) []string {
 	for line := range strings.Lines(prompt) {

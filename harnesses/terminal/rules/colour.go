@@ -9,7 +9,7 @@ import (
 
 // colours are the colors that a condition can name. Each one is a part of an RGB color:
 // it must stand out from the other two parts. A theme can choose any shade of red for
-// its errors, but it hardly chooses another color.
+// its errors, but rarely chooses another color.
 var colours = []string{"red", "green", "blue"}
 
 // colourOf returns the name of the part of a color that stands out: it is at least a

@@ -185,8 +185,8 @@ type pattern struct {
 	to   **regexp.Regexp
 }
 
-// regexps compiles the patterns in list. The keys of list are keys of the TOML table
-// whose path, with a dot at its end, is table.
+// regexps compiles the patterns in list. The keys of list are keys of one TOML table.
+// The argument table is the path of that TOML table, with a dot at its end.
 func (c *compiler) regexps(table string, list map[string]pattern) {
 	for _, key := range slices.Sorted(maps.Keys(list)) {
 		*list[key].to = c.regexp(table+key, list[key].text)

@@ -36,7 +36,8 @@ type DialogRule struct {
 	// frame: `^│ | *│$`.
 	Strip patternText `toml:"strip"`
 
-	// Identity: the title, the subject and the options. The kind is part of it too.
+	// Identity: the title, the subject and the options. The kind is part of the
+	// identity too.
 
 	// The pattern of the row with the question: `^ (Do you want to .*\?)$`. Coleo
 	// searches for that row from the bottom of the screen up. The title is the first

@@ -47,9 +47,10 @@ func occurrences(rows []string, text string, cut func(string, int) string) int {
 	return 0
 }
 
-// edge applies bare to s, and returns the piece that cut takes from the beginning or
-// the end of the result. To save time with a long s, edge first applies bare only to
-// short parts of s. Each part is eight times as long as the part before.
+// edge applies bare to text. It returns the piece that cut takes from the beginning or
+// the end of the result. To save time with a long text, edge first applies bare only to
+// a short part of the text. If that part gives too short a piece, edge tries a part
+// that is eight times as long.
 func edge(text string, bare func(string) string, cut func(string, int) string) string {
 	for size := 8 * tailRunes; size < len(text); size *= 8 {
 		if piece := cut(bare(cut(text, size)), tailRunes); utf8.RuneCountInString(piece) == tailRunes {

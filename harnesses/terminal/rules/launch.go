@@ -245,7 +245,7 @@ func (c *compiler) asks(list []coleo.Ask) {
 	}
 }
 
-// choices checks the answers of one element of that list.
+// choices checks the answers of one thing that makes the agent CLI ask.
 func (c *compiler) choices(at string, a coleo.Ask) {
 	known := []string{string(coleo.Approve), string(coleo.Deny), string(coleo.Reply), coleo.RefusedWords}
 	for _, choice := range slices.Sorted(maps.Keys(a.Refuses)) {
@@ -254,7 +254,8 @@ func (c *compiler) choices(at string, a coleo.Ask) {
 		}
 	}
 	for i, p := range a.Pages {
-		// The model gets no label of a plan's options, so such a page may have words alone.
+		// The model gets no label of a plan's options, so a page of a plan can have
+		// words only.
 		if len(p.Answers) == 0 && (a.Kind != coleo.DialogPlan || !p.Words) {
 			c.fail(fmt.Sprintf("%s.page[%d]", at, i), "[[asks]] %q: a page needs answers", a.Name)
 		}

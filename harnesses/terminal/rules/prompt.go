@@ -44,7 +44,7 @@ func plain(prompt string) string {
 // remove blanks of all kinds and the byte order mark.
 func cutOff(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
-// invisible reports whether a character shows nothing by itself.
+// invisible reports whether a character shows nothing on the screen by itself.
 func invisible(r rune) bool { return cutOff(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) }
 
 // KeySequence returns the bytes of the keys in names. Each element of the result is one

@@ -15,9 +15,10 @@ const maxAllSteps = 100_000
 // maxFixedOptions is the largest number of fixed labels of a dialog of Readings.
 const maxFixedOptions = 20
 
-// Readings are the rules and dialogs of a pack, which only read the screen. They
-// contain no key and nothing else that Coleo types, starts or sends. A TOML file of
-// this type is decoded strictly, so any other key of a harness.toml is an error.
+// Readings are the content of a pack: a composer, rules and dialogs that only read the
+// screen. They contain no key and nothing else that Coleo types, starts or sends. A
+// TOML file of this type is decoded strictly, so any other key of a harness.toml is an
+// error.
 type Readings struct {
 	Composer ReadComposer `toml:"composer"`
 	Rules    []Rule       `toml:"rule"`

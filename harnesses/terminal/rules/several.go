@@ -25,8 +25,7 @@ type Ticking struct {
 // Wants reports whether to tick the option with the given index, counted from 0.
 func (s *Ticking) Wants(option int) bool { return slices.Contains(s.Want, option+1) }
 
-// ticks checks the keys of a dialog's rule for a dialog in which several options can be
-// ticked.
+// ticks checks the keys of a dialog's rule that say how options are ticked.
 func (c *compiler) ticks(at string, d *DialogRule) {
 	if d.Tick == "" {
 		return
@@ -136,7 +135,7 @@ func (v Verdict) takesOne(d coleo.Decision) bool {
 		v.options.ticks[n-1] == NoTick && !v.by.ticksAll(v.Dialog.Options[n-1])
 }
 
-// fillText returns the steps that type a text into the option that takes a text, and
+// fillText returns the steps that type words into the option that takes a text, and
 // choose that option.
 func (v Verdict) fillText(d coleo.Decision) (Steps, error) {
 	n := v.Dialog.TextOption - 1

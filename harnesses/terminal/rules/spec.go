@@ -10,9 +10,9 @@ import (
 // These types tell what kind of text a key of a harness.toml holds. The reference of
 // the keys uses their names (docs/harness-reference.md).
 type (
-	patternText  = string // a regular expression, as the package regexp takes it
-	keysText     = string // names of keys, as KeySequence takes them
-	templateText = string // a template, as Render takes it
+	patternText  = string // a regular expression of Go's package regexp
+	keysText     = string // names of keys, in the form that KeySequence takes
+	templateText = string // a template, in the form that Render takes
 )
 
 // Spec is a harness.toml: what Coleo knows about one agent CLI.
@@ -209,8 +209,8 @@ type Timing struct {
 	// How long the agent CLI can take from its start to the first screen that a rule
 	// recognizes. After that time Coleo reports that no rule knows the screen.
 	Start Milliseconds `toml:"start_ms"`
-	// How long no rule may recognize the screen after the start before Coleo reports
-	// that.
+	// How long a screen after the start can stay unknown to all rules before Coleo
+	// reports it.
 	Unknown Milliseconds `toml:"unknown_ms"`
 	// How long the agent CLI can take to stop after an interrupt.
 	Interrupted Milliseconds `toml:"interrupted_ms"`

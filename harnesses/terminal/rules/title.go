@@ -139,8 +139,7 @@ func (w wrappedRows) end(i int) int {
 	return pty.Cells(w.plain[i][:at]) + pty.Cells(text)
 }
 
-// join appends the text of row i+1 to text. The argument text is the joined text of the
-// rows up to row i.
+// join appends the text of row i+1 to text, the joined text of the rows up to row i.
 func (w wrappedRows) join(text string, i int) string {
 	if w.end(i) >= w.cols && indent(w.rows[i+1]) < 2 {
 		return text + w.rows[i+1] // the terminal itself has wrapped the row

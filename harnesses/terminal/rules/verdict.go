@@ -47,9 +47,9 @@ func (s *Spec) Read(p *Picture) Verdict {
 }
 
 // parse reads the parts of the dialog on a picture. A part that parse cannot find stays
-// empty, and the dialog counts all the same. If the screen cuts the subject off, the
-// result shown has the visible rows of the subject. The result options is what the rows
-// of the options show in addition to the labels.
+// empty, and the dialog still counts. If the screen cuts the subject off, the result
+// shown has the visible rows of the subject. The result options is what the rows of the
+// options show in addition to the labels.
 func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown []string, options optionRows) {
 	rows := make([]string, len(p.rows))
 	for i, row := range p.rows {

@@ -92,10 +92,12 @@ func (t *Typist) awaitStopped(ctx context.Context) error {
 	})
 }
 
-// pressInterrupt presses the keys of an interrupt, and adds to out what it did. The
-// harness can specify what the screen shows between the first key and the last key. If
-// it does, pressInterrupt presses the last key only while the screen shows that.
-// Otherwise it presses the first key again. It stops when no turn is running.
+// pressInterrupt presses the keys of an interrupt, and adds to out what it did. It
+// stops when no turn is running.
+//
+// The harness can specify what the screen shows between the first key and the last key.
+// If it does, pressInterrupt presses the last key only while the screen shows that.
+// Until the screen shows that, it presses the first key again.
 func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) error {
 	names := t.Spec().Keys.Interrupt
 	keys, err := rules.KeySequence(names)

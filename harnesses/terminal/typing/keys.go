@@ -12,8 +12,8 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// typeWindow is how long keys wait for a moment in which the newest output is part of
-// the picture that they are meant for.
+// typeWindow is how long Coleo tries to type keys while the program keeps drawing. A
+// try fails if the program has written output that the picture does not show yet.
 const typeWindow = 3 * time.Second
 
 // typeWhile types data only if look succeeds on the newest picture. If there is output
@@ -123,8 +123,9 @@ func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []b
 // nothingTyped is the part of most errors of this package that says what was done.
 const nothingTyped = "nothing was typed"
 
-// afterKeys returns err for a sequence of all keys that failed after the first typed
-// keys. The error then says how many keys were typed.
+// afterKeys is for a sequence of keys that failed with err. The sequence has all keys,
+// and the first typed keys of it were typed. afterKeys returns err with both numbers in
+// its message.
 func afterKeys(err error, typed, all int) error {
 	if typed == 0 {
 		return err

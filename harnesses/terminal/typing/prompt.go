@@ -95,7 +95,8 @@ func (t *Typist) SendCompact(ctx context.Context) (coleo.Receipt, error) {
 }
 
 // provenIdle returns an error if the screen is idle, but nothing proves that the last
-// turn has ended. A prompt could then answer a dialog that is not drawn yet.
+// turn has ended. Without that proof, a prompt could answer a dialog that is not drawn
+// yet.
 func (t *Typist) provenIdle() error {
 	why := peek(t.view, (*reading.Reader).Unproven)
 	if why == "" {

@@ -131,13 +131,12 @@ func beforeSubmit(r *reading.Reader, text string) before {
 }
 
 // safelyQueues reports whether Coleo is allowed to submit a prompt while the agent CLI
-// works. A submit key could answer a dialog that is not drawn yet. It is allowed in any
-// of these cases:
+// works. A submit key could answer a dialog that is not drawn yet. As far as Coleo can
+// know, there is no such danger in these cases:
 //
 //   - The harness has a key that only queues prompts.
-//   - The hook does not report tools before their dialogs, so it could not warn of such
-//     a dialog anyway.
-//   - The hook has reported something, so it works.
+//   - The hook does not report tools before their dialogs.
+//   - The hook has reported something, so Coleo can rely on its reports of tools.
 func (t *Typist) safelyQueues(r *reading.Reader) bool {
 	return t.Spec().Keys.Queue != "" || !t.Spec().Hook.ReportsTools() || r.HookUsed()
 }
@@ -157,7 +156,8 @@ func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 		return err
 	}
 	if !tall && !picture.Holds(s.text) {
-		// Gemini CLI 0.61.0 draws such a picture just before a dialog.
+		// Gemini CLI 0.61.0 shows a composer without the text just before it draws a
+		// dialog.
 		return Passing{coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")}
 	}
 	if also != nil {

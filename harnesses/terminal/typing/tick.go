@@ -121,7 +121,7 @@ func (k *ticker) press(ctx context.Context, key, what string, ok, done func(list
 	return nil
 }
 
-// hasTick returns a function that reports whether an option has the tick tick.
+// hasTick returns a function that reports whether an option has the given tick.
 func hasTick(option int, tick rules.Tick) func(listView) bool {
 	return func(l listView) bool { return option < len(l.ticks) && l.ticks[option] == tick }
 }
@@ -192,9 +192,9 @@ func (k *ticker) exact(l listView) error {
 }
 
 // byMark moves the mark through the list, and ticks the wanted options. It repeats this
-// until one pass has changed nothing. That pass proves that all ticks are right,
-// because no key ticked anything after it. After that pass the mark is where the ticks
-// are submitted.
+// until one pass has changed nothing. That pass sees each tick after the last key that
+// changed one, so it proves that all ticks are right. After that pass the mark is where
+// the ticks are submitted.
 func (k *ticker) byMark(ctx context.Context) error {
 	for range mostPasses {
 		changed, err := k.pass(ctx)

@@ -27,8 +27,8 @@ type View interface {
 	// Update calls change, which can tell the Reader what was typed. If change returns
 	// true, the View looks at the screen again.
 	Update(change func(r *reading.Reader) (look bool))
-	// Write sends keys to the program, and reports whether they were typed. The error
-	// is an Unwanted if ctx ended, so that nobody wants the keys any longer.
+	// Write sends keys to the program, and reports whether they were typed. If ctx
+	// ended, so that nobody waits for the keys anymore, the error is an Unwanted.
 	Write(ctx context.Context, k Keys) (typed bool, err error)
 }
 
