@@ -22,7 +22,8 @@ import (
 // machine this took 10 s.
 const startTimeout = 90 * time.Second
 
-// requestTimeout is how long a request can take that does not wait for a model.
+// requestTimeout is how long a request to the server can take. It is for requests that
+// do not wait for a model.
 const requestTimeout = 30 * time.Second
 
 var listeningLine = regexp.MustCompile(`server listening on (http://[0-9.]+:[0-9]+)`)

@@ -8,8 +8,7 @@
 // rule in these packages is for one particular agent CLI. If a comment names an agent
 // CLI, a figure was measured with that agent CLI.
 //
-// A session connects the packages below this one. These packages do not depend on each
-// other's work:
+// A session connects the packages below this one. Each of them has one task:
 //
 //   - rules: what a description contains, and what it means for one picture
 //   - reading: turns pictures and witnesses over time into a state

@@ -115,8 +115,8 @@ func (h *Harness) Asks() []coleo.Ask { return slices.Clone(h.spec.Asks) }
 // QuietTools returns the tools that never ask, as the Spec lists them.
 func (h *Harness) QuietTools() map[string]string { return maps.Clone(h.spec.QuietTools) }
 
-// WithAsk returns a harness that starts the agent CLI as the [[asks]] of the Spec with
-// this name requires.
+// WithAsk returns a harness that starts the agent CLI with the arguments, variables and
+// files of the [[asks]] table with this name.
 func (h *Harness) WithAsk(name string) (coleo.Harness, error) {
 	for _, a := range h.spec.Asks {
 		if a.Name == name {

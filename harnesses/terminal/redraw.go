@@ -144,8 +144,8 @@ func (s *session) askRedraw() {
 }
 
 // drawLimit is how long Coleo waits for what a program draws for a new size during a
-// redraw. A program that takes longer than that for the smaller size only sees the
-// present size again, and draws nothing. If ten other programs want each core, Codex
+// redraw. If a program does not look at its size within drawLimit, it finds the same
+// size as before, and draws nothing. If ten other programs want each core, Codex
 // 0.150.0 takes over 5 s.
 const drawLimit = 15 * time.Second
 

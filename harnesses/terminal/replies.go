@@ -10,8 +10,8 @@ import (
 )
 
 // mostReplies is the largest total size of the pending replies to a program's queries,
-// in bytes. If a program reads no replies and sends more queries, it gets no reply to
-// them.
+// in bytes. If a program sends more queries without reading the replies, the further
+// queries get no reply.
 const mostReplies = 64 << 10
 
 // pendingReplies holds the terminal's replies to queries of the program until the

@@ -15,9 +15,9 @@ const (
 	// 100 ms. During that wait, such a program still draws for the earlier size. If the
 	// program gets the earlier size again during that wait, it does not draw again.
 	resizeGap = 250 * time.Millisecond
-	// resizeLimit is how long Coleo waits until a program that shows each size has
-	// drawn for its last size. On a loaded machine this takes over a second. There is a
-	// limit, because a stopped program never draws.
+	// resizeLimit is how long Coleo waits until a program that draws a whole frame for
+	// each size has drawn for its last size. On a loaded machine this takes over a
+	// second. There is a limit, because a stopped program never draws.
 	resizeLimit = 10 * time.Second
 	// pictureGap is how long a program must write nothing before it counts as not
 	// drawing. While they work, agent CLIs draw about ten times a second.
@@ -153,8 +153,8 @@ func (s *session) resizePostponed() {
 	if !pending || s.State().State == coleo.Dead || s.ctx.Err() != nil {
 		return
 	}
-	// The error can be ignored, because a holder that does not answer also fails the
-	// other calls of the session.
+	// This error is ignored. If the holder does not answer, the callers that wait for
+	// the holder report the error.
 	_ = s.resize(size)
 }
 

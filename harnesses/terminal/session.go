@@ -190,9 +190,9 @@ func (s *session) Kill(context.Context) error {
 	return nil
 }
 
-// Close ends the session, but does not end the agent CLI. If the agent CLI has ended by
-// itself, Close first waits for a call that is still typing. Close writes a last
-// snapshot. It returns the error of closing the connection to the holder.
+// Close ends the session, but does not end the agent CLI. If the agent CLI has ended,
+// Close first waits for a call that is still typing. Close writes a last snapshot. It
+// returns the error of closing the connection to the holder.
 func (s *session) Close() error {
 	s.redrawing.stop()
 	s.resizePostponed()

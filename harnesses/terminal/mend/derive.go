@@ -107,9 +107,9 @@ func (e *editor) others(all []taped) []*rules.Picture {
 	return out
 }
 
-// comesLater reports whether the rule comes at or after the place of the group's new
-// rule. The new rule must not hold on the pictures for which such a rule decides. A new
-// dialog comes before all rules.
+// comesLater reports whether the given rule comes at or after the place of a new rule
+// for the group. If so, the new rule must not hold on the pictures that the given rule
+// decides. A new dialog comes before all rules.
 func (e *editor) comesLater(rule string) bool {
 	if e.group.want.state == coleo.WaitingApproval {
 		return true

@@ -84,9 +84,9 @@ func changedRunes(a, b string) int {
 	return max(len(x), len(y))
 }
 
-// conds adds changes to the conditions of an item. If must is true, the conditions do
-// not hold on all pictures, and the changes make them hold on more. If must is false,
-// the conditions hold on pictures, and the changes keep them from holding.
+// conds adds changes to the conditions of an item. If must is true, the item does not
+// hold on some pictures, and the changes make it hold on more of them. If must is
+// false, the item holds on pictures, and the changes keep it from holding.
 func (e *editor) conds(it int, list []rules.Cond, must bool) {
 	failing := 0
 	for i := range list {

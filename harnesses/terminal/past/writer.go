@@ -10,9 +10,9 @@ import (
 )
 
 // lastBytes is the smallest amount of output since the newest snapshot, in bytes, for
-// which a closing session takes another snapshot. A screen reads about 200 MB/s, so it
-// reads less output than lastBytes again in 1 or 2 ms. To take a snapshot needs about
-// the same time, and also a write to the disk.
+// which a closing session takes another snapshot. A screen reads about 200 MB/s, so
+// output of this size takes only 1 or 2 ms to read again. To take a snapshot needs
+// about the same time, and also a write to the disk.
 const lastBytes = 256 << 10
 
 // Writer writes snapshots of a session's screen, one at a time. It is safe for

@@ -112,8 +112,8 @@ func (v Verdict) ticking(d coleo.Decision) (Steps, error) {
 // ticksAll reports whether the option with a label ticks all options above it.
 func (d *DialogRule) ticksAll(label string) bool { return d.all != nil && d.all.MatchString(label) }
 
-// spreadAll replaces each option in want that ticks all options above it by the options
-// above it.
+// spreadAll looks for options in want that tick all options above them. It replaces
+// each such option by the options above it.
 func (v Verdict) spreadAll(want []int) (out []int) {
 	for _, n := range want {
 		if n < 1 || n > len(v.Dialog.Options) || !v.by.ticksAll(v.Dialog.Options[n-1]) {

@@ -68,8 +68,9 @@ const tabOver = 3
 // endsBelow reports whether the last row of shown is the end of text. It allows for
 // tabs that are drawn wider than the agent CLI counted. The agent CLI draws the last
 // row last. So the last row begins with its own words, and not with text that ran over
-// from the row above. But text that runs over the edge of the last row itself is lost:
-// a part of one word, and up to tabOver columns for each tab after that word.
+// from the row above. But text that runs over the edge of the last row itself is lost.
+// The lost text is at most one word, followed by tabOver columns for each tab from the
+// beginning of the last row on.
 func endsBelow(shown, text string) bool {
 	last := squeeze(shown[strings.LastIndexByte(shown, '\n')+1:])
 	if last == "" {

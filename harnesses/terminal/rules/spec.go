@@ -74,12 +74,12 @@ type Spec struct {
 	// `columns`. With `signal`, Coleo sends SIGWINCH to the agent CLI. With `rows` or
 	// `columns`, Coleo makes the terminal one row or one column smaller, and then as
 	// large as before. Coleo does so once if no rule knows a picture, or if a picture
-	// shows work and does not change. Nothing is typed. Without this key, Coleo never
-	// makes the agent CLI draw its picture again.
+	// shows work and does not change. Coleo types nothing for this. Without this key,
+	// Coleo never makes the agent CLI draw its picture again.
 	Redraw string `toml:"redraw"`
 
-	// The text of an escape sequence that says "working" although the turn has ended
-	// and only work in the background goes on. It is a regular expression. Coleo
+	// A regular expression for an agent CLI that says "working" by an escape sequence
+	// although its turn has ended, because work in the background goes on. Coleo
 	// matches it with the text that the agent CLI adds to the word "working". If it
 	// matches, the arm is idle, and Coleo shows the text.
 	Background patternText `toml:"background"`
@@ -147,8 +147,8 @@ type Spec struct {
 	Answer AnswerRule `toml:"answer"`
 	// The file of JSON lines in which the agent CLI keeps a conversation. Answers in
 	// this file are complete. To name a key inside an entry, join the keys on the way
-	// to it with dots: `message.content.text`. If a value on the way is a list, Coleo
-	// searches each of its elements.
+	// to that key with dots: `message.content.text`. If a value on the way is a list,
+	// Coleo searches each of its elements.
 	Transcript Transcript `toml:"transcript"`
 
 	background *regexp.Regexp
@@ -197,7 +197,7 @@ type Timing struct {
 	// Within a turn, the screen may read `idle` for short times. This value must be
 	// longer than the longest such time.
 	Settle Milliseconds `toml:"settle_ms"`
-	// How long after a submit `idle` counts only if Coleo has seen work.
+	// For this time after a submit, `idle` counts only if Coleo has seen work.
 	Begin Milliseconds `toml:"begin_ms"`
 	// The pause between a typed text and `keys.submit`.
 	PasteGap Milliseconds `toml:"paste_gap_ms"`

@@ -24,8 +24,8 @@ func squeeze(s string) string {
 // prompt.
 func squeezedEnd(s string, n int) string { return squeeze(s[endOf(s, n):]) }
 
-// endOf returns the smallest offset in s after which squeeze leaves n runes, or 0 if s
-// is shorter.
+// endOf returns the largest offset in s after which squeeze leaves n runes. It returns
+// 0 if squeeze leaves fewer runes of s.
 func endOf(s string, n int) int {
 	at := len(s)
 	for at > 0 && n > 0 {
