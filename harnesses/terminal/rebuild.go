@@ -44,7 +44,8 @@ func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 }
 
 // beginAt returns a Reader that starts with an empty screen at the offset from. If from
-// is not 0, the output before it is lost, and beginAt adds a change that says so.
+// is not 0, the output before that offset is lost, and beginAt adds a change that says
+// so.
 func (s *session) beginAt(at holder.Status, from int64, replay *past.Replay) *reading.Reader {
 	size, _ := replay.From(holder.JournalDir(s.handle.Dir), from, 0)
 	if size.Cols == 0 {

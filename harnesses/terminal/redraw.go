@@ -10,8 +10,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// viewerGone is how long after its last request for output a viewer still counts as
-// watching. A viewer sends the next request immediately, but the machine may be loaded.
+// viewerGone is how long a viewer still counts as watching after its last request for
+// output. A viewer sends the next request immediately, but the machine may be loaded.
 const viewerGone = 5 * time.Second
 
 // viewers knows whether somebody watches the terminal, or types into it by hand.

@@ -29,10 +29,10 @@ const (
 // fewest is the smallest number of recordings that must exist.
 const fewest = 196
 
-// With the race detector or with -short, a test replays only one of this many
-// recordings. A replay runs in one goroutine, so the race detector finds the same
-// problems in a few recordings as in all of them. A plain run replays all recordings to
-// check the readings.
+// With the race detector or with -short, a test replays only one recording out of this
+// many. A replay runs in one goroutine, so the race detector finds the same problems in
+// a few recordings as in all of them. A plain run replays all recordings to check the
+// readings.
 const (
 	racedOneIn = 8
 	shortOneIn = 64

@@ -294,10 +294,10 @@ func distance(a, b string) int {
 	return row[len(y)]
 }
 
-// order adds two changes to the order of rules or dialogs. It is for two items in the
-// wrong order: the item named decides comes first and decides, but the item with index
-// it should decide. The first change moves the item it directly before the item
-// decides. The second change moves the item decides directly after the item it.
+// order adds two changes that let the item with index it decide instead of the item
+// with the name decides, which comes earlier in the file. The first change moves the
+// item it up, directly before the other item. The second change moves the other item
+// down, directly after the item it.
 func (e *editor) order(it int, decides string) {
 	other := e.doc.find(e.doc.items[it].kind, decides)
 	if other < 0 || other > it {

@@ -95,8 +95,8 @@ func ReadPublicKey(path string) (ed25519.PublicKey, error) {
 	return key, nil
 }
 
-// keyIn returns the key in data. The data must be one line that begins with line,
-// followed by a key of size bytes in base64.
+// keyIn returns the key in data. The data must consist of the argument line and a key
+// of size bytes in base64. A line end can follow.
 func keyIn(data []byte, line string, size int) ([]byte, error) {
 	coded, is := strings.CutPrefix(string(data), line)
 	key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSuffix(coded, "\n"))

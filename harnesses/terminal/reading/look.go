@@ -18,10 +18,10 @@ const (
 	// pauseWhole is how long output must pause before a picture counts as complete. It
 	// applies if the agent CLI does not mark its pictures with DEC mode 2026.
 	pauseWhole = 15 * time.Millisecond
-	// longestPaint is how long a picture may be painted without a pause. After that
+	// longestPaint is how long a picture can be painted without a pause. After that
 	// time the Reader looks at the screen even if output goes on.
 	longestPaint = 100 * time.Millisecond
-	// longestUpdate is how long a synchronized update may stay open. After that time
+	// longestUpdate is how long a synchronized update can stay open. After that time
 	// the Reader looks at the screen even if the update is incomplete. Terminals wait
 	// for the same time.
 	longestUpdate = time.Second

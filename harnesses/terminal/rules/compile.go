@@ -37,12 +37,11 @@ func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(fil
 
 // ParseSpecOn reads a harness.toml that may have a base. It calls bases with the name
 // of the base, and bases returns the harness.toml of the base, or nil if there is no
-// such base.
+// such base. The errors of ParseSpecOn are EInvalid and name the file and the line.
 //
 // Keys of the file replace those of the base. Rules and dialogs of the file come before
 // those of the base. They replace rules and dialogs of the base with the same name. Any
-// other list of the file replaces the whole list of the base. Its errors are EInvalid
-// and name the file and the line.
+// other list of the file replaces the whole list of the base.
 func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spec, error) {
 	if len(data) > maxSpec {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s:1: the file has %d bytes, more than %d", file, len(data), maxSpec)

@@ -138,9 +138,9 @@ type Spec struct {
 	// most 100 dialogs are allowed. The kind, the title, the subject and the options
 	// are the dialog's identity. Coleo makes the dialog's fingerprint from these four.
 	// If one of them changes, the dialog counts as another dialog. The marked option is
-	// the dialog's state: if the mark moves, the dialog is still the same. So no
-	// pattern may take a mark, a tick or typed text into the title, the subject or a
-	// label.
+	// the dialog's state: if the mark moves, the dialog is still the same. So the
+	// patterns must not take a mark, a tick or typed text into the title, the subject
+	// or a label.
 	Dialogs []DialogRule `toml:"dialog"`
 	// How Coleo finds the last answer on the screen. Coleo uses this table if the agent
 	// CLI keeps no transcript that Coleo can read.
