@@ -82,8 +82,8 @@ type Composer struct {
 	// sight, the composer begins at the top of the screen, provided that the cursor is
 	// above `bottom`.
 	Tall bool `toml:"tall"`
-	// What Coleo removes from each row, such as an indent or a frame on both sides: `^
-	// `.
+	// What Coleo removes from each row: `^  `. Examples are an indent, and a frame on
+	// both sides.
 	Strip patternText `toml:"strip"`
 	// The pattern that matches the screen's last row at the column where a sidebar
 	// begins. Coleo removes the sidebar, so no other pattern sees it.
