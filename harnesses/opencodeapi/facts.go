@@ -256,8 +256,8 @@ func (f *facts) byID(id string) *asked {
 	return &f.asked[i]
 }
 
-// answered stores the answers that request a has so far. It does nothing if the server
-// no longer has the request.
+// answered stores the answers in a, for the open request with the same id. It does
+// nothing if the server no longer has that request.
 func (f *facts) answered(a asked) {
 	f.asked = slices.Clone(f.asked)
 	if open := f.byID(a.id); open != nil {

@@ -193,8 +193,8 @@ func answerTo(question coleo.Dialog, d coleo.Decision) (string, error) {
 	return words, nil
 }
 
-// reply returns the path and the body of the HTTP request that answers request a of the
-// server with decision d.
+// reply returns the path and the body of the HTTP request with which decision d answers
+// the server's request.
 func reply(a asked, d coleo.Decision) (path string, body any, err error) {
 	if a.question {
 		if d.Choice == coleo.Deny {

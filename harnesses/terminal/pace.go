@@ -9,10 +9,10 @@ import (
 const (
 	// floodTotal is how much all flooding arms together are allowed to write in the
 	// long run, in bytes per second. It is the size of about 400 complete pictures a
-	// second, far more than agent CLIs draw. At this rate, all the work from the
-	// program that writes to the screen that is drawn takes about a fifth of a machine
-	// with two cores. Five times this rate takes the whole machine. A key that is typed
-	// into another arm then waits at each step on its way to the program.
+	// second, far more than agent CLIs draw. At this rate, the programs that write and
+	// all of Coleo together take about a fifth of a machine with two cores. Five times
+	// this rate takes the whole machine. A key that is typed into another arm then
+	// waits at each step on its way to the program.
 	floodTotal = 8 << 20
 	// floodRate is the highest rate of one flooding arm, in bytes per second.
 	floodRate = 4 << 20

@@ -97,8 +97,8 @@ func (z *sizes) note(failed bool) {
 }
 
 // shown records how many whole frames the screen has shown. If a whole frame came after
-// the last size was given, the program has drawn for that size. It then gets the next
-// size as soon as resizeGap has passed.
+// the last size was given, the program has drawn for that size. The program gets the
+// next size as soon as resizeGap has passed.
 func (z *sizes) shown(frames uint64) {
 	z.mu.Lock()
 	defer z.mu.Unlock()

@@ -56,8 +56,9 @@ func readUserHook(u *rules.UserHook, c *coleo.SpawnConfig) (text []byte, has boo
 	return text, err == nil && u.In(text)
 }
 
-// HookCommand returns the command line of the hook program. It returns nil if hold is
-// not the command of a holder with an absolute path.
+// HookCommand returns the command line of the hook program. The argument hold is the
+// command that starts a holder. If its program is not Coleo itself, HookCommand returns
+// nil.
 func HookCommand(hold []string) []string {
 	if len(hold) == 3 && filepath.IsAbs(hold[0]) && hold[1] == "hold" {
 		return []string{hold[0], hook.Verb}

@@ -4,6 +4,6 @@
 //
 // Propose tries changes one after the other. It replays each recording as a session
 // would have read it. It proposes changes only if every new recording then reads as its
-// label says, and every old recording that read as its label says still does. Propose
+// label says. Each old recording that read as its label says must still do so. Propose
 // writes no file, starts no agent CLI, and makes no label.
 package mend

@@ -295,9 +295,9 @@ func distance(a, b string) int {
 }
 
 // order adds two changes that let the item with index it decide instead of the item
-// with the name decides, which comes earlier in the file. The first change moves the
-// item it up, directly before the other item. The second change moves the other item
-// down, directly after the item it.
+// with the name decides. The latter item comes earlier in the file. The first change
+// moves the item it up, directly before the other item. The second change moves the
+// other item down, directly after the item it.
 func (e *editor) order(it int, decides string) {
 	other := e.doc.find(e.doc.items[it].kind, decides)
 	if other < 0 || other > it {

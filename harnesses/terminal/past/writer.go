@@ -50,10 +50,10 @@ func (w *Writer) Newest() int64 {
 	return w.newest
 }
 
-// Capture writes a snapshot if end is the end of a segment of the journal, even in the
-// middle of a drawing or an escape sequence. It calls take before it returns, and
-// writes the snapshot in the background. It skips the snapshot if an earlier one is
-// still being written.
+// Capture writes a snapshot if end is the end of a segment of the journal. It does so
+// even in the middle of a drawing or an escape sequence. It calls take before it
+// returns, and writes the snapshot in the background. It skips the snapshot if an
+// earlier one is still being written.
 func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 	if end%journal.SegmentSize != 0 || !w.claim(end) {
 		return

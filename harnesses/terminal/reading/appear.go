@@ -41,9 +41,9 @@ const (
 // the same appearance.
 //
 // A picture that no rule recognizes may be half drawn, so it does not end an
-// appearance. There is one exception. If keys that may have answered the dialog were
-// typed before such a picture, the next dialog is a new appearance, even if it has the
-// same text.
+// appearance. There is one exception: keys that may have answered the dialog were typed
+// before such a picture. In that case the next dialog is a new appearance, even if it
+// has the same text.
 type appearances struct {
 	epoch     string
 	n         int

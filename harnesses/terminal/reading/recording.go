@@ -57,9 +57,10 @@ func replay(rec Recording, p *player) (coleo.Explanation, time.Duration) {
 // dialog.
 func Label(spec *rules.Spec, rec Recording) string { return label(spec, rec, nil) }
 
-// Pictures returns the label of a recording. It also calls see with each new picture,
-// with the time at which a session would have looked at the picture, and with the
-// verdict of the rules. The picture stays valid after the call, but has no colors.
+// Pictures returns the label of a recording. It also calls see with each new picture.
+// The argument at is the time at which a session would have looked at the picture, and
+// v is the verdict of the rules. The picture stays valid after the call, but has no
+// colors.
 func Pictures(spec *rules.Spec, rec Recording, see func(at time.Duration, p *rules.Picture, v rules.Verdict)) string {
 	var last *rules.Picture
 	return label(spec, rec, func(p *player, now time.Time) {

@@ -173,9 +173,9 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turn returns the newest turn that the hook reported with the prompt text, if the
-// agent CLI took that prompt at the time sent or later. It returns nil if there is
-// none. Blanks in the prompt do not count, because agent CLIs change them.
+// turn returns the newest turn that the hook reported with the prompt text. The agent
+// CLI must have taken the prompt at the time sent or later. turn returns nil if there
+// is no such turn. Blanks in the prompt do not count, because agent CLIs change them.
 func (h *hookReports) turn(text string, sent time.Time) *turn {
 	for i := len(h.prompts) - 1; i >= 0; i-- {
 		if t := &h.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == h.spec.Bare(text) {

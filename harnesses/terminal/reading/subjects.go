@@ -65,8 +65,8 @@ func harmless(text string) string {
 	}, text)
 }
 
-// eachLeaf calls take, in order, with the name and the value of each part of a JSON
-// document that is neither a list nor an object.
+// eachLeaf calls take with each value in a JSON document that is neither a list nor an
+// object, in order. It also passes the name of the value.
 func eachLeaf(document json.RawMessage, take func(name, value string)) {
 	d := json.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()

@@ -72,11 +72,11 @@ func (r *Reader) noteWitnessedWork(now time.Time) {
 	}
 }
 
-// openTurn records that a prompt or a command was submitted. If the agent CLI's record
-// reports the ends of turns, the arm is not idle until the record or the hook reports
-// the end of this turn. A command is an exception, because a command may leave no trace
-// in the record. If the screen contradicted claims in an earlier turn, this no longer
-// counts against the witnesses.
+// openTurn records that a prompt or a command was submitted. Some records report the
+// ends of turns. With such a record, the arm is not idle until the record or the hook
+// reports the end of this turn. A command is an exception, because a command may leave
+// no trace in the record. If the screen contradicted claims in an earlier turn, this no
+// longer counts against the witnesses.
 func (r *Reader) openTurn(s Submission, now time.Time) {
 	r.turn.unproven, r.turn.still = "", now
 	r.turn.queued = r.reading.State.Working() || r.turn.open

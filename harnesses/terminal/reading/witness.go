@@ -10,10 +10,11 @@ import (
 )
 
 const (
-	// lapseAfter is how long the screen must contradict a claim before the claim lapses
-	// and no longer counts, if the turn is known to have ended. It is longer than any
-	// redraw, and shorter than people wait. It has a second use: while an agent CLI
-	// starts, a claim of work counts only after it has lasted for lapseAfter.
+	// lapseAfter is how long the screen must contradict a claim before the claim no
+	// longer counts, if the turn is known to have ended. This is called a lapse.
+	// lapseAfter is longer than any redraw, and shorter than people wait. It has a
+	// second use: while an agent CLI starts, a claim of work counts only after it has
+	// lasted for lapseAfter.
 	lapseAfter = 3 * time.Second
 	// disagreeAfter is how long a witness and the screen must disagree before the
 	// Reader tells the disagreement.

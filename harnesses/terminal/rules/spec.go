@@ -79,9 +79,9 @@ type Spec struct {
 	Redraw string `toml:"redraw"`
 
 	// A regular expression for an agent CLI that says "working" by an escape sequence
-	// although its turn has ended, because work in the background goes on. Coleo
-	// matches it with the text that the agent CLI adds to the word "working". If it
-	// matches, the arm is idle, and Coleo shows the text.
+	// while only work in the background goes on. Coleo matches it with the text that
+	// the agent CLI adds to the word "working". If it matches, the turn has ended and
+	// the arm is idle. Coleo shows the text.
 	Background patternText `toml:"background"`
 
 	// What the agent CLI can do through this harness. `coleo harness test` tests each

@@ -52,8 +52,8 @@ func (t *Typist) decidedOr(ctx context.Context, s submission, check Check, limit
 	return last, passed
 }
 
-// unsubmitted returns a check that passes if the agent CLI is idle, shows text in its
-// composer, and has done nothing since the submit key was pressed.
+// unsubmitted returns a check that passes if the agent CLI is idle and shows text in
+// its composer. The agent CLI must have done nothing since the submit key was pressed.
 func unsubmitted(s submission, text string) Check {
 	return func(r *reading.Reader) error {
 		c := contentOf(r)

@@ -23,10 +23,10 @@ const (
 
 // Interrupt stops the running turn. If a dialog is open, Interrupt denies the dialog,
 // which ends the turn. If no turn is running, Interrupt does nothing. It presses no key
-// on a screen that no rule recognizes, because the key that stops a turn might answer a
-// question there or end the agent CLI.
+// on a screen that no rule recognizes. There, the key that stops a turn might answer a
+// question or end the agent CLI.
 //
-// It returns what it did, also together with one of these errors:
+// Interrupt returns what it did, also together with one of these errors:
 //
 //   - EUnsupported if the agent CLI cannot be interrupted
 //   - EUnrecognised if no rule recognizes the screen

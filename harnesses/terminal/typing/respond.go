@@ -138,8 +138,8 @@ func whileDrawn(same Check, title string) Check {
 }
 
 // moveTo moves the mark of a list to an option. It presses ENTER only after it has seen
-// the mark there. If it has moved the mark, it waits before it presses ENTER, because
-// Gemini CLI 0.61.0 loses an ENTER that comes right after the new picture.
+// the mark there. After a move of the mark it waits before it presses ENTER. Gemini CLI
+// 0.61.0 loses an ENTER that comes right after the new picture.
 func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) error {
 	for moved := false; ; moved = true {
 		marked, _, err := find(ctx, t.view, func(r *reading.Reader) (int, error) { return markedOption(r), same(r) })

@@ -348,8 +348,8 @@ func (k *ticker) moveUntil(ctx context.Context, key string, there func(listView)
 const mostMoves = 3
 
 // move moves the mark by one row from the row in from. If the mark is at the option
-// that takes a text, move first waits, because Gemini CLI 0.61.0 loses a key that comes
-// right after the picture that marks this option.
+// that takes a text, move first waits. Gemini CLI 0.61.0 loses a key that comes right
+// after the picture that marks this option.
 func (k *ticker) move(ctx context.Context, key string, from listView) (err error) {
 	if n := from.dialog.TextOption; n > 0 && from.dialog.Default == n-1 && !from.submit {
 		if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {
