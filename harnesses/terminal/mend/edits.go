@@ -294,10 +294,11 @@ func distance(a, b string) int {
 	return row[len(y)]
 }
 
-// order adds two changes that let the item with index it decide instead of the item
-// with the name decides. The latter item comes earlier in the file. The first change
-// moves the item it up, directly before the other item. The second change moves the
-// other item down, directly after the item it.
+// order is for a rule or dialog that cannot decide, because another one earlier in the
+// file decides first. The argument it is the index of the later one, and decides is the
+// name of the earlier one. order adds two changes. One moves the later one directly
+// before the earlier one. The other change moves the earlier one directly after the
+// later one.
 func (e *editor) order(it int, decides string) {
 	other := e.doc.find(e.doc.items[it].kind, decides)
 	if other < 0 || other > it {

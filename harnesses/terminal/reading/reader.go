@@ -188,7 +188,7 @@ func (r *Reader) Snapshot(now time.Time) *Snapshot {
 		screen: r.screen}
 }
 
-// Ended tells the Reader that the program has ended with the exit code code. The text
+// Ended tells the Reader that the program has ended with the given exit code. The text
 // how becomes the note of the change.
 func (r *Reader) Ended(now time.Time, code int, how string) {
 	view := r.screen.View()

@@ -44,8 +44,8 @@ func (r *Reader) settlePrompt(now time.Time) {
 	}
 }
 
-// loseUnsettled tells a change if a dialog has hidden a prompt: nothing proves that the
-// prompt has arrived.
+// loseUnsettled tells a change for a prompt that a dialog has hidden: nothing proves
+// that the prompt has arrived. It does nothing if there is no such prompt.
 func (r *Reader) loseUnsettled(now time.Time, why string) {
 	if p := r.prompt.unsettled; p != nil {
 		r.prompt.unsettled = nil

@@ -168,8 +168,9 @@ type DialogRule struct {
 	More patternText `toml:"more"`
 	// The keys that submit the ticked options, if no row submits them: `TAB`. All
 	// options must be in sight when Coleo types these keys. If `tick` is a key that
-	// ticks the marked option, Coleo types them at the last option. With `tick`, either
-	// `submit` or `submit_keys` is required. `tick = "digit"` needs `submit_keys`.
+	// ticks the marked option, Coleo types the submit keys at the last option. With
+	// `tick`, either `submit` or `submit_keys` is required. `tick = "digit"` needs
+	// `submit_keys`.
 	SubmitKeys keysText `toml:"submit_keys"`
 	// Keys that deny the dialog, whatever options it has: `ESCAPE`. They replace
 	// `deny`.

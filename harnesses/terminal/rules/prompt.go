@@ -32,9 +32,8 @@ func (s *Spec) PromptText(prompt string) (string, error) {
 // plain returns a prompt as Coleo types it: with \n as the only line end, without
 // blanks at the end, and without the characters that pty.Plain removes.
 //
-// All other checks use the result of plain. Otherwise an invisible first character
-// could hide the first visible character from a check, although the invisible one is
-// not typed.
+// All other checks use the result of plain. Otherwise an invisible first character,
+// which is not typed, could hide the first visible character from a check.
 func plain(prompt string) string {
 	ends := strings.NewReplacer("\r\n", "\n", "\r", "\n")
 	return strings.TrimRight(pty.Plain(ends.Replace(prompt)), "\n ")
