@@ -18,7 +18,7 @@ import (
 // Answer returns the reply to a prompt. It tries three sources in this order:
 //
 //  1. the report of the agent CLI's hook that names the prompt
-//  2. the agent CLI's own channel: its API or its transcript
+//  2. the agent CLI's own channel, such as its transcript
 //  3. the screen
 //
 // The text is empty if no source has the reply. Answer returns an error if it cannot

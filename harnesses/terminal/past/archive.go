@@ -159,9 +159,9 @@ func feedUntil(screen *pty.Core, output *journal.Reader, until int64, buf []byte
 }
 
 // Record returns the piece of a recording that begins at the offset from, in bytes. If
-// the output at from was deleted, the piece begins after from. The first event of such
-// a piece paints the oldest screen that is kept. The error is EInvalid if from is after
-// the end of the output.
+// the output at from was deleted, the piece begins after from. If a snapshot is kept,
+// the first event of such a piece paints the oldest one. The error is EInvalid if from
+// is after the end of the output.
 func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	a, err := openArchive(handle)
 	if err != nil {
