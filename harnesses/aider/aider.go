@@ -26,8 +26,8 @@ var Spec []byte
 // because Coleo asks for it.
 func Hooks() terminal.Hooks { return terminal.Hooks{Answer: answer, Usage: usage} }
 
-// sent holds those fields of a logged event that Coleo uses (0.86.2). Each message has
-// one event, which covers all requests that the message took.
+// sent holds the fields of a logged event that Coleo uses (0.86.2). Each message has
+// one event, which covers all model requests for the message.
 type sent struct {
 	Event      string `json:"event"`
 	Properties struct {
@@ -37,9 +37,9 @@ type sent struct {
 	} `json:"properties"`
 }
 
-// usage adds up the messages since Aider was started. The counts are approximate. While
-// answers are streamed, Aider counts the tokens itself, as it does for its screen. On
-// the screen the counts are also rounded.
+// usage adds up the messages since Aider was started. The counts are approximate,
+// because Aider itself counts the tokens of streamed answers. The counts on Aider's
+// screen are rounded too.
 func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	u := coleo.Usage{}
 	err := terminal.EachEntry(f.Account, func(e sent) {
@@ -54,9 +54,9 @@ func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	return u, err
 }
 
-// answer returns the text after the last prompt in .aider.chat.history.md (0.86.2).
-// Prompts are the lines that begin with "#### ". Aider's own messages are the lines
-// that begin with ">".
+// answer returns the text after the last prompt in .aider.chat.history.md (0.86.2). A
+// line that begins with "#### " is a prompt. A line that begins with ">" is a message
+// of Aider itself.
 func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	raw, err := os.ReadFile(filepath.Join(f.Workdir, ".aider.chat.history.md"))
 	if os.IsNotExist(err) {

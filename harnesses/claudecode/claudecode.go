@@ -1,5 +1,5 @@
 // Package claudecode drives Claude Code. harness.toml describes the screen of Claude
-// Code. The code finds the transcript, which holds the answers.
+// Code. The code finds the transcript of Claude Code, and reads answers from it.
 package claudecode
 
 import (
@@ -24,7 +24,7 @@ func Hooks() terminal.Hooks {
 	return terminal.Hooks{Answer: answer, Usage: usage, Record: conversations}
 }
 
-// line holds those fields of a transcript line that Coleo uses (2.1.329).
+// line holds the fields of a transcript line that Coleo uses (2.1.329).
 type line struct {
 	Type    string `json:"type"`
 	IsMeta  bool   `json:"isMeta"`
@@ -35,8 +35,7 @@ type line struct {
 }
 
 // answer reads the conversation's transcript. It returns the text of the last assistant
-// message after the user's last prompt. If there is no transcript, it returns an answer
-// without text.
+// message after the user's last prompt. If there is no transcript, the text is empty.
 func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	path, err := transcript(f)
 	if err != nil || path == "" {
@@ -60,8 +59,8 @@ func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer,
 }
 
 // transcript returns the path of the conversation's transcript, or "" if there is none.
-// The transcript's folder is named after the work folder. The id of a conversation is
-// unique, so transcript searches all folders.
+// The transcript's folder is named after the work folder. transcript searches all
+// folders, because the id of a conversation is unique.
 func transcript(f terminal.Facts) (string, error) {
 	found, err := filepath.Glob(filepath.Join(f.Home, ".claude", "projects", "*", f.Conversation+".jsonl"))
 	if err != nil || len(found) == 0 || f.Conversation == "" {

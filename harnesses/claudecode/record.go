@@ -37,7 +37,7 @@ type recordLine struct {
 	} `json:"message"`
 }
 
-// Texts that Claude Code writes in the user's place when a turn is broken off.
+// Texts that Claude Code writes in the user's place when a turn is interrupted.
 const (
 	interrupted = "[Request interrupted by user]"
 	denied      = "[Request interrupted by user for tool use]"
@@ -65,7 +65,7 @@ func (decoder) Decode(line []byte) []record.Entry {
 	return nil
 }
 
-// user decodes a prompt, the results of tools, or the note of a turn that was broken off.
+// user decodes a prompt, the results of tools, or the note about an interrupted turn.
 func (l recordLine) user() []record.Entry {
 	var typed string
 	if json.Unmarshal(l.Message.Content, &typed) == nil {
@@ -95,9 +95,9 @@ func (l recordLine) prompt(text string) record.Entry {
 	return record.Entry{Kind: record.Prompt, Turn: l.Turn, Text: text, ByUser: byUser, Time: l.Time}
 }
 
-// assistant decodes a reply. The reply that ends a turn is also the first sign of that
-// end. The line turn_duration follows only when the hooks for the end of the turn have
-// run.
+// assistant decodes a reply. The reply that ends a turn is also the first sign of the
+// end of the turn. The line turn_duration follows only after the hooks for the end of
+// the turn have run.
 func (l recordLine) assistant() []record.Entry {
 	var out []record.Entry
 	texts := []string{}

@@ -8,7 +8,7 @@ import (
 	"coleo.dev/harnesses/terminal"
 )
 
-// costs holds those fields of a reply in the transcript that Coleo uses (2.1.329).
+// costs holds the fields of a reply in the transcript that Coleo uses (2.1.329).
 type costs struct {
 	Type    string `json:"type"`
 	Message struct {
@@ -26,7 +26,7 @@ type costs struct {
 }
 
 // usage adds up the replies of the conversation. A reply has one line for each of its
-// parts. Only the last line counts.
+// parts, and only its last line counts.
 func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	path, err := transcript(f)
 	if err != nil || path == "" {

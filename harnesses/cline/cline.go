@@ -1,4 +1,5 @@
-// Package cline drives Cline's terminal program. harness.toml describes it completely.
+// Package cline drives Cline's terminal program. harness.toml describes the program
+// completely.
 package cline
 
 import _ "embed"

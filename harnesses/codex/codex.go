@@ -25,7 +25,7 @@ func Hooks() terminal.Hooks {
 	return terminal.Hooks{Conversation: conversation, Answer: answer, Usage: usage, Record: conversations}
 }
 
-// entry holds those fields of a rollout line that Coleo uses (0.169.0).
+// entry holds the fields of a rollout line that Coleo uses (0.169.0).
 type entry struct {
 	Type    string `json:"type"`
 	Payload struct {
@@ -37,7 +37,8 @@ type entry struct {
 
 var rolloutName = regexp.MustCompile(`^rollout-.*-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
 
-// rollouts returns the rollout files whose names match pattern, the newest first.
+// rollouts returns the rollout files whose names match pattern. The newest file comes
+// first.
 func rollouts(home, pattern string) ([]string, error) {
 	found, err := filepath.Glob(filepath.Join(home, ".codex", "sessions", "*", "*", "*", pattern))
 	slices.Sort(found) // paths and names contain the time
@@ -68,8 +69,8 @@ func conversation(_ context.Context, f terminal.Facts) (string, error) {
 	return "", nil
 }
 
-// answer returns the last message of the newest turn. Before that turn is complete, the
-// text is empty.
+// answer returns the last message of the newest turn. The text is empty until that turn
+// is complete.
 func answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	path, err := rollout(ctx, f)
 	if path == "" {

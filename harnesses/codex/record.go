@@ -16,7 +16,7 @@ var conversations = record.Source{
 
 // decoder decodes the rollout of Codex,
 // ~/.codex/sessions/YEAR/MONTH/DAY/rollout-TIME-CONVERSATION.jsonl (0.169.0). A denial
-// interrupts the turn. In the record, a denial and an interrupt look the same.
+// interrupts the turn, so a denial and an interrupt look the same in the record.
 type decoder struct{}
 
 type recordLine struct {

@@ -1,5 +1,5 @@
-// Package continuecli drives Continue's terminal program. harness.toml describes it
-// completely.
+// Package continuecli drives Continue's terminal program. harness.toml describes the
+// program completely.
 package continuecli
 
 import _ "embed"

@@ -1,4 +1,5 @@
-// Package copilot drives Copilot CLI. harness.toml describes its screen. The code reads its record.
+// Package copilot drives Copilot CLI. harness.toml describes the screen of Copilot CLI.
+// The code reads the record of Copilot CLI.
 package copilot
 
 import _ "embed"

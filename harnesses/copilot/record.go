@@ -8,7 +8,8 @@ import (
 	"coleo.dev/record"
 )
 
-// Hooks returns the hooks for Copilot CLI: Coleo follows its record.
+// Hooks returns the hooks for Copilot CLI. With them, Coleo follows the record of
+// Copilot CLI.
 func Hooks() terminal.Hooks { return terminal.Hooks{Record: conversations} }
 
 // conversations describes how to find and decode Copilot CLI's list of events.
@@ -20,11 +21,11 @@ var conversations = record.Source{
 // decoder decodes the events of Copilot CLI,
 // ~/.copilot/session-state/CONVERSATION/events.jsonl (1.0.102).
 //
-// What Copilot CLI calls a turn is one reply of the model. A turn of the conversation ends
-// with a reply that calls no tool, with an abort, or with an error.
+// In these events, a turn is one reply of the model. A turn in Coleo's sense ends with
+// a reply that calls no tool, with an abort, or with an error.
 type decoder struct {
-	replied bool   // the model has replied since the last prompt or tool, and called no tool
-	text    string // the text of that reply
+	replied bool   // the newest reply of the model calls no tool, and its end has not come yet
+	text    string // the text of the newest reply
 	denied  bool   // a permission was refused since the last prompt
 }
 
@@ -40,7 +41,7 @@ type recordLine struct {
 		Result struct {
 			Kind string `json:"kind"`
 		} `json:"result"`
-		Parent string `json:"parentToolCallId"` // set in what a subagent does
+		Parent string `json:"parentToolCallId"` // set in an event of a subagent
 	} `json:"data"`
 }
 

@@ -25,7 +25,7 @@ func Hooks() terminal.Hooks {
 	return terminal.Hooks{Answer: answer, Usage: usage, Record: conversations}
 }
 
-// entry holds those fields of a transcript line that Coleo uses (0.61.0).
+// entry holds the fields of a transcript line that Coleo uses (0.61.0).
 type entry struct {
 	Type    string          `json:"type"`
 	Content json.RawMessage `json:"content"`
@@ -52,8 +52,8 @@ func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer,
 	return coleo.Answer{Text: last, Source: "transcript"}, err
 }
 
-// idInName is the number of characters of a conversation's id that are part of its
-// transcript's name.
+// idInName is how many characters of a conversation's id are in the name of the
+// conversation's transcript.
 const idInName = 8
 
 // transcript returns the path of the conversation's newest transcript, or "" if there
@@ -70,7 +70,7 @@ func transcript(f terminal.Facts) (string, error) {
 	return slices.Max(found), nil // the names contain the time
 }
 
-// costs holds those fields of a reply in the transcript that Coleo uses (0.61.0).
+// costs holds the fields of a reply in the transcript that Coleo uses (0.61.0).
 type costs struct {
 	ID     string `json:"id"`
 	Tokens *struct {
@@ -82,8 +82,8 @@ type costs struct {
 	} `json:"tokens"`
 }
 
-// usage adds up the replies of the conversation. If a reply grew, it has several lines.
-// Only the last line counts.
+// usage adds up the replies of the conversation. A reply that grew has several lines,
+// and only its last line counts.
 func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	path, err := transcript(f)
 	if err != nil || path == "" {

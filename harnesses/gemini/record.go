@@ -17,9 +17,9 @@ var conversations = record.Source{
 // decoder decodes the session file of Gemini CLI,
 // ~/.gemini/tmp/PROJECT/chats/session-TIME-CONVERSATION.jsonl (0.61.0).
 //
-// The record has no sign for the end of a turn that finished. Gemini CLI first writes a
-// reply without its tool calls. When the tools have answered, it writes the reply again
-// with the tool calls. So the last reply of a turn looks like a reply before a tool.
+// The record has no sign that a turn has finished. Gemini CLI first writes a reply
+// without its tool calls. When the tools have answered, it writes the reply again with
+// the tool calls. So the last reply of a turn looks like a reply before a tool.
 type decoder struct{}
 
 type recordLine struct {
@@ -73,15 +73,15 @@ func (l recordLine) reply(text string) []record.Entry {
 	return out
 }
 
-// isReplayed reports whether the line repeats an older reply. When a turn was canceled,
-// Gemini CLI writes its whole history again. In these lines the text of a reply is a
-// list.
+// isReplayed reports whether the line repeats an older reply. After a turn was
+// canceled, Gemini CLI writes its whole history again. In the repeated lines, the text
+// of a reply is a list.
 func (l recordLine) isReplayed() bool {
 	return l.Type == "gemini" && strings.HasPrefix(strings.TrimSpace(string(l.Content)), "[")
 }
 
-// content returns the text of a line. The result results reports whether the line holds
-// the results of tools.
+// content returns the text of a line. The result results is true if the line has
+// results of tools.
 func (l recordLine) content() (text string, results bool) {
 	if json.Unmarshal(l.Content, &text) == nil {
 		return text, false

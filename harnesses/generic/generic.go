@@ -1,5 +1,5 @@
-// Package generic drives any program with a prompt line. harness.toml describes it
-// completely.
+// Package generic drives any program with a prompt line. harness.toml contains the
+// whole description of such a program.
 package generic
 
 import _ "embed"

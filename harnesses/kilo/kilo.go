@@ -1,5 +1,5 @@
-// Package kilo drives Kilo CLI, a fork of OpenCode. harness.toml describes the
-// differences.
+// Package kilo drives Kilo CLI, a fork of OpenCode. harness.toml describes how Kilo CLI
+// differs from OpenCode.
 package kilo
 
 import _ "embed"

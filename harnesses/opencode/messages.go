@@ -16,8 +16,8 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// Info holds those fields of a conversation's message that Coleo uses (1.18.33). They
-// are the same over HTTP and in the database.
+// Info holds the fields of a conversation's message that Coleo uses (1.18.33). They are
+// the same over HTTP and in the database.
 type Info struct {
 	Role string `json:"role"`
 	Time struct {
@@ -44,9 +44,9 @@ func (i Info) Usage() coleo.Usage {
 	}
 }
 
-// account is the database that holds the conversations of one agent CLI. The agent CLI
-// writes to the database while Coleo reads.
-type account struct{ folder string } // name of the data folder, and of the database without ".db"
+// account is the database with the conversations of one agent CLI. The agent CLI writes
+// to the database while Coleo reads.
+type account struct{ folder string } // name of the data folder; the database is FOLDER.db
 
 func (a account) open(f terminal.Facts) (*sql.DB, string, error) {
 	id := f.Conversation
@@ -60,9 +60,9 @@ func (a account) open(f terminal.Facts) (*sql.DB, string, error) {
 	return db, id, err
 }
 
-// answer joins the texts of the assistant's last message, if that message comes after
-// the last prompt. If the database cannot be read, the answer is empty, and the session
-// reads the screen.
+// answer joins the texts of the assistant's last message that has a text. Only messages
+// after the last prompt count. If the database cannot be read, the answer is empty, and
+// the session reads the screen.
 func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	var texts []string
 	last := ""
@@ -87,21 +87,21 @@ func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) 
 	return coleo.Answer{Text: strings.Join(texts, "\n"), Source: "transcript"}, nil
 }
 
-// usage returns the sum of the tokens of all messages of the conversation. It returns 0
-// if there is no database yet.
+// usage returns the sum of what all messages of the conversation have used. The sum is
+// zero if there is no database yet.
 func (a account) usage(ctx context.Context, f terminal.Facts) (coleo.Usage, error) {
 	var all []coleo.Usage
 	err := a.each(ctx, f, "SELECT id, data, '' FROM message WHERE session_id = ?", func(_ string, m Info, _ []byte) {
 		all = append(all, m.Usage())
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // before the first turn
+		err = nil // there is no database before the first turn
 	}
 	return coleo.SumUsage(slices.Values(all)), err
 }
 
-// each calls row with each row of the result of question, a query about the
-// conversation.
+// each runs the query question about the conversation, and calls row with each row of
+// the result.
 func (a account) each(ctx context.Context, f terminal.Facts, question string,
 	row func(id string, m Info, part []byte)) error {
 	db, conversation, err := a.open(f)

@@ -23,9 +23,9 @@ import (
 var Spec []byte
 
 // Hooks returns the hooks for OpenCode. They find a conversation by its work folder in
-// OpenCode's log. They read answers and usage from OpenCode's database. A fork of
-// OpenCode keeps the log and the database in a data folder with another name. The
-// database has the name of the folder.
+// OpenCode's log. They read answers and usage from OpenCode's database. The argument
+// folder is the name of the data folder with the log and the database, because a fork
+// of OpenCode has another data folder. The database has the same name as its folder.
 func Hooks(folder string) terminal.Hooks {
 	a := account{folder}
 	return terminal.Hooks{
@@ -41,8 +41,8 @@ func Hooks(folder string) terminal.Hooks {
 var created = regexp.MustCompile(`^timestamp=(\S+) .* message=created id=(ses_\w+) .* directory=(.*?) path=.* ` +
 	`parentID=undefined `)
 
-// maxLine is the largest size in bytes of a log line that Coleo looks at. The lines
-// that name a conversation are far shorter.
+// maxLine is the largest size in bytes of a log line that Coleo reads. The lines that
+// name a conversation are far shorter.
 const maxLine = 64 << 10
 
 // conversation returns the id of the newest conversation that began in the work folder
@@ -70,15 +70,15 @@ func conversation(f terminal.Facts, folder string) (string, error) {
 	return id, nil
 }
 
-// eachLine calls take with each line of a file. It leaves out lines of more than
-// maxLine bytes. The line is valid only until take returns.
+// eachLine calls take with each line of a file, except lines of more than maxLine
+// bytes. The argument of take is valid only until take returns.
 func eachLine(path string, take func(line []byte)) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	cut := false // the last piece was the beginning of a line that is too long
+	cut := false // the last piece did not reach the end of its line
 	for r := bufio.NewReaderSize(file, maxLine); ; {
 		piece, err := r.ReadSlice('\n')
 		if full := errors.Is(err, bufio.ErrBufferFull); full || cut {

@@ -18,13 +18,13 @@ func (a account) record() record.Source {
 	return record.Source{Pattern: filepath.Join(".local/share", a.folder, a.folder+".db"), Open: openTail}
 }
 
-// tail reads the messages of one conversation. A message changes while it is written.
-// So a tail remembers which entries it has returned.
+// tail reads the messages of one conversation. A message changes while it is written,
+// so a tail remembers which entries it has returned.
 type tail struct {
 	path         string
 	conversation string
 	db           *sql.DB // nil until the database can be opened
-	since        int64   // Unix time in ms; messages before it do not change anymore
+	since        int64   // Unix time in ms; earlier messages do not change anymore
 	returned     map[string]bool
 }
 
@@ -38,7 +38,7 @@ func (t *tail) Close() {
 	}
 }
 
-// message holds those fields of a message that Coleo uses.
+// message holds the fields of a message that Coleo uses.
 type message struct {
 	id      string
 	created int64 // Unix time in ms
@@ -54,7 +54,7 @@ type message struct {
 	parts []part
 }
 
-// part holds those fields of a part of a message that Coleo uses.
+// part holds the fields of a part of a message that Coleo uses.
 type part struct {
 	Type      string
 	Text      string
@@ -68,12 +68,13 @@ type part struct {
 
 const (
 	aborted   = "MessageAbortedError"
-	rejected  = "The user rejected permission to use this specific tool call." // if there are words, the turn goes on
+	rejected  = "The user rejected permission to use this specific tool call." // if the user adds words, the text differs
 	dismissed = "The user dismissed this question"
 )
 
-// Next returns the new entries of the conversation. Another program owns the database.
-// If a read fails now, Next returns the entries after the next change.
+// Next returns the new entries of the conversation. It returns nil if a read of the
+// database fails, which can happen because another program owns the database. In that
+// case, the first call of Next after the next change returns the entries.
 func (t *tail) Next() []record.Entry {
 	if t.db == nil {
 		db, err := sqlite.ReadOnly(t.path)
@@ -115,7 +116,7 @@ func (t *tail) messages() ([]message, error) {
 			return nil, err
 		}
 		if len(out) == 0 || out[len(out)-1].id != m.id {
-			_ = json.Unmarshal(data, &m) // a message that cannot be read has no fields
+			_ = json.Unmarshal(data, &m) // if the message cannot be read, its fields stay empty
 			out = append(out, m)
 		}
 		var p part
@@ -127,7 +128,8 @@ func (t *tail) messages() ([]message, error) {
 	return out, rows.Err()
 }
 
-// prompt returns the entry for a prompt when the text of the prompt has been written.
+// prompt returns the entry for a prompt. It returns nil if OpenCode has not written the
+// text of the prompt yet, or if the entry was already returned.
 func (t *tail) prompt(m message) []record.Entry {
 	text := m.text()
 	if text == "" || t.has(m.id) {
@@ -136,8 +138,8 @@ func (t *tail) prompt(m message) []record.Entry {
 	return []record.Entry{{Kind: record.Prompt, Turn: m.id, Text: text, ByUser: true, Time: time.UnixMilli(m.created)}}
 }
 
-// reply returns an entry that tells that the model works, and an entry that tells how
-// its reply ended. It returns each only once.
+// reply returns entries for a reply: an entry that says that the model works, and
+// entries that say how the reply ended. It returns each entry only once.
 func (t *tail) reply(m message) []record.Entry {
 	at := time.UnixMilli(max(m.created, m.Time.Completed))
 	switch {
@@ -158,7 +160,7 @@ func (t *tail) reply(m message) []record.Entry {
 		record.Entry{Kind: record.End, Ending: record.Finished, Text: m.text(), Time: at})
 }
 
-// once returns entries only at the first call with the given key.
+// once returns entries at the first call with the given key, and nil at any other call.
 func (t *tail) once(key string, entries ...record.Entry) []record.Entry {
 	if t.has(key) {
 		return nil
@@ -166,7 +168,8 @@ func (t *tail) once(key string, entries ...record.Entry) []record.Entry {
 	return entries
 }
 
-// has reports whether it was called with the same key before.
+// has reports whether an earlier call of has had the same key. It also remembers the
+// key for later calls.
 func (t *tail) has(key string) bool {
 	had := t.returned[key]
 	t.returned[key] = true
@@ -185,7 +188,7 @@ func (m message) text() string {
 }
 
 // isRejected reports whether the user rejected a tool without words, or dismissed a
-// question. OpenCode ends the turn then.
+// question. In both cases OpenCode ends the turn.
 func (m message) isRejected() bool {
 	for _, p := range m.parts {
 		if p.Type == "tool" && p.State.Status == "error" && (p.State.Error == rejected || p.State.Error == dismissed) {

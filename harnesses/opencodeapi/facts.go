@@ -15,24 +15,24 @@ import (
 type facts struct {
 	known    bool   // the server has reported its state
 	status   string // "idle", "busy" or "retry"
-	attempt  int    // for "retry"
-	message  string // for "retry"
+	attempt  int    // number of the attempt, if status is "retry"
+	message  string // why the server tries again, if status is "retry"
 	failed   string // how the last turn failed; "" if it did not fail
-	busied   int    // how many times the status has become busy
+	busied   int    // how often the status has become busy
 	failures int    // how many turns have failed
 	tools    map[string]bool
-	asked    []asked // pending dialogs of all conversations, oldest first
+	asked    []asked // the open requests of all conversations; the oldest comes first
 }
 
 // asked is a request of the server that waits for an answer. The server asks for a
-// permission, or for the answers to one or more questions. If a request has several
-// questions, they are shown as one dialog after another. The request is answered when
-// all its questions are answered.
+// permission, or asks one or more questions. If a request has several questions, each
+// question is a dialog, and the dialogs come one after the other. The request is
+// answered when all its questions are answered.
 type asked struct {
 	id       string
 	question bool
-	dialogs  []coleo.Dialog // never empty
-	answers  []string       // answers to the first dialogs, never to all; empty in a new session
+	dialogs  []coleo.Dialog // there is at least one
+	answers  []string       // answers to the first dialogs, but never to all; empty in a new session
 }
 
 // dialog returns the dialog that must be answered next.
@@ -40,8 +40,8 @@ func (a asked) dialog() coleo.Dialog { return a.dialogs[len(a.answers)] }
 
 func newFacts() facts { return facts{tools: map[string]bool{}} }
 
-// replace replaces the facts with the server's present state. It keeps the counts and
-// failures, because only earlier events showed them.
+// replace replaces the facts by the server's present state. It keeps the counts, and
+// how the last turn failed, because only events show them.
 func (f *facts) replace(now facts) {
 	now.busied, now.failed, now.failures = f.busied, f.failed, f.failures
 	for i := range now.asked {
@@ -114,7 +114,7 @@ type (
 	}
 )
 
-// aborted is the error of a turn that somebody interrupted. It is not a failure.
+// aborted is the error of a turn that somebody interrupted. Such a turn has not failed.
 const aborted = "MessageAbortedError"
 
 func (p permissionBody) asked() asked {
@@ -148,7 +148,7 @@ func (q questionBody) asked() asked {
 	return a
 }
 
-// take processes one event.
+// take updates the facts after one event of the server.
 func (s *session) take(e event) {
 	var p struct {
 		SessionID string          `json:"sessionID"`
@@ -247,8 +247,7 @@ func (f *facts) drop(id string) {
 	f.asked = slices.DeleteFunc(slices.Clone(f.asked), func(a asked) bool { return a.id == id })
 }
 
-// byID returns the request that waits for an answer and has the given id. It returns
-// nil if there is none.
+// byID returns the open request with the given id, or nil if there is none.
 func (f *facts) byID(id string) *asked {
 	i := slices.IndexFunc(f.asked, func(a asked) bool { return a.id == id })
 	if i < 0 {
@@ -257,8 +256,8 @@ func (f *facts) byID(id string) *asked {
 	return &f.asked[i]
 }
 
-// answered keeps the answers that a request has so far, unless the server no longer has
-// the request.
+// answered stores the answers in a, for the open request with the same id. It does
+// nothing if the server no longer has that request.
 func (f *facts) answered(a asked) {
 	f.asked = slices.Clone(f.asked)
 	if open := f.byID(a.id); open != nil {
@@ -291,7 +290,7 @@ func askFacts(ctx context.Context, srv *server, conversation string) (facts, err
 	return f, nil
 }
 
-// await waits until ok returns true for the facts, for at most limit. It reports
+// await waits until ok returns true for the facts, for at most limit, and reports
 // whether ok returned true. It also stops waiting when ctx or the session ends.
 func (s *session) await(ctx context.Context, limit time.Duration, ok func(facts) bool) bool {
 	timer := time.NewTimer(limit)

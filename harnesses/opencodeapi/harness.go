@@ -34,7 +34,7 @@ var (
 	_ coleo.Cataloguer = (*Harness)(nil)
 )
 
-// New returns the harness. The argument hold is the command that becomes a holder. New
+// New returns the harness. The argument hold is the command that starts a holder. New
 // fails only if a built-in harness.toml is invalid.
 func New(hold []string) (*Harness, error) {
 	spec, err := rules.ParseSpec("opencode-api/harness.toml", description)
@@ -67,8 +67,8 @@ type extra struct {
 const passwordEnv = "OPENCODE_SERVER_PASSWORD"
 
 // Spawn starts the server under a holder and returns its session. The error is
-// EUnsupported for PartitionFreeze, because there is no terminal that could be frozen.
-// Spawn also returns the errors of the launch plan and of holder.Start.
+// EUnsupported for PartitionFreeze, because the server has no terminal that Coleo could
+// freeze. Spawn also returns the errors of launch.Plan and of holder.Start.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
 	if c.OnPartition == coleo.PartitionFreeze {
 		return nil, coleo.Errorf(coleo.EUnsupported,
@@ -112,7 +112,7 @@ func (h *Harness) serve(ctx context.Context, c *coleo.SpawnConfig, password stri
 }
 
 // Attach reopens the session of a handle. The holder must prove that it is the holder
-// in the handle. Attach returns the errors of terminal.Prove.
+// that the handle names. Attach returns the errors of terminal.Prove.
 func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session, error) {
 	var own extra
 	if err := json.Unmarshal(handle.Extra, &own); err != nil {
@@ -128,10 +128,10 @@ func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session,
 // its catalog.
 const catalogGrace = time.Second
 
-// Catalog starts a server for a moment. It returns the server's list of providers,
-// models, prices and defaults as JSON. The server's answer also holds keys. Catalog
-// leaves them out. It returns the errors of the launch plan, of holder.Start and of the
-// request to the server.
+// Catalog starts a server and asks it for its catalog. It returns the providers,
+// models, prices and defaults as JSON. The server's answer also has API keys, and
+// Catalog leaves them out. Catalog ends the server before it returns. It returns the
+// errors of launch.Plan, of holder.Start and of the request to the server.
 func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMessage, error) {
 	c.Arm, c.Generation, c.Nonce = "catalog-"+rand.Text(), 1, rand.Text()
 	password := rand.Text()
@@ -155,8 +155,8 @@ func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMes
 	return json.Marshal(body)
 }
 
-// catalogue holds those fields of the server's answer that Catalog returns. The answer
-// also holds keys.
+// catalogue holds the fields of the server's answer that Catalog returns. The answer
+// also has API keys.
 type catalogue struct {
 	All []struct {
 		ID     string `json:"id"`

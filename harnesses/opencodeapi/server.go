@@ -18,17 +18,19 @@ import (
 	"coleo.dev/holder"
 )
 
-// startTimeout is how long the server may take to report its address. On a loaded
+// startTimeout is how long the server can take to report its address. On a loaded
 // machine this took 10 s.
 const startTimeout = 90 * time.Second
 
-// requestTimeout is how long one request may take. No request waits for a model.
+// requestTimeout is how long a request to the server can take. It is for requests that
+// do not wait for a model.
 const requestTimeout = 30 * time.Second
 
 var listeningLine = regexp.MustCompile(`server listening on (http://[0-9.]+:[0-9]+)`)
 
-// listening reads the server's output until the server reports its address. A request
-// before that moment would hang forever, although the port already accepts connections.
+// listening reads the server's output until the server reports its address, and returns
+// the address. A request that is sent earlier would hang forever, although the port
+// already accepts connections.
 func listening(ctx context.Context, c *holder.Client) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -91,8 +93,8 @@ func (s *server) request(ctx context.Context, method, path string, in any) (*htt
 	return q, nil
 }
 
-// tell does the same as do, for requests that command the server. It does not send a
-// request if nobody waits for the result anymore.
+// tell is like do, for requests that command the server. It does not send a request if
+// nobody waits for the result anymore.
 func (s *server) tell(ctx context.Context, path string, in, out any) error {
 	if err := coleo.Wanted(ctx); err != nil {
 		return err
@@ -100,9 +102,9 @@ func (s *server) tell(ctx context.Context, path string, in, out any) error {
 	return s.do(ctx, http.MethodPost, path, in, out)
 }
 
-// do sends a request. It decodes the answer into out, unless out is nil. The error is
-// EUnavailable if the server cannot be reached. It is ENotFound for status 404, and
-// EInternal for any other refusal.
+// do sends a request, and decodes the answer into out. If out is nil, do ignores the
+// answer. The error is EUnavailable if the server cannot be reached. It is ENotFound
+// for status 404, and EInternal for any other refusal.
 func (s *server) do(ctx context.Context, method, path string, in, out any) error {
 	return s.doWithin(ctx, requestTimeout, method, path, in, out)
 }

@@ -18,7 +18,7 @@ const (
 	followRetry = 250 * time.Millisecond
 )
 
-// session is one live server and one conversation on this server. It does not implement
+// session is one live server with one conversation. It does not implement
 // coleo.Reloader, because it uses only one field of its Spec: the title, in errors. The
 // rest of the Spec describes how to start a server.
 type session struct {
@@ -30,7 +30,7 @@ type session struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	sending sync.Mutex // lets one prompt or answer be sent at a time
+	sending sync.Mutex // held while one prompt or answer is sent
 
 	mu      sync.Mutex
 	handle  coleo.Handle
@@ -67,11 +67,12 @@ func (h *Harness) open(handle coleo.Handle, own extra) (*session, error) {
 	return s, nil
 }
 
-// begin finds the server, opens the conversation and follows the events.
+// begin waits until the server listens, opens the conversation, and then follows the
+// server's events.
 func (s *session) begin() {
 	base, err := listening(s.ctx, s.client)
 	if err != nil {
-		return // watchProcess handles the end of the process
+		return // watchProcess reports the end of the process
 	}
 	srv := newServer(base, s.own.Password, s.handle.Workdir)
 	for s.ctx.Err() == nil {
@@ -123,17 +124,18 @@ func (s *session) converse(srv *server) error {
 	return nil
 }
 
-// resync reads the server's present state, because events from before the connection
-// are lost.
+// resync asks the server for its present state, because the session gets no events from
+// before its connection.
 func (s *session) resync(srv *server) {
 	now, err := askFacts(s.ctx, srv, s.Handle().Conversation)
 	if err != nil {
-		return // the event stream will break as well, and will be followed again
+		return // the event stream will break too, and begin again
 	}
 	s.update(func(f *facts) { f.replace(now) })
 }
 
-// rest waits for the duration d. It reports whether the session is still open.
+// rest waits for the duration d, or until the session is closed. It reports whether the
+// session is still open.
 func (s *session) rest(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -214,7 +216,7 @@ func fingerprintOf(r coleo.Reading) coleo.Fingerprint {
 	return r.Dialog.Fingerprint
 }
 
-// Handle returns the data with which Attach finds this session again.
+// Handle returns the data that Attach needs to find this session again.
 func (s *session) Handle() coleo.Handle {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,8 +237,8 @@ func (s *session) LastOutput() time.Time {
 	return s.output
 }
 
-// Held asks the session's holder whether it is the holder in the handle. It returns the
-// errors of holder.Client.Proves.
+// Held asks the session's holder whether it is the holder that the handle names. It
+// returns the results of holder.Client.Proves.
 func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
 
 // Changes yields the changes after the number from, and then each new change. It ends
@@ -245,8 +247,8 @@ func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[cole
 	return s.log.Follow(ctx, from)
 }
 
-// Kill ends the whole process tree. It returns when the session has ended. Processes
-// get 2 s between HUP and KILL. Kill ignores its context. It returns the errors of
+// Kill ends the whole process tree, and returns when the session has ended. Processes
+// have 2 s between HUP and KILL. Kill ignores its context. It returns the errors of
 // holder.Client.End, such as EInternal if processes are left.
 func (s *session) Kill(context.Context) error {
 	if err := s.client.End(s.Handle().Arm, stopGrace); err != nil {
@@ -256,8 +258,8 @@ func (s *session) Kill(context.Context) error {
 	return nil
 }
 
-// Close ends the session. The server keeps running. Close returns the error of closing
-// the connection to the holder.
+// Close ends the session, but not the server. It returns the error of closing the
+// connection to the holder.
 func (s *session) Close() error {
 	s.cancel()
 	err := s.client.Close()

@@ -11,20 +11,21 @@ import (
 )
 
 const (
-	// startedTimeout is how long the server may take to begin work after it has
+	// startedTimeout is how long the server can take to begin work after it has
 	// accepted a prompt. On a loaded machine, the first prompt of a process took 18 s.
 	startedTimeout = 40 * time.Second
-	// failureSettle is how long nothing is sent to the server after a failed turn. A
-	// prompt that was sent at once was accepted and then forgotten (1.18.33).
+	// failureSettle is how long Coleo sends nothing to the server after a failed turn.
+	// OpenCode 1.18.33 accepted a prompt that was sent right after a failed turn, and
+	// then forgot it.
 	failureSettle = 1500 * time.Millisecond
-	// goneTimeout is how long an answered question may stay open.
+	// goneTimeout is how long an answered request can stay open.
 	goneTimeout = 10 * time.Second
-	// abortTimeout is how long an interrupt may take. It took 0.16 s.
+	// abortTimeout is how long an interrupt can take. A measured interrupt took 0.16 s.
 	abortTimeout = 10 * time.Second
 )
 
-// ready returns the server. If nothing can be sent now, it returns an error with the
-// reason: EExited or EBusy.
+// ready returns the server. If nothing can be sent to the server at present, ready
+// returns EExited or EBusy with the reason.
 func (s *session) ready() (*server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,12 +62,15 @@ func (s *session) model() *model {
 }
 
 // SendPrompt sends a prompt. It returns when the server has begun to work on the
-// prompt. If p.Interrupt is set, SendPrompt first interrupts the running turn.
+// prompt. If p.Interrupt is set, SendPrompt first interrupts the running turn. It
+// returns one of these errors:
 //
-// The error is EInvalid if the prompt is empty. It is EBlocked if a dialog is open. It
-// is EBusy if the server is starting or working. It is EExited if the server has ended.
-// It is EPromptLost if the server did not begin to work. If a request fails, the error
-// is EUnavailable, ENotFound or EInternal.
+//   - EInvalid if the prompt is empty
+//   - EBlocked if a dialog is open
+//   - EBusy if the server is starting or working
+//   - EExited if the server has ended
+//   - EPromptLost if the server did not begin to work
+//   - EUnavailable, ENotFound or EInternal if a request fails
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	if strings.TrimSpace(p.Text) == "" {
 		return coleo.Receipt{}, coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
@@ -98,8 +102,9 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	return r, nil
 }
 
-// mayBegin returns the server if a turn may begin now. Otherwise it returns an error with
-// the reason: EExited, EBusy or EBlocked. After a failed turn it waits for failureSettle.
+// mayBegin returns the server if a turn can begin at present. Otherwise it returns
+// EExited, EBusy or EBlocked with the reason. After a failed turn it waits for
+// failureSettle.
 func (s *session) mayBegin() (*server, error) {
 	srv, err := s.ready()
 	if err != nil {
@@ -119,10 +124,13 @@ func (s *session) mayBegin() (*server, error) {
 }
 
 // Respond answers an open permission or question. It returns when the dialog is no
-// longer open. If a request has several questions, Respond keeps the first answers.
-// With the answer to the last question, it sends all answers at once. The error is
-// EStale if the dialog is not open. It is EInvalid or EUnsupported if the decision does
-// not fit the dialog. It is ETimeout if the dialog stays open.
+// longer open. If a request has several questions, Respond only stores the answers to
+// the first questions. After the answer to the last question, it sends all answers in
+// one request to the server. It returns one of these errors:
+//
+//   - EStale if the dialog is not open
+//   - EInvalid or EUnsupported if the decision does not fit the dialog
+//   - ETimeout if the dialog stays open
 func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -159,7 +167,8 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	return nil
 }
 
-// open returns the request whose next dialog has the given fingerprint.
+// open returns the request whose next dialog has the given fingerprint. The bool is
+// false if there is none.
 func (s *session) open(dialog coleo.Fingerprint) (asked, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,8 +193,8 @@ func answerTo(question coleo.Dialog, d coleo.Decision) (string, error) {
 	return words, nil
 }
 
-// reply returns the HTTP request that decides a permission, answers questions or
-// refuses questions.
+// reply returns the path and the body of the HTTP request with which decision d answers
+// the server's request.
 func reply(a asked, d coleo.Decision) (path string, body any, err error) {
 	if a.question {
 		if d.Choice == coleo.Deny {
@@ -234,6 +243,6 @@ func (s *session) Interrupt(ctx context.Context) (out coleo.Interruption, err er
 		return out, coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.h.spec.Title,
 			abortTimeout)
 	}
-	s.resync(srv) // dialogs that were pending have ended with the turn
+	s.resync(srv) // the end of the turn has closed its dialogs
 	return out, nil
 }

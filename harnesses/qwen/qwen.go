@@ -1,4 +1,5 @@
-// Package qwen drives Qwen Code. harness.toml describes its screen. The code reads its record.
+// Package qwen drives Qwen Code. harness.toml describes the screen of Qwen Code. The
+// code reads the record of Qwen Code.
 package qwen
 
 import _ "embed"

@@ -9,7 +9,8 @@ import (
 	"coleo.dev/record"
 )
 
-// Hooks returns the hooks for Qwen Code: Coleo follows its record.
+// Hooks returns the hooks for Qwen Code. With them, Coleo follows the record of Qwen
+// Code.
 func Hooks() terminal.Hooks { return terminal.Hooks{Record: conversations} }
 
 // conversations describes how to find and decode Qwen Code's chats.
@@ -21,8 +22,8 @@ var conversations = record.Source{
 // decoder decodes a chat of Qwen Code, ~/.qwen/projects/FOLDER/chats/CONVERSATION.jsonl
 // (0.24.4).
 //
-// The record has no sign for the end of a turn that finished. The last reply of a turn calls
-// no tool, but so does a reply that was interrupted.
+// The record has no sign that a turn has finished. The last reply of a turn calls no
+// tool, but an interrupted reply calls no tool either.
 type decoder struct{}
 
 type recordLine struct {
@@ -52,7 +53,8 @@ type recordLine struct {
 }
 
 const (
-	// cancelled begins the result of a tool that the user has refused. The turn ends.
+	// cancelled is the beginning of a tool's result if the user has refused the tool.
+	// The refusal ends the turn.
 	cancelled = "[Operation Cancelled]"
 	failed    = "qwen-code.api_error"
 )
@@ -73,7 +75,7 @@ func (decoder) Decode(line []byte) []record.Entry {
 	case "tool_result":
 		return l.result()
 	case "system":
-		if l.Payload.Event.Name == failed { // it may try again, and then write a reply
+		if l.Payload.Event.Name == failed { // Qwen Code may try again, and write a reply after that
 			return []record.Entry{{Kind: record.End, Ending: record.Failed, Time: l.Time}}
 		}
 	}
@@ -102,7 +104,7 @@ func (l recordLine) result() []record.Entry {
 	return []record.Entry{{Kind: record.Tool, Time: l.Time}}
 }
 
-// text returns what the line says, without thoughts.
+// text returns the text of the line, without thoughts.
 func (l recordLine) text() string {
 	var texts []string
 	for _, p := range l.Message.Parts {

@@ -1,5 +1,5 @@
-// Package roo describes Roo Code's terminal program. harness.toml describes it
-// completely.
+// Package roo describes Roo Code's terminal program. harness.toml contains the whole
+// description.
 package roo
 
 import _ "embed"

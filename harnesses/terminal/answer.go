@@ -15,10 +15,14 @@ import (
 	"coleo.dev/pty"
 )
 
-// Answer returns the reply to a prompt. It tries three sources in this order: the
-// report of the agent CLI's hook that names the prompt, the agent CLI's own channel,
-// and the screen. The text is empty if none of the sources has the reply. Answer
-// returns an error if the agent CLI's own channel or the journal cannot be read.
+// Answer returns the reply to a prompt. It tries three sources in this order:
+//
+//  1. the report of the agent CLI's hook that names the prompt
+//  2. the agent CLI's own channel, such as its transcript
+//  3. the screen
+//
+// The text is empty if no source has the reply. Answer returns an error if it cannot
+// read the agent CLI's own channel or the journal.
 func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	if text := s.hookAnswer(r); text != "" {
 		return coleo.Answer{Text: text, Source: "hook"}, nil
@@ -34,19 +38,19 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 }
 
 const (
-	// maxPrinted is how many bytes of output one answer is made from, at most. If the
-	// output is longer, only its end is read.
+	// maxPrinted is the largest number of bytes of output from which one answer is
+	// made. If the output is longer, only its end is read.
 	maxPrinted = 1 << 20
-	// printedCols is the width, in columns, of the screen on which output is read again.
-	// It is much wider than a terminal, so that long lines stay whole.
+	// printedCols is the width, in columns, of the screen that the output is written to
+	// once more. It is much wider than a terminal, so that long lines stay whole.
 	printedCols = 1000
 )
 
-// printed returns the text that the program has printed since a prompt was submitted. It
-// leaves out the submitted prompt, which the terminal shows first, and the program's own
-// prompt, which the program prints last. It keeps only the newest maxPrinted bytes and the
-// newest HistoryRows rows. If older output was left out, the source is "screen" instead of
-// "output".
+// printed returns the text that the program has printed since a prompt was submitted.
+// It leaves out two things: the submitted prompt, which the terminal shows first, and
+// the program's own prompt, which the program prints last. It keeps only the newest
+// maxPrinted bytes and the newest HistoryRows rows. If it left out older output, the
+// source is "screen" instead of "output".
 func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	end, rows := s.extent()
 	from := max(r.Offset, end-maxPrinted)
@@ -68,8 +72,8 @@ func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 }
 
 // ownAnswer reads the reply from the agent CLI's own channel. That is Hooks.Answer, or
-// the transcript that the Spec describes. The text is empty if there is neither of
-// these.
+// otherwise the transcript that the Spec describes. The text is empty if the agent CLI
+// has neither.
 func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	switch {
 	case s.harness.hooks.Answer != nil:
@@ -81,8 +85,9 @@ func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer,
 }
 
 const (
-	// transcriptLag bounds the wait for the end of an answer to appear in the transcript,
-	// after it is on the screen. One agent CLI writes its transcript only once a second.
+	// transcriptLag is how long Coleo waits until the transcript has the end of an
+	// answer that the screen shows. One agent CLI writes its transcript only once a
+	// second.
 	transcriptLag = 3 * time.Second
 	// transcriptRetry is the interval at which the transcript is read again.
 	transcriptRetry = 50 * time.Millisecond
@@ -108,15 +113,16 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 	}
 }
 
-// above returns the rows that have scrolled away, and then the rows above the composer.
+// above returns the rows that have scrolled off the screen, followed by the rows above
+// the composer.
 func (s *session) above() []string {
 	r, unlock := s.live.lock()
 	defer unlock()
 	return reading.TranscriptOf(r.Core(), &s.rules().Composer)
 }
 
-// hookAnswer returns the reply that the hook has linked to a prompt, or "" if there is
-// none.
+// hookAnswer returns the reply that the hook reported for a prompt, or "" if it
+// reported none.
 func (s *session) hookAnswer(r coleo.Receipt) string {
 	w, unlock := s.live.watch()
 	defer unlock()

@@ -9,12 +9,13 @@ import (
 )
 
 // changesKept is the number of changes that a session keeps in memory. The host agent
-// writes each change to its log. So only a reader that is stuck falls behind.
+// writes each change to its log, so only a reader that has stopped reading misses a
+// change.
 const changesKept = 4096
 
-// Changes is the list of what happened in a session. Its elements are numbered from 1.
-// Sessions of all transports keep such a list. Several goroutines may call its methods
-// at the same time.
+// Changes is the list of what happened in a session. The numbers of its elements begin
+// at 1. Sessions of all transports keep such a list. Several goroutines can call its
+// methods at the same time.
 type Changes struct {
 	mu     sync.Mutex
 	list   []coleo.Change
@@ -28,7 +29,7 @@ func NewChanges() *Changes {
 	return &Changes{first: 1, grown: make(chan struct{})}
 }
 
-// Add numbers a change, appends it, and wakes the readers. It returns the change's
+// Add gives a change the next number, appends it, and wakes the readers. It returns the
 // number. The list keeps the newest 4096 changes.
 func (l *Changes) Add(c coleo.Change) coleo.Cursor {
 	l.mu.Lock()
@@ -43,8 +44,8 @@ func (l *Changes) Add(c coleo.Change) coleo.Cursor {
 	return c.Cursor
 }
 
-// End marks the list as complete. Readers finish after the last change. A second call
-// does nothing.
+// End marks the list as complete. Its readers finish after the last change. A second
+// call does nothing.
 func (l *Changes) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,7 +68,7 @@ func (l *Changes) Cursor() coleo.Cursor {
 }
 
 // after returns the changes after the number from, and a channel that is closed when
-// the list grows. The channel is nil if no more changes can follow.
+// the list grows or ends. The channel is nil if no more changes can follow.
 func (l *Changes) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

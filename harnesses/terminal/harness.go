@@ -22,11 +22,11 @@ import (
 type Harness struct {
 	spec   *rules.Spec
 	hooks  Hooks
-	holder []string // the command that becomes a holder
+	holder []string // the command that starts a holder
 	shared *Shared
 }
 
-// Shared holds what all harnesses of a host agent use together.
+// Shared holds what all harnesses of a host agent share.
 type Shared struct {
 	floods  *Floods
 	records *record.Watcher
@@ -52,30 +52,30 @@ type Facts struct {
 	Version      string    `json:"version,omitempty"` // of the agent CLI; "" if it is not known
 }
 
-// Hooks give the answers that a Spec cannot give. Each field may be nil.
+// Hooks give the answers that a Spec cannot give. Each field can be nil.
 type Hooks struct {
-	// Conversation returns the id of the conversation that the agent CLI began by
-	// itself. It returns "" as long as the id cannot be known.
+	// Conversation returns the id of a conversation that the agent CLI began by itself.
+	// It returns "" as long as the id cannot be known.
 	Conversation func(ctx context.Context, f Facts) (string, error)
 	// Answer returns the answer to a prompt from the agent CLI's own channel. If the
 	// text of the answer is empty, the session reads the screen.
 	Answer func(ctx context.Context, f Facts, r coleo.Receipt) (coleo.Answer, error)
-	// Usage returns what the conversation has used, as recorded by the agent CLI
-	// itself. Before the first turn it returns a zero Usage.
+	// Usage returns what the conversation has used, according to the agent CLI's own
+	// record. Before the first turn it returns a zero Usage.
 	Usage func(ctx context.Context, f Facts) (coleo.Usage, error)
 	// Record is the agent CLI's own record of a conversation. If Open is nil, there is
 	// no record that Coleo can follow.
 	Record record.Source
 }
 
-// New returns a harness. The argument hold is the command that becomes a holder: `coleo
+// New returns a harness. The argument hold is the command that starts a holder: `coleo
 // hold --stdin`, with the path of the running program.
 func New(spec *rules.Spec, hooks Hooks, hold []string, shared *Shared) *Harness {
 	return &Harness{spec: spec, hooks: hooks, holder: hold, shared: shared}
 }
 
-// WithPack returns the harness with a pack: newer reading rules, which are asked beside
-// those of the Spec. A nil pack takes the pack away.
+// WithPack returns the harness with a pack. The rules of a pack are newer than those of
+// the Spec, and Coleo uses both. With a nil p, the harness has no pack.
 func (h *Harness) WithPack(p *rules.Pack) *Harness {
 	return New(h.spec.WithPack(p), h.hooks, h.holder, h.shared)
 }
@@ -83,7 +83,7 @@ func (h *Harness) WithPack(p *rules.Pack) *Harness {
 // Info describes the harness as its Spec does.
 func (h *Harness) Info() coleo.Info { return h.spec.Info() }
 
-// Settings returns the settings of users that the Spec describes.
+// Settings returns the settings that users may have chosen, as the Spec describes them.
 func (h *Harness) Settings() []coleo.Setting {
 	var out []coleo.Setting
 	for _, s := range h.spec.Settings {
@@ -92,7 +92,7 @@ func (h *Harness) Settings() []coleo.Setting {
 	return out
 }
 
-// WithSetting returns a harness that starts the agent CLI with one of the settings.
+// WithSetting returns a harness that starts the agent CLI with the setting name.
 func (h *Harness) WithSetting(name string) (coleo.Harness, error) {
 	for _, s := range h.spec.Settings {
 		if s.Name == name {
@@ -109,13 +109,14 @@ func (h *Harness) withPart(p rules.Part) *Harness {
 	return New(&spec, h.hooks, h.holder, h.shared)
 }
 
-// Asks returns the catalogue of the Spec.
+// Asks returns the things that make the agent CLI ask, as the Spec lists them.
 func (h *Harness) Asks() []coleo.Ask { return slices.Clone(h.spec.Asks) }
 
 // QuietTools returns the tools that never ask, as the Spec lists them.
 func (h *Harness) QuietTools() map[string]string { return maps.Clone(h.spec.QuietTools) }
 
-// WithAsk returns a harness that starts the agent CLI as a line of the catalogue says.
+// WithAsk returns a harness that starts the agent CLI with the arguments, variables and
+// files of the [[asks]] table with this name.
 func (h *Harness) WithAsk(name string) (coleo.Harness, error) {
 	for _, a := range h.spec.Asks {
 		if a.Name == name {
@@ -126,7 +127,7 @@ func (h *Harness) WithAsk(name string) (coleo.Harness, error) {
 }
 
 // Spawn starts the agent CLI under a new holder and returns its session. It returns the
-// errors of the launch plan and of holder.Start.
+// errors of launch.Plan and of holder.Start.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
 	plan, err := launch.Plan(h.spec, &c, launch.HookCommand(h.holder))
 	if err != nil {
@@ -149,7 +150,7 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 }
 
 // Attach reopens the session of a handle. The holder must prove that it is the holder
-// in the handle. Attach returns the errors of Prove.
+// that the handle names. Attach returns the errors of Prove.
 func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session, error) {
 	facts := Facts{Workdir: handle.Workdir}
 	if len(handle.Extra) > 0 {
@@ -165,9 +166,9 @@ func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session,
 	return h.open(handle, facts, status, false)
 }
 
-// Prove compares a handle with the status that the handle's holder reports, and with
-// the running processes. It returns the status. The error is EUnproven if they differ.
-// It is EUnavailable if the holder does not exist.
+// Prove compares a handle with the status that the holder reports, and with the running
+// processes. It returns the status. The error is EUnproven if they differ. It is
+// EUnavailable if the holder does not exist.
 func Prove(h coleo.Handle) (holder.Status, error) {
 	client, err := holder.Dial(h.Dir, h.Nonce)
 	if err != nil {
@@ -196,11 +197,11 @@ func compare(h coleo.Handle, s holder.Status) error {
 }
 
 // Read applies only the screen rules to one picture, as a session does when it first
-// sees the picture.
+// sees that picture.
 func (h *Harness) Read(s coleo.Screen) coleo.Reading { return h.Explain(s).Reading }
 
-// Explain does the same as Read, and also returns the evidence: the witnesses, and the
-// rows that matched.
+// Explain is like Read, but also returns the evidence: the witnesses, and the rows that
+// matched.
 func (h *Harness) Explain(s coleo.Screen) coleo.Explanation { return reading.ExplainScreen(h.spec, s) }
 
 // Replay reads a recording as a session would have read it. It calls tell with each
@@ -212,8 +213,8 @@ func (h *Harness) Replay(rec reading.Recording, tell func(coleo.Change)) (coleo.
 // Label returns a recording's states over time in one line. See reading.Label.
 func (h *Harness) Label(rec reading.Recording) string { return reading.Label(h.spec, rec) }
 
-// ScreenAt returns the screen as it was at the time at, to 50 ms. The error is EInvalid
-// if the time is in the future, or is before the oldest screen that is kept.
+// ScreenAt returns the screen at the time at, with a precision of 50 ms. The error is
+// EInvalid if the time is in the future, or before the oldest screen that is kept.
 func (h *Harness) ScreenAt(handle coleo.Handle, at time.Time) (coleo.Screen, error) {
 	screen, err := past.ScreenAt(handle, at)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 // hookFollower follows the reports of the agent CLI's hook.
 type hookFollower struct {
 	file  *hook.Reader  // nil if there is no hook
-	woken chan struct{} // receives a value when a report may have come; nil if there is no hook
+	woken chan struct{} // receives a value after new reports; nil if there is no hook
 	done  chan struct{}
 }
 

@@ -9,36 +9,36 @@ import (
 	"coleo.dev/record"
 )
 
-// live holds the Reader of a session. Only a caller that has locked live can access the
-// Reader. live takes the hook's reports before each look. After the look it wakes the
-// callers that wait for it.
+// live holds the Reader of a session. Only a caller that has locked live is allowed to
+// access the Reader. Each look of live first passes the hook's reports to the Reader.
+// After the look, live wakes the callers that wait for the look.
 type live struct {
-	reports func() []hook.Line    // the hook's reports since the last call
-	entries func() []record.Entry // what the agent CLI has recorded since the last call
+	reports func() []hook.Line    // returns the hook's reports since its last call
+	entries func() []record.Entry // returns the entries of the record since its last call
 
 	mu         sync.Mutex
 	reader     *reading.Reader
 	looked     chan struct{} // closed and replaced at each look
-	lastOutput time.Time     // when the agent CLI last wrote output while the session was open
+	lastOutput time.Time     // when the agent CLI last wrote output, counted from when the session was opened
 }
 
 func newLive(r *reading.Reader, reports func() []hook.Line, entries func() []record.Entry) *live {
 	return &live{reports: reports, entries: entries, reader: r, looked: make(chan struct{})}
 }
 
-// lock returns the Reader. Only the caller may use it until the caller calls unlock.
+// lock returns the Reader. Until the caller calls unlock, nobody else uses the Reader.
 func (l *live) lock() (r *reading.Reader, unlock func()) {
 	l.mu.Lock()
 	return l.reader, l.mu.Unlock
 }
 
-// watched is a locked Reader together with the callers that wait for its looks.
+// watched is a locked Reader, with the callers that wait for its looks.
 type watched struct {
 	*reading.Reader
 	live *live
 }
 
-// watch does the same as lock, for callers that look at the screen.
+// watch is like lock, for callers that look at the screen.
 func (l *live) watch() (w watched, unlock func()) {
 	l.mu.Lock()
 	return watched{l.reader, l}, l.mu.Unlock
@@ -55,8 +55,8 @@ func (w watched) takeReports(now time.Time) {
 	}
 }
 
-// look reads the screen. It returns how long to wait until the next look if nothing
-// comes.
+// look looks at the screen. It returns how long to wait until the next look if neither
+// output nor a report comes.
 func (w watched) look(now time.Time) time.Duration {
 	w.takeReports(now)
 	next := w.Look(now)
@@ -75,24 +75,25 @@ func (w watched) wake() {
 // next returns a channel that is closed at the next look.
 func (w watched) next() <-chan struct{} { return w.live.looked }
 
-// look reads the screen. It returns how long to wait until the next look if nothing
-// comes.
+// look looks at the screen. It returns how long to wait until the next look if neither
+// output nor a report comes.
 func (l *live) look(now time.Time) time.Duration {
 	w, unlock := l.watch()
 	defer unlock()
 	return w.look(now)
 }
 
-// lookAgain looks at the screen although no output came. It looks again when another
-// look is due. After output, the read loop itself takes these looks.
+// lookAgain looks at the screen although no output came. When the next look is due, it
+// looks again. The read loop itself makes the looks after output.
 func (l *live) lookAgain() {
 	if again := l.look(time.Now()); again < reading.IdleLook {
 		time.AfterFunc(again, l.lookAgain)
 	}
 }
 
-// hear is called when a report or an entry of the record has come. It judges at once,
-// whatever the screen shows. It returns how long to wait until the next look.
+// hear is called after a new report of the hook or a new entry of the record. It
+// updates the reading without a look at the screen. It returns how long to wait until
+// the next look.
 func (l *live) hear(now time.Time) time.Duration {
 	w, unlock := l.watch()
 	defer unlock()

@@ -9,10 +9,11 @@ import (
 	"coleo.dev/holder"
 )
 
-// chunksAhead is the number of chunks of output that may wait to be read.
+// chunksAhead is the largest number of chunks of output that wait to be read.
 const chunksAhead = 16
 
-// follow runs the read loop. Only the read loop writes output to the screen.
+// follow runs the read loop. Only the read loop writes output to the screen after the
+// session was opened.
 func (s *session) follow(stream *holder.Stream, replay *past.Replay) {
 	defer close(s.done)
 	defer s.log.End()
@@ -90,7 +91,7 @@ func (s *session) firstLook() time.Duration {
 	return 0
 }
 
-// behind reports whether output from before the session was opened is still being read.
+// behind reports whether the session is still reading output from before it was opened.
 func (s *session) behind(replay *past.Replay) bool {
 	r, unlock := s.live.lock()
 	defer unlock()
@@ -116,10 +117,13 @@ func (s *session) feed(p []byte, replay *past.Replay) (behind bool) {
 	return replay.Behind(w.End())
 }
 
-// fed does what the output requires after it has reached the screen. It replies to
-// queries in the output, except to queries that an earlier host agent has answered. It
-// notes when the program has shown a size. It applies the resizes that lie at this
-// point of the output, and takes a snapshot if one is due.
+// fed does what is necessary after output has reached the screen:
+//
+//   - It replies to queries in the output, except to queries that an earlier host agent
+//     has answered.
+//   - It records whether the program has drawn for its last size.
+//   - It applies the resizes that happened at this offset of the output.
+//   - It takes a snapshot if one is due.
 func (s *session) fed(r *reading.Reader, replay *past.Replay, now time.Time) {
 	if data := r.Core().Replies(); len(data) > 0 && r.End() > replay.Answered {
 		s.replies.add(reading.Reply{Offset: r.End(), Data: data})
@@ -129,7 +133,7 @@ func (s *session) fed(r *reading.Reader, replay *past.Replay, now time.Time) {
 	s.snapshots.Capture(r.End(), func() *reading.Snapshot { return s.snapshot(r, now) })
 }
 
-// snapshot returns a snapshot of a Reader, including the pending replies.
+// snapshot returns a snapshot of a Reader, with the pending replies.
 func (s *session) snapshot(r *reading.Reader, now time.Time) *reading.Snapshot {
 	out := r.Snapshot(now)
 	out.Replies = s.replies.pending()
@@ -152,7 +156,7 @@ func (s *session) lostHolder() {
 type outputReader struct {
 	stream *holder.Stream
 	rest   []byte
-	left   func() // tells that the viewer has gone
+	left   func() // called when the viewer closes the reader
 }
 
 func (r *outputReader) Read(p []byte) (int, error) {

@@ -7,38 +7,38 @@ import (
 )
 
 const (
-	// floodTotal is how much all flooding arms together may write in the long run, in
-	// bytes per second. It is the size of about 400 complete pictures a second, far
-	// more than agent CLIs draw. At this rate the whole way, from the program that
-	// writes to the screen that is drawn, takes about a fifth of a machine with two
-	// cores. Five times this rate takes the whole machine. A key typed into another arm
-	// then waits at each step of its way.
+	// floodTotal is how much all flooding arms together are allowed to write in the
+	// long run, in bytes per second. It is the size of about 400 complete pictures a
+	// second, far more than agent CLIs draw. At this rate, the programs that write and
+	// all of Coleo together take about a fifth of a machine with two cores. Five times
+	// this rate takes the whole machine. A key that is typed into another arm then
+	// waits at each step on its way to the program.
 	floodTotal = 8 << 20
-	// floodRate is the highest share of one flooding arm, in bytes per second.
+	// floodRate is the highest rate of one flooding arm, in bytes per second.
 	floodRate = 4 << 20
-	// floodBurst is the number of bytes that an arm may write at once before it counts
-	// as flooding. It is enough for the output of a large build, or for a file that
-	// somebody prints by mistake. All arms together also have an allowance of this
+	// floodBurst is the number of bytes that an arm can write in a short time before it
+	// counts as flooding. It is enough for the output of a large build, or for a file
+	// that somebody prints by mistake. All arms together also have an allowance of this
 	// size.
 	floodBurst = 32 << 20
-	// floodSmall is the number of bytes that an arm may write at once when the other
-	// arms have used up the common allowance.
+	// floodSmall is the number of bytes that an arm can write in a short time if the
+	// other arms have used up the common allowance.
 	floodSmall = 4 << 20
-	// floodAhead is how many bytes a holder takes from the program before they are read
-	// here. The number is small so that a flood is noticed early.
+	// floodAhead is how many bytes a holder takes from the program before the session
+	// reads them. The number is small, so that the session notices a flood early.
 	floodAhead = 1 << 20
-	// floodPause is how long a flooding arm may be silent before the other arms get its
+	// floodPause is how long a flooding arm can be silent before the other arms get its
 	// share.
 	floodPause = time.Second
 )
 
-// Floods divides the output rate among arms that flood their terminals. So Coleo can
-// read and answer other arms as usual. All sessions of a host agent share one Floods.
-// It is safe for concurrent use.
+// Floods divides the output rate among the arms that flood their terminals, so that
+// Coleo can read and answer other arms as usual. All sessions of a host agent share one
+// Floods. It is safe for concurrent use.
 type Floods struct {
 	mu    sync.Mutex
 	burst bucket
-	slow  map[*pace]time.Time // the slowed sessions, and when each last wrote output
+	slow  map[*pace]time.Time // when each flooding session last wrote output
 }
 
 // NewFloods returns a Floods that has no sessions.
@@ -50,7 +50,8 @@ type bucket struct {
 	filled time.Time // when spent was last updated
 }
 
-// take counts n bytes. The bucket refills at the given rate in bytes per second.
+// take adds n bytes to the spent bytes of the bucket. The bucket refills at the given
+// rate in bytes per second.
 func (b *bucket) take(n int, rate int64, now time.Time) {
 	rested := min(max(0, now.Sub(b.filled)), floodBurst/time.Duration(rate)*time.Second)
 	back := int64(rested.Seconds() * float64(rate))
@@ -58,15 +59,15 @@ func (b *bucket) take(n int, rate int64, now time.Time) {
 	b.filled = now
 }
 
-// pace is what one session has written in recent time.
+// pace is how much output one session has read in recent time.
 type pace struct {
 	bucket
-	given int64 // rate in bytes per second that the holder was told to keep; 0: no limit
+	given int64 // the rate in bytes per second that the holder last got; 0: no limit
 	busy  atomic.Bool
 }
 
 // take counts n bytes of output of a session. It returns the rate in bytes per second
-// that the session must keep, or 0 if there is no limit.
+// that the session must not exceed, or 0 if there is no limit.
 func (f *Floods) take(p *pace, n int, now time.Time) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,18 +103,20 @@ func (f *Floods) share(now time.Time) int64 {
 	return min(floodRate, floodTotal/max(1, n))
 }
 
-// leave removes a session.
+// leave removes a session from the flooding ones.
 func (f *Floods) leave(p *pace) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.slow, p)
 }
 
-// keepPace counts n bytes of output, and tells the holder the rate that the session must
-// keep. It sends the rate only if it has changed: when a flood begins, when the arm's share
-// changes, and when the flood ends. A holder of an old version may not know this request.
-// Such a holder then takes output from the program as fast as it can, until as much is
-// unread as Client.Lead allows.
+// keepPace counts n bytes of output, and tells the holder the rate that the session
+// must not exceed. It sends the rate only if the rate has changed: when a flood begins,
+// when the arm's share changes, and when the flood ends.
+//
+// A holder of an old version may not know this request. Such a holder takes output from
+// the program as fast as it can, until the unread output reaches the limit of
+// Client.Lead.
 func (s *session) keepPace(n int, now time.Time) {
 	rate := s.harness.shared.floods.take(&s.pace, n, now)
 	if rate == s.pace.given || !s.pace.busy.CompareAndSwap(false, true) {

@@ -13,8 +13,8 @@ import (
 
 // rebuild makes a Reader that shows the screen at the journal's end. It starts with the
 // newest readable snapshot, and feeds the Reader the output that came after the
-// snapshot. It reads the journal's files itself. That is several times as fast as a
-// stream from the holder.
+// snapshot. It reads the journal's files itself, because that is several times as fast
+// as a stream from the holder.
 func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 	now, folder, dir := time.Now(), past.FolderOf(s.handle), holder.JournalDir(s.handle.Dir)
 	folder.Tidy(at.End)
@@ -32,18 +32,20 @@ func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 		s.snapshots.StartFrom(snapshot.Offset)
 		s.replies.addUnsent(snapshot.Replies, at.Answered)
 	}
-	// The journal may have been trimmed at the same time, or a file may be unreadable.
+	// catchUp fails if the holder trims the journal at the same time, or if a file is
+	// unreadable.
 	if err := s.catchUp(r, dir, replay); err != nil {
 		if start, _, err := journal.Span(dir); err == nil && start > r.End() {
 			r = s.beginAt(at, start, replay)
-			_ = s.catchUp(r, dir, replay) // the rest comes over the stream
+			_ = s.catchUp(r, dir, replay) // the stream brings the rest
 		}
 	}
 	return r, replay
 }
 
-// beginAt returns a Reader that starts with an empty screen at the offset from. If
-// output before that offset is lost, beginAt adds a change that tells this.
+// beginAt returns a Reader that starts with an empty screen at the offset from. If from
+// is not 0, the output before that offset is lost, and beginAt adds a change that says
+// so.
 func (s *session) beginAt(at holder.Status, from int64, replay *past.Replay) *reading.Reader {
 	size, _ := replay.From(holder.JournalDir(s.handle.Dir), from, 0)
 	if size.Cols == 0 {
@@ -76,8 +78,8 @@ func (s *session) catchUp(r *reading.Reader, dir string, replay *past.Replay) er
 	})
 }
 
-// lastSnapshot takes a snapshot when a session is closed, so that the next host agent has
-// little to replay.
+// lastSnapshot takes a snapshot when a session is closed, so that the next host agent
+// has little output to read again.
 func (s *session) lastSnapshot() {
 	s.snapshots.Stop()
 	if write := s.takeLast(); write != nil {
@@ -86,7 +88,7 @@ func (s *session) lastSnapshot() {
 }
 
 // takeLast takes the last snapshot. It returns the function that writes the snapshot,
-// or nil if none is needed.
+// or nil if no snapshot is needed.
 func (s *session) takeLast() (write func()) {
 	r, unlock := s.live.lock()
 	defer unlock()

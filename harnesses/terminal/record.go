@@ -18,12 +18,12 @@ type recordFollower struct {
 	stop     context.CancelFunc
 
 	mu      sync.Mutex
-	pending []record.Entry // entries that no call of entries has returned yet
+	pending []record.Entry // entries that the method entries has not returned yet
 }
 
 // followRecord follows the record of the session's conversation, if the harness has a
-// record that can be followed. It leaves out entries from before this start of the
-// agent CLI: they do not tell what the agent CLI does now.
+// record that Coleo can follow. It leaves out entries from before this start of the
+// agent CLI, because they do not tell what the agent CLI does now.
 func (s *session) followRecord() *recordFollower {
 	f := &recordFollower{started: s.facts.Started, woken: make(chan struct{}, 1), done: make(chan struct{}),
 		stop: func() {}}
@@ -42,8 +42,9 @@ func (s *session) followRecord() *recordFollower {
 	return f
 }
 
-// whereRecorded returns where to find the record that must be followed. If the id of
-// the conversation is not known yet, it asks the harness's code for the id.
+// whereRecorded returns where to find the record of the session's conversation. If the
+// session does not know the id of the conversation yet, whereRecorded asks the
+// harness's code for the id.
 func (s *session) whereRecorded() record.Where {
 	f := s.factsNow()
 	if f.Conversation == "" && s.harness.hooks.Conversation != nil {
@@ -66,7 +67,7 @@ func (f *recordFollower) add(entries []record.Entry) {
 	}
 }
 
-// entries returns the entries that have been recorded since the last call.
+// entries returns the entries that came since the last call.
 func (f *recordFollower) entries() []record.Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,15 +10,15 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// viewerGone is how long a viewer may take between two requests for output. After that time
-// it has gone. A viewer asks again at once, but the machine may be loaded.
+// viewerGone is how long a viewer still counts as watching after its last request for
+// output. A viewer sends the next request immediately, but the machine may be loaded.
 const viewerGone = 5 * time.Second
 
 // viewers knows whether somebody watches the terminal, or types into it by hand.
 type viewers struct {
 	mu   sync.Mutex
 	open int       // requests for output that are under way
-	last time.Time // when the last one ended, or the last key was typed by hand
+	last time.Time // when a request last ended, or a key was last typed by hand
 }
 
 func (v *viewers) came() {
@@ -56,7 +56,8 @@ type redrawing struct {
 
 func newRedrawing() *redrawing { return &redrawing{closing: make(chan struct{})} }
 
-// begin runs do, unless a redraw runs or stop was called. It does not wait for the end of do.
+// begin runs do in the background. It does nothing if a redraw is running, or if stop
+// was called.
 func (g *redrawing) begin(do func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -77,7 +78,8 @@ func (g *redrawing) begin(do func()) {
 	})
 }
 
-// stop waits for the end of a redraw, which then hurries. No other one begins.
+// stop tells a running redraw to wait for nothing, and returns when that redraw has
+// ended. No redraw begins after stop.
 func (g *redrawing) stop() {
 	g.mu.Lock()
 	select {
@@ -99,8 +101,8 @@ func (s *session) redrawIfWanted() {
 	}
 }
 
-// redraw makes the agent CLI draw its picture again, if nobody watches and nobody types.
-// Nobody can type before its end.
+// redraw makes the agent CLI draw its picture again, if nobody watches and nobody
+// types. Nobody can type until redraw has returned.
 func (s *session) redraw() {
 	resume, free := s.typist.TryPause()
 	if free {
@@ -124,8 +126,9 @@ func (s *session) redraw() {
 	s.live.lookAgain()
 }
 
-// askRedraw does what makes the agent CLI draw its picture again. Errors are dropped: the
-// next picture shows what came of it.
+// askRedraw sends the signal or the sizes that make the agent CLI draw its picture
+// again. It ignores errors, because the next picture shows whether the agent CLI has
+// drawn.
 func (s *session) askRedraw() {
 	view := s.Screen()
 	switch s.rules().Redraw {
@@ -140,12 +143,14 @@ func (s *session) askRedraw() {
 	}
 }
 
-// drawLimit bounds how long Coleo waits for what a program draws for the smaller size. A
-// program that is too slow sees only the size from before, and draws nothing. If ten other
-// programs want each core, Codex 0.150.0 takes over 5 s.
+// drawLimit is how long Coleo waits for what a program draws for a new size during a
+// redraw. If a program does not look at its size within drawLimit, it finds the same
+// size as before, and draws nothing. If ten other programs want each core, Codex
+// 0.150.0 takes over 5 s.
 const drawLimit = 15 * time.Second
 
 // awaitDrawn waits until the program has drawn a whole picture after the offset from.
+// It waits for at most drawLimit.
 func (s *session) awaitDrawn(from int64) {
 	limit := time.NewTimer(drawLimit)
 	defer limit.Stop()
@@ -166,19 +171,21 @@ func (s *session) awaitDrawn(from int64) {
 	}
 }
 
-// resizeAndBack gives the program a size, and the present size again once the program has
-// drawn. It returns when the program has drawn for that, too: it may lose keys before. If
-// the host agent is killed meanwhile, the next one restores the present size.
+// resizeAndBack gives the program a new size. When the program has drawn for that size,
+// resizeAndBack gives the program its present size again. It returns only when the
+// program has drawn for the present size too, because the program may lose keys until
+// then. If the host agent is killed during resizeAndBack, the next host agent restores
+// the present size.
 func (s *session) resizeAndBack(cols, rows int) {
 	view, folder := s.Screen(), past.FolderOf(s.handle)
 	now := past.Size{Cols: view.Cols, Rows: view.Rows}
-	_ = folder.KeepSize(now) // on a full disk a kill in this very moment would leave the other size
+	_ = folder.KeepSize(now) // on a full disk, a kill during the redraw would leave the new size
 	defer folder.DropSize()
 	for _, size := range []past.Size{{Cols: cols, Rows: rows}, now} {
 		r, unlock := s.live.lock()
 		from := r.End()
 		unlock()
-		// redraw lets nobody type, so the size does not wait for that.
+		// The argument typing is false, because nobody can type during a redraw.
 		if !s.sizes.postpone(size, false, s.resizePostponed) {
 			_ = s.resize(size)
 		}
@@ -196,8 +203,8 @@ func (s *session) resizeAndBack(cols, rows int) {
 	}
 }
 
-// restoreSize gives the program the size that it had when a host agent was killed in the
-// middle of a redraw.
+// restoreSize gives the program the size that it had before a redraw, if a host agent
+// was killed during that redraw.
 func (s *session) restoreSize() {
 	folder := past.FolderOf(s.handle)
 	if size, ok := folder.KeptSize(); ok && s.Resize(s.ctx, size.Cols, size.Rows) == nil {

@@ -10,13 +10,13 @@ import (
 )
 
 // mostReplies is the largest total size of the pending replies to a program's queries,
-// in bytes. A program that sends more queries before it reads any reply gets no reply
-// to the additional queries.
+// in bytes. If a program sends more queries without reading the replies, the further
+// queries get no reply.
 const mostReplies = 64 << 10
 
-// pendingReplies holds the terminal's replies to queries of the program, until the
-// holder has confirmed them. The replies are sent in order. Each reply is sent when the
-// one before is confirmed.
+// pendingReplies holds the terminal's replies to queries of the program until the
+// holder has confirmed them. The replies are sent in order. Each reply is sent after
+// the holder has confirmed the reply before it.
 type pendingReplies struct {
 	client *holder.Client
 
@@ -24,8 +24,8 @@ type pendingReplies struct {
 	list []reading.Reply
 }
 
-// add puts a reply at the end of the pending replies. The reply stays pending until the
-// holder has it. A snapshot that is taken in the meantime includes the reply.
+// add appends a reply to the pending replies. The reply stays pending until the holder
+// has confirmed it. A snapshot that is taken during that time includes the reply.
 func (p *pendingReplies) add(r reading.Reply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,9 +42,9 @@ func (p *pendingReplies) add(r reading.Reply) {
 	}
 }
 
-// addUnsent adds those replies of list that the holder never got. The replies in list were
-// pending when an earlier host agent ended. The holder has the replies to all queries up to
-// the offset answered.
+// addUnsent adds the replies in list that the holder never got. The replies in list
+// were pending when an earlier host agent took a snapshot. The holder has the replies
+// to all queries up to the offset answered.
 func (p *pendingReplies) addUnsent(list []reading.Reply, answered int64) {
 	for _, r := range list {
 		if r.Offset > answered {
@@ -61,7 +61,7 @@ func (p *pendingReplies) pending() []reading.Reply {
 }
 
 // send sends all pending replies in order. If the holder refuses a reply, send drops
-// the reply: the program has ended, or does not read.
+// the reply, because the program has ended or does not read.
 func (p *pendingReplies) send() {
 	for next, ok := p.first(); ok; next, ok = p.drop() {
 		_, _ = p.client.Write(holder.Write{ID: coleo.NewUUID(), Kind: holder.WriteReply, SeenOffset: next.Offset,

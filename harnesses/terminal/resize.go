@@ -10,19 +10,20 @@ import (
 )
 
 const (
-	// resizeGap is the shortest time between two sizes that are given to a program.
+	// resizeGap is the shortest time between two sizes that Coleo gives to a program.
 	// Some programs wait for further sizes before they draw. OpenCode 1.18.33 waits for
-	// 100 ms. What such a program draws during that time is for the earlier size. If
-	// the earlier size comes back during that time, the program does not draw again.
+	// 100 ms. During that wait, such a program still draws for the earlier size. If the
+	// program gets the earlier size again during that wait, it does not draw again.
 	resizeGap = 250 * time.Millisecond
-	// resizeLimit is how long Coleo waits for a program to show its size, if the
-	// program is known to show each size. On a loaded machine this takes over a second.
-	// A program that is stopped would never show its size.
+	// resizeLimit is how long Coleo waits until a program that draws a whole frame for
+	// each size has drawn for its last size. On a loaded machine this takes over a
+	// second. There is a limit, because a stopped program never draws.
 	resizeLimit = 10 * time.Second
-	// pictureGap is how long a program must write nothing until it counts as not drawing.
-	// While they work, agent CLIs draw about ten times a second.
+	// pictureGap is how long a program must write nothing before it counts as not
+	// drawing. While they work, agent CLIs draw about ten times a second.
 	pictureGap = 150 * time.Millisecond
-	// pictureLimit bounds the wait for the end of a picture. Some programs never pause.
+	// pictureLimit is how long Coleo waits for the end of a picture. There is a limit,
+	// because some programs never pause.
 	pictureLimit = 500 * time.Millisecond
 )
 
@@ -33,15 +34,20 @@ type sizes struct {
 	timer *time.Timer // gives the next size; nil: no size is pending
 	next  past.Size   // the size that is pending
 
-	awaited bool   // the program shows each size, and has not shown the last one yet
-	frames  uint64 // the screen's WholeFrames at the time when the last size was given
+	awaited bool   // the program draws a whole frame for each size, but has not drawn for the last one yet
+	frames  uint64 // the screen's WholeFrames just before the last size was given
 }
 
-// postpone decides whether size must wait. The size waits if another one is pending, if
-// the last one was given within resizeGap, if the program has not yet shown the last one,
-// or if typing is true. postpone returns true if the size must wait. It calls give when
-// the wait for the last size is over. It calls give only once for all sizes that come
-// during the wait.
+// postpone returns true if size must wait, and keeps it as the pending size. A size
+// must wait in any of these cases:
+//
+//   - Another size is pending.
+//   - The last size was given less than resizeGap ago.
+//   - The program has not drawn for the last size yet, and resizeLimit has not passed.
+//   - typing is true.
+//
+// When the wait for the last size is over, postpone calls give. It calls give only once
+// for all sizes that come during the wait.
 func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -61,8 +67,8 @@ func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	return true
 }
 
-// take returns the size that was postponed, if it is still pending. The wait for the next
-// size begins at this moment.
+// take returns the pending size, if there is one, and removes it. From this call on,
+// the next size must wait for resizeGap.
 func (z *sizes) take() (size past.Size, pending bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -74,24 +80,24 @@ func (z *sizes) take() (size past.Size, pending bool) {
 	return z.next, true
 }
 
-// await notes that a size is about to be given. The argument frames is the number of
-// whole frames that the screen has shown. The argument shows tells whether the program
-// will show the size by a whole frame.
+// await records that a size is about to be given. The argument frames is the number of
+// whole frames that the screen has shown. The argument shows is true if the program
+// will draw a whole frame for the size.
 func (z *sizes) await(frames uint64, shows bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.frames, z.awaited = frames, shows
 }
 
-// note notes that a size was given, or that an attempt to give it failed.
+// note records that a size was given, or that the attempt to give it failed.
 func (z *sizes) note(failed bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.given, z.awaited = time.Now(), z.awaited && !failed
 }
 
-// shown notes how many whole frames the screen has shown. If there was a new frame since
-// the last size was given, the program has drawn for that size. The program then gets the
+// shown records how many whole frames the screen has shown. If a whole frame came after
+// the last size was given, the program has drawn for that size. The program gets the
 // next size as soon as resizeGap has passed.
 func (z *sizes) shown(frames uint64) {
 	z.mu.Lock()
@@ -112,16 +118,16 @@ func (z *sizes) changing() bool {
 	return z.timer != nil || z.awaited || time.Since(z.given) < resizeGap
 }
 
-// Resize gives the screen and the program another size. In three cases the size is given
-// later, and Resize returns nil at once:
-//   - A size comes within resizeGap of another size.
-//   - The program shows each size by a whole frame, and has not shown the last size yet.
-//     It gets the next one when it has, or after resizeLimit.
-//   - Something is being typed. Codex 0.169.0 panics if its size changes while it takes a
-//     paste.
+// Resize gives the screen and the program another size. In three cases the size must
+// wait, and Resize returns nil without waiting:
+//   - The last size was given less than resizeGap ago.
+//   - The program draws a whole frame for each size, and has not drawn for the last
+//     size yet. It gets the next size after that frame, or after resizeLimit.
+//   - Something is being typed. Codex 0.169.0 panics if its size changes while it takes
+//     a paste.
 //
-// Of several postponed sizes, only the newest is given. If that fails later, the error is
-// dropped.
+// Of several sizes that wait, only the newest is given. If Coleo cannot give it, nobody
+// gets the error.
 func (s *session) Resize(_ context.Context, cols, rows int) error {
 	resume, free := s.typist.TryPause()
 	if free {
@@ -134,8 +140,8 @@ func (s *session) Resize(_ context.Context, cols, rows int) error {
 	return s.resize(size)
 }
 
-// resizeAfterTyping gives the size that was postponed. It first waits until nothing is
-// typed.
+// resizeAfterTyping waits until nobody types, and then gives the size that was
+// postponed.
 func (s *session) resizeAfterTyping() {
 	defer s.typist.Pause()()
 	s.resizePostponed()
@@ -147,14 +153,14 @@ func (s *session) resizePostponed() {
 	if !pending || s.State().State == coleo.Dead || s.ctx.Err() != nil {
 		return
 	}
-	// If the holder does not answer, the callers that wait for the holder report the
-	// error.
+	// This error is ignored. If the holder does not answer, the callers that wait for
+	// the holder report the error.
 	_ = s.resize(size)
 }
 
-// resize gives the new size to the screen first and to the program second, as terminals
-// do. What the program draws for the new size must not be read with the old size. The
-// program gets the size between two pictures.
+// resize waits until the program is between two pictures. It then gives the new size to
+// the screen first and to the program second, as terminals do. In the opposite order,
+// the screen could show output for the new size at the old size.
 func (s *session) resize(size past.Size) error {
 	s.awaitPictureEnd()
 	was := s.resizeScreen(size)
@@ -168,9 +174,10 @@ func (s *session) resize(size past.Size) error {
 	return err
 }
 
-// awaitPictureEnd waits until the program has just completed a picture, or draws nothing.
-// A program that gets a smaller size while it draws a picture may draw the rest of it
-// outside of the screen. Codex 0.169.0 then ends with an error.
+// awaitPictureEnd waits until the program has just completed a picture, or draws
+// nothing. It waits for at most pictureLimit. A program that gets a smaller size while
+// it draws a picture may draw the rest of the picture outside of the screen. Codex
+// 0.169.0 then ends with an error.
 func (s *session) awaitPictureEnd() {
 	limit, quiet := time.NewTimer(pictureLimit), time.NewTimer(pictureGap)
 	defer limit.Stop()
@@ -201,9 +208,9 @@ func (s *session) awaitPictureEnd() {
 	}
 }
 
-// resizeScreen gives the screen a size. It returns the size that the screen had before.
-// If the program shows each size, resizeScreen also begins to wait until this size is
-// shown.
+// resizeScreen gives the screen a size, and returns the size that the screen had
+// before. If the program draws a whole frame for each size, the next size must wait for
+// that frame.
 func (s *session) resizeScreen(size past.Size) (was past.Size) {
 	r, unlock := s.live.lock()
 	defer unlock()

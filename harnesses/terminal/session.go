@@ -19,8 +19,8 @@ import (
 const stopGrace = 2 * time.Second
 
 // session is one live agent CLI on a terminal. It connects the parts that do the work.
-// What a holder prints goes to a Reader. What a Typist types goes to the holder.
-// Everything that can change is inside a part that has its own lock.
+// The output that a holder sends goes to a Reader. The keys that a Typist types go to
+// the holder. Each value that can change is inside a part that has its own lock.
 type session struct {
 	harness *Harness
 	handle  coleo.Handle // as it was at the start; see Handle
@@ -30,7 +30,7 @@ type session struct {
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when the read loop has ended
 	reread  chan struct{} // wakes the read loop after a new Spec was set
-	pace    pace          // of the read loop
+	pace    pace          // belongs to the read loop
 
 	log          *Changes
 	live         *live
@@ -99,11 +99,11 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 	return s, nil
 }
 
-// rules returns the Spec with which the session reads and types. It is the Spec that
-// the harness had at the session's start, or the Spec that Reload has set since.
+// rules returns the Spec with which the session reads and types. It is the harness's
+// Spec from the session's start, or the Spec of the last Reload.
 func (s *session) rules() *rules.Spec { return s.typist.Spec() }
 
-// changed records a change that the Reader reports.
+// changed adds a change of the Reader to the list of changes.
 func (s *session) changed(c coleo.Change) {
 	s.log.Add(c)
 	if c.Kind == coleo.ChangeState && c.Reading.State == coleo.Idle && c.From != coleo.Initializing {
@@ -111,7 +111,7 @@ func (s *session) changed(c coleo.Change) {
 	}
 }
 
-// Handle returns the data with which Attach finds this session again.
+// Handle returns the data that Attach needs to find this session again.
 func (s *session) Handle() coleo.Handle {
 	h := s.handle
 	h.Conversation = s.conversation.get()
@@ -138,8 +138,9 @@ func (s *session) Screen() coleo.Screen {
 	return r.Core().View()
 }
 
-// LastOutput returns the time at which the agent CLI last wrote output while the
-// session was open. It returns the zero time if there was no such output.
+// LastOutput returns the time at which the agent CLI last wrote output. Only output
+// after the session was opened counts. LastOutput returns the zero time if there was no
+// such output.
 func (s *session) LastOutput() time.Time {
 	w, unlock := s.live.watch()
 	defer unlock()
@@ -153,7 +154,7 @@ func (s *session) Explain() coleo.Explanation {
 	return r.Explain(time.Now())
 }
 
-// Output returns a reader of the terminal's output, beginning at the offset from, in
+// Output returns a reader of the terminal's output that begins at the offset from, in
 // bytes. It continues with live output. It ends with io.EOF when the program ends, the
 // holder ends or ctx is canceled.
 func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error) {
@@ -165,21 +166,21 @@ func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error)
 	return &outputReader{stream: stream, left: sync.OnceFunc(func() { s.viewers.left(time.Now()) })}, nil
 }
 
-// Held asks the session's holder whether it is the holder in the handle. It returns the
-// errors of holder.Client.Proves.
+// Held asks the session's holder whether it is the holder that the handle names. It
+// returns the results of holder.Client.Proves.
 func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
 
 // Input sends bytes to the program as keys, whatever the screen shows. It returns an
-// error if the holder cannot be reached, or if ctx ended, so that nobody wants the keys
-// any longer.
+// error if the holder cannot be reached. It also returns an error if ctx ended before
+// the keys were typed.
 func (s *session) Input(ctx context.Context, p []byte) error {
 	s.viewers.typed(time.Now())
 	_, err := s.view.Write(ctx, typing.Keys{ID: coleo.NewUUID(), Data: p})
 	return err
 }
 
-// Kill ends the whole process tree. It returns when the read loop has ended. Processes
-// get 2 s between the hang-up signal and the KILL signal. Kill ignores its context. It
+// Kill ends the whole process tree, and returns when the read loop has ended. Processes
+// have 2 s between the hang-up signal and the KILL signal. Kill ignores its context. It
 // returns the errors of holder.Client.End, such as EInternal if processes are left.
 func (s *session) Kill(context.Context) error {
 	if err := s.client.End(s.Handle().Arm, stopGrace); err != nil {
@@ -189,7 +190,7 @@ func (s *session) Kill(context.Context) error {
 	return nil
 }
 
-// Close ends the session and leaves the agent CLI running. If the agent CLI has ended,
+// Close ends the session, but does not end the agent CLI. If the agent CLI has ended,
 // Close first waits for a call that is still typing. Close writes a last snapshot. It
 // returns the error of closing the connection to the holder.
 func (s *session) Close() error {
@@ -205,7 +206,8 @@ func (s *session) Close() error {
 	return err
 }
 
-// Unjudged returns the version that runs, if nobody has judged the rules on it.
+// Unjudged returns the version of the agent CLI that runs, if nobody has judged the
+// rules on that version. Otherwise it returns "".
 func (s *session) Unjudged() string {
 	if s.rules().Judged(s.facts.Version) {
 		return ""
@@ -213,10 +215,10 @@ func (s *session) Unjudged() string {
 	return s.facts.Version
 }
 
-// Reload makes the session use another Spec of the same harness for reading and typing.
-// The session judges the screen again at once. The launch of the agent CLI does not
-// change. The interpretation of its hook's reports does not change either. The error is
-// EInvalid if h is another harness. It is EBusy if somebody is typing.
+// Reload makes the session use another Spec of the same harness for reading and typing,
+// and look at the screen again. Reload changes neither the launch of the agent CLI nor
+// how Coleo interprets the reports of its hook. The error is EInvalid if h is another
+// harness. It is EBusy if somebody is typing.
 func (s *session) Reload(h coleo.Harness) error {
 	next, ok := h.(*Harness)
 	if !ok || next.spec.Name != s.rules().Name {
@@ -252,7 +254,7 @@ func (c *conversation) set(id string) {
 }
 
 // findConversation asks the harness's code for the id of a conversation that the agent
-// CLI began by itself. It runs when the first turn is over.
+// CLI began by itself. It is called when a turn has ended.
 func (s *session) findConversation() {
 	f := s.factsNow()
 	if s.harness.hooks.Conversation == nil || f.Conversation != "" {

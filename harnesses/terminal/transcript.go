@@ -13,10 +13,10 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// EachEntry reads a transcript of JSON lines. It calls take with each entry. It skips
-// lines that are not JSON of type T. It also skips a last line without a line end,
-// because that line is still being written. It returns an error only if the file cannot
-// be opened.
+// EachEntry calls take with each entry of a transcript of JSON lines. It skips lines
+// that are not JSON of type T. It also skips a last line without a line end, because
+// the agent CLI is still writing that line. It returns an error only if it cannot open
+// the file.
 func EachEntry[T any](path string, take func(T)) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -36,23 +36,23 @@ func EachEntry[T any](path string, take func(T)) error {
 }
 
 // transcriptAnswer returns the model's last text after a prompt, if that prompt is the
-// last one in the transcript. The text is empty as long as the transcript does not hold
-// that text.
+// last one in the transcript. The text is empty as long as the transcript does not
+// contain that text.
 func transcriptAnswer(t *rules.Transcript, f Facts, r coleo.Receipt) (coleo.Answer, error) {
 	path, err := transcriptPath(t, f)
 	if err != nil || path == "" {
 		return coleo.Answer{}, err
 	}
 	if info, err := os.Stat(path); err != nil || info.ModTime().Before(r.Time) {
-		return coleo.Answer{}, nil // the file holds nothing of this turn
+		return coleo.Answer{}, nil // the file contains nothing of this turn
 	}
 	search := t.Search(r.Text)
 	err = EachEntry(path, search.Take)
 	return coleo.Answer{Text: search.Answer(), Source: "transcript"}, err
 }
 
-// transcriptPath returns the path of the conversation's transcript. If there are
-// several, it returns the last one by name. If there is none, it returns "".
+// transcriptPath returns the path of the conversation's transcript. If several files
+// match, it returns the last one by name. If no file matches, it returns "".
 func transcriptPath(t *rules.Transcript, f Facts) (string, error) {
 	if f.Conversation == "" && strings.Contains(t.File, "{id}") {
 		return "", nil

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/holder"
 )
 
-// knownTimeout is how long keys wait on a screen that no rule recognizes. The agent CLI
-// may be redrawing the screen for another size.
+// knownTimeout is how long Still waits while its check returns a Passing. The agent CLI
+// may be redrawing the screen for another size during that time.
 const knownTimeout = time.Second
 
 // view is a session as the session's Typist sees it. It implements typing.View.
@@ -45,8 +45,9 @@ func (v view) Still(ctx context.Context, check typing.Check) (typing.At, error) 
 	}
 }
 
-// check looks at the screen. If the picture is complete, it calls the given check. It
-// takes the hook's reports once more after the look, because a look takes time.
+// check looks at the screen. If the picture is complete, it calls the given check. A
+// look takes time, so check passes the hook's new reports to the Reader once more after
+// the look.
 func (v view) check(now time.Time, check typing.Check) (at typing.At, whole bool, err error) {
 	w, unlock := v.live.watch()
 	defer unlock()
@@ -95,9 +96,9 @@ func (v view) Update(change func(*reading.Reader) bool) {
 	}
 }
 
-// Write implements typing.View. The holder also checks whether ctx still wants the
-// keys. If this process or the holder was stopped while the keys were on their way, the
-// holder does not type them.
+// Write implements typing.View. The holder also checks whether somebody still waits for
+// the keys. If this process or the holder was stopped for too long while the keys were
+// on their way, the holder does not type them.
 func (v view) Write(ctx context.Context, k typing.Keys) (bool, error) {
 	if err := coleo.Wanted(ctx); err != nil {
 		return false, typing.Unwanted{Err: err}

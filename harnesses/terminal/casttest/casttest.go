@@ -1,5 +1,5 @@
-// Package casttest gives tests the recordings of real agent CLIs. It also gives them
-// the harness descriptions with which the recordings are read. Only tests import it.
+// Package casttest gives tests the recordings of real agent CLIs, and the harness
+// descriptions that read these recordings. Only tests import it.
 package casttest
 
 import (
@@ -22,15 +22,15 @@ const (
 	// recordings is the folder of the recordings and their labels, relative to the
 	// module's root.
 	recordings = "harnesses/terminal/testdata/recordings"
-	// shared is the folder of the recordings that the tests of package pty also use.
+	// shared is the folder of the recordings that the tests of package pty use too.
 	shared = "pty/testdata/casts"
 )
 
-// fewest is the smallest number of recordings that there must be.
+// fewest is the smallest number of recordings that must exist.
 const fewest = 196
 
-// With the race detector, and with -short, a test replays only one recording in this
-// many. A replay runs in one goroutine. So the race detector finds the same problems in
+// With the race detector or with -short, a test replays only one recording out of this
+// many. A replay runs in one goroutine, so the race detector finds the same problems in
 // a few recordings as in all of them. A plain run replays all recordings to check the
 // readings.
 const (
@@ -38,7 +38,7 @@ const (
 	shortOneIn = 64
 )
 
-// day selects the recordings of a sample. Each recording has its day.
+// day selects the recordings of a sample. On each day, a run replays other recordings.
 var day = flag.Int("day", time.Now().YearDay(), "which recordings are replayed where only a sample is")
 
 // sampled reports whether a test replays a recording in this run. A plain run replays
@@ -54,7 +54,8 @@ func sampled(test, recording string) bool {
 	return int(crc32.ChecksumIEEE([]byte(test+recording)))%oneIn == *day%oneIn
 }
 
-// root returns the module's folder, as a path from the folder of the running test.
+// root returns the module's folder, as a path relative to the folder of the running
+// test.
 func root(t testing.TB) string {
 	t.Helper()
 	dir := "."
@@ -68,8 +69,9 @@ func root(t testing.TB) string {
 	return ""
 }
 
-// Names returns the names of all recordings that have labels, as FOLDER/NAME. A folder
-// has the name of an agent CLI and its version.
+// Names returns the names of all recordings, as FOLDER/NAME. The name of a folder
+// consists of the agent CLI and its version. Names fails the test if a recording has no
+// label.
 func Names(t testing.TB) []string {
 	t.Helper()
 	folders, err := filepath.Glob(filepath.Join(root(t), recordings, "*.txt"))
@@ -97,7 +99,8 @@ func Names(t testing.TB) []string {
 	return names
 }
 
-// Each runs a parallel subtest for each recording, or only for a sample: see sampled.
+// Each runs a parallel subtest for each recording, or only for a sample of them: see
+// sampled.
 func Each(t *testing.T, f func(t *testing.T, name string, cast *pty.Cast)) {
 	t.Helper()
 	for _, name := range Names(t) {
@@ -111,8 +114,8 @@ func Each(t *testing.T, f func(t *testing.T, name string, cast *pty.Cast)) {
 	}
 }
 
-// Cast returns the recording with the given name, FOLDER/NAME. The recording is in its
-// folder, or among the recordings that the tests of package pty also use.
+// Cast returns the recording with the given name, FOLDER/NAME. The recording is in
+// FOLDER, or among the recordings that the tests of package pty use too.
 func Cast(t testing.TB, name string) *pty.Cast {
 	t.Helper()
 	return Read(t, pathOf(t, name))
@@ -134,9 +137,9 @@ func pathOf(t testing.TB, name string) string {
 	return path
 }
 
-// sharedPath returns the path of a recording that the tests of package pty also use.
-// The name of its file begins with the agent CLI and leaves out the version:
-// claude-code-2.1.329-osc7501/liar is claude-osc7501-liar.
+// sharedPath returns the path of a recording that the tests of package pty use too. The
+// name of its file begins with the agent CLI and leaves out the version: the recording
+// claude-code-2.1.329-osc7501/liar is in the file claude-osc7501-liar.
 func sharedPath(t testing.TB, name string) string {
 	t.Helper()
 	folder, rest, _ := strings.Cut(name, "/")
@@ -152,7 +155,7 @@ func sharedPath(t testing.TB, name string) string {
 }
 
 // Read returns the recording in the file at path. If the name of the file ends with
-// .gz, Read decompresses it.
+// .gz, Read unpacks the file.
 func Read(t testing.TB, path string) *pty.Cast {
 	t.Helper()
 	cast, err := pty.ReadCast(bytes.NewReader(unpack(t, path)))
@@ -186,7 +189,7 @@ func Length(c *pty.Cast) time.Duration {
 }
 
 // Labels returns the labels of the recordings in a folder. The keys of the map are the
-// names of the recordings. A label lists the states that the recording shows, in order.
+// names of the recordings. A label lists the states of the recording, in order.
 func Labels(t testing.TB, folder string) map[string]string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(root(t), recordings, folder+".txt"))
@@ -202,12 +205,12 @@ func Labels(t testing.TB, folder string) map[string]string {
 	return out
 }
 
-// Description returns the harness.toml for a folder of recordings, and its path. The folder
-// is named after the agent CLI and its version.
+// Description returns the harness.toml that reads a folder of recordings, and its path.
+// The name of the folder begins with the agent CLI.
 func Description(t testing.TB, folder string) (path string, data []byte) {
 	t.Helper()
 	harness, _, _ := strings.Cut(folder, "-")
-	switch harness { // these agent CLIs have folders with other names
+	switch harness { // the harnesses of these agent CLIs have other names
 	case "claude":
 		harness = "claudecode"
 	case "continue":

@@ -1,7 +1,7 @@
 package casttest
 
-// PlainSpec describes a program with a composer, one dialog and a hook. Tests write the
-// pictures of this program.
+// PlainSpec describes a program with a composer, one dialog and a hook. No such program
+// exists: tests write its pictures.
 const PlainSpec = `
 name = "bench"
 command = "bench"

@@ -21,9 +21,11 @@ type hookFacts struct {
 // Argv returns the hook's command line.
 func (h *hookFacts) Argv() []string { return append([]string{h.Program}, h.Args...) }
 
-// hookFor returns the hook that the agent CLI gets. It returns nil if the agent CLI
-// takes no hook, or if the hook program does not exist. It also returns nil if the user
-// has a hook that Coleo's hook cannot start.
+// hookFor returns the hook that the agent CLI gets. It returns nil in these cases:
+//
+//   - The agent CLI takes no hook.
+//   - The hook program does not exist.
+//   - The user has a hook, and Coleo's hook cannot start the user's hook.
 func hookFor(s *rules.Spec, c *coleo.SpawnConfig, program []string) *hookFacts {
 	if len(s.Hook.Reports) == 0 || len(program) == 0 || !executable(program[0]) {
 		return nil
@@ -40,7 +42,8 @@ func hookFor(s *rules.Spec, c *coleo.SpawnConfig, program []string) *hookFacts {
 	return h
 }
 
-// readUserHook returns the user's file. It also reports whether the file names a hook.
+// readUserHook returns the content of the user's file, and whether the file names a
+// hook.
 func readUserHook(u *rules.UserHook, c *coleo.SpawnConfig) (text []byte, has bool) {
 	if u.Pattern == "" {
 		return nil, false
@@ -53,8 +56,9 @@ func readUserHook(u *rules.UserHook, c *coleo.SpawnConfig) (text []byte, has boo
 	return text, err == nil && u.In(text)
 }
 
-// HookCommand returns the command line of the hook program. It returns nil if hold is
-// not a command of Coleo.
+// HookCommand returns the command line of the hook program. The argument hold is the
+// command that starts a holder. If its program is not Coleo itself, HookCommand returns
+// nil.
 func HookCommand(hold []string) []string {
 	if len(hold) == 3 && filepath.IsAbs(hold[0]) && hold[1] == "hold" {
 		return []string{hold[0], hook.Verb}

@@ -11,14 +11,16 @@ import (
 	"coleo.dev"
 )
 
-// joined is for an option that may be on the command line several times, although the agent
-// CLI reads only one of them. It returns the command line with a single such option, which
-// has the joined values. Each value is a JSON object, or the path of a file that holds a
-// JSON object. Tables are joined key by key, and lists are appended. Of two single values,
-// the later one stays. So both the user's and Coleo's settings apply.
+// joined is for an option of which the agent CLI reads only one value. If the command
+// line has the option several times, joined returns a command line that has it once,
+// with the joined value. So both the user's and Coleo's settings apply.
 //
-// The error is EInvalid for a value that cannot be joined. Otherwise the agent CLI would
-// silently ignore one of the two values.
+// Each value is a JSON object, or the path of a file with a JSON object. Tables are
+// joined key by key, and lists are appended. Of any other two values, the later one
+// stays.
+//
+// The error is EInvalid if a value cannot be joined. Without this error, the agent CLI
+// would silently ignore one of the values.
 func joined(argv []string, option, workdir string) ([]string, error) {
 	var out, values []string
 	at := 0
@@ -75,7 +77,8 @@ func jsonTable(value, workdir string) (map[string]any, error) {
 	return table, nil
 }
 
-// join adds b to a and returns the result.
+// join adds b to a and returns the result. Tables are joined key by key, and lists are
+// appended. In any other case b replaces a.
 func join(a, b any) any {
 	switch b := b.(type) {
 	case map[string]any:

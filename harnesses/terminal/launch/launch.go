@@ -16,8 +16,9 @@ import (
 )
 
 // allowedEnv lists the variables of the user's environment that every agent CLI gets. A
-// name that ends in _ is a prefix. The variables in the harness's credentials_env are
-// added. All other variables stay out, including Coleo's own variables.
+// name that ends in _ is a prefix. An agent CLI also gets the variables in the
+// credentials_env of its harness. It gets no other variables of the user's environment,
+// not even Coleo's own.
 var allowedEnv = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_", "TZ", "TMPDIR", "XDG_",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "ALL_PROXY", "SSL_CERT_FILE",
@@ -25,7 +26,7 @@ var allowedEnv = []string{
 	"SSH_AUTH_SOCK", "COLORTERM",
 }
 
-// hermeticEnv lists the variables of the user's environment that remain in
+// hermeticEnv lists the variables of the user's environment that an agent CLI gets with
 // ProfileHermetic.
 var hermeticEnv = []string{"PATH", "LANG", "LC_", "TZ"}
 
@@ -34,21 +35,21 @@ type launchFacts struct {
 	Workdir, Home, Endpoint, Provider, Model string
 	Permission                               string // the agent CLI's own word for the permission mode
 	Conversation                             string
-	// Account is the path of a file in the folder of this start. The agent CLI can write
-	// into it how many tokens it has used.
+	// Account is the path of a file in the folder of this start. The agent CLI can
+	// write there how many tokens it has used.
 	Account                        string
 	Resume, Hermetic, TrustWorkdir bool
 	MCPServers                     []coleo.MCPServer
 	Hook                           *hookFacts // nil if there is no hook
 }
 
-// Plan turns a configuration into the Launch that the holder runs. It fills in what the
-// configuration leaves out, and writes the first files of a hermetic HOME. The argument
-// hook is the command line of the hook program, or nil.
+// Plan turns a configuration into the Launch that the holder runs. It sets the defaults
+// in c, and writes the first files of a hermetic HOME. The argument hook is the command
+// line of the hook program, or nil. Plan returns one of these errors:
 //
-// The error is EInvalid if the configuration is wrong. It is EUnsupported if the agent
-// CLI cannot do what the configuration asks. It is ENotInstalled if the agent CLI's
-// program is missing.
+//   - EInvalid if the configuration is wrong
+//   - EUnsupported if the agent CLI cannot do what the configuration asks
+//   - ENotInstalled if the agent CLI's program is missing
 func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, error) {
 	if err := prepare(s, c); err != nil {
 		return holder.Launch{}, err
@@ -98,8 +99,8 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, er
 }
 
 // addVariables adds the variables in given, which the user chose, to env. It refuses a
-// variable that is also in own. The harness sets the variables in own itself: with
-// another value the agent CLI would not run as Coleo needs it to run.
+// variable that is also in own. The harness sets the variables in own itself, because
+// the agent CLI must run with these values under Coleo.
 func addVariables(s *rules.Spec, env, own, given map[string]string) error {
 	for _, name := range coleo.EnvNames(given) {
 		if _, taken := own[name]; taken {
@@ -111,7 +112,7 @@ func addVariables(s *rules.Spec, env, own, given map[string]string) error {
 	return nil
 }
 
-// prepare fills in defaults. It refuses a configuration that cannot be carried out.
+// prepare sets defaults in c. It refuses a configuration that Coleo cannot carry out.
 func prepare(s *rules.Spec, c *coleo.SpawnConfig) error {
 	info, err := os.Stat(c.Workdir)
 	if err != nil || !info.IsDir() || !filepath.IsAbs(c.Workdir) {
@@ -196,7 +197,8 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// apply adds what a part says to the command line, the environment and the files of HOME.
+// apply adds a part to the command line, the environment and the files of HOME, if the
+// part's condition holds.
 func apply(p rules.Part, facts launchFacts, argv *[]string, env, files map[string]string) error {
 	if on, err := rules.Render(p.If, facts); err != nil || p.If != "" && (on == "" || on == "false") {
 		return err
@@ -230,10 +232,10 @@ func apply(p rules.Part, facts launchFacts, argv *[]string, env, files map[strin
 	return nil
 }
 
-// mergedFile returns the text of a file that two parts of the launch write. JSON objects
-// and TOML tables are merged as in join. In any other file, the text of the later part is
-// put above the text of the earlier part. Below it, keys of the later part could fall into
-// the last section of the earlier part.
+// mergedFile returns the text of a file that two parts of the launch write. It merges
+// JSON objects and TOML tables as join does. In any other file, it puts the text of the
+// later part above the text of the earlier part. In the opposite order, keys of the
+// later part could become part of the last section of the earlier part.
 func mergedFile(path, old, text string) (string, error) {
 	var out string
 	var err error
@@ -279,7 +281,7 @@ func mergedTOML(old, text string) (string, error) {
 	return string(out), err
 }
 
-// seedHome writes the files into a hermetic HOME. Outside a hermetic HOME, it writes none.
+// seedHome writes the files into a hermetic HOME. It does nothing for any other HOME.
 func seedHome(facts launchFacts, files map[string]string) error {
 	if !facts.Hermetic {
 		return nil
@@ -292,8 +294,8 @@ func seedHome(facts launchFacts, files map[string]string) error {
 	return nil
 }
 
-// seed writes a file into a hermetic HOME, unless the file already exists. An existing
-// file is kept, because the agent CLI may have changed it.
+// seed writes a file into a hermetic HOME. If the file already exists, seed does not
+// change it, because the agent CLI may have written to it.
 func seed(path, content string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("seed HOME: %w", err)

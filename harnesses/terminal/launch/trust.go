@@ -17,7 +17,7 @@ import (
 )
 
 // trustWorkdir writes into one of the user's files that the work folder is trusted. It
-// replaces the file atomically, and leaves the other bytes of the file unchanged.
+// replaces the file atomically, and does not change the other bytes of the file.
 func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error {
 	if t.File == "" || !c.TrustWorkdir || facts.Hermetic {
 		return nil
@@ -40,10 +40,10 @@ func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error
 	return trusted(filepath.Join(folder, t.File), keys)
 }
 
-// trusted sets one value in a JSON file to true. The value is at the path keys.
+// trusted sets the value at the path keys in a JSON file to true.
 func trusted(path string, keys []string) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // write the file that a link points to, and keep the link
+		path = real // if path is a link, write the file that it points to, and keep the link
 	}
 	mode := fs.FileMode(0o600)
 	raw, err := os.ReadFile(path)
@@ -70,7 +70,7 @@ func trusted(path string, keys []string) error {
 	return replace(path, changed, mode)
 }
 
-// jsonPath returns keys as a path in the form that sjson takes. It escapes all
+// jsonPath returns keys as a path in the form that sjson takes. It escapes all ASCII
 // characters except letters and digits.
 func jsonPath(keys []string) string {
 	var b strings.Builder

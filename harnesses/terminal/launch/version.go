@@ -14,20 +14,21 @@ import (
 )
 
 const (
-	// foldersUp is how many folders above a program its package.json may be.
+	// foldersUp is the largest number of folders to search for a program's
+	// package.json, from the program's folder up.
 	foldersUp = 6
-	// maxPackageFile bounds a package.json, in bytes.
+	// maxPackageFile is the largest number of bytes of a package.json that Coleo reads.
 	maxPackageFile = 1 << 20
 	// versionsFolder is the folder in which 'coleo harness install' keeps each version:
 	// .versions/NAME/VERSION.
 	versionsFolder = ".versions"
 )
 
-// versionForm matches a version, and not a tag such as latest.
+// versionForm matches a version, but not a tag such as latest.
 var versionForm = regexp.MustCompile(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
 
-// Version returns the version of the agent CLI that a configuration starts, or "". It
-// reads files of the package manager. It starts no process.
+// Version returns the version of the agent CLI that a configuration starts, or "" if it
+// cannot find out. It reads files of the package manager. It starts no process.
 func Version(s *rules.Spec, c *coleo.SpawnConfig) string {
 	program, err := findBinary(s, c)
 	if err != nil {
@@ -36,8 +37,9 @@ func Version(s *rules.Spec, c *coleo.SpawnConfig) string {
 	return InstalledVersion(program, s.Package)
 }
 
-// InstalledVersion returns the version of an installed program, or "" if it cannot be told
-// from files. The argument pkg is the agent CLI's package: npm:NAME or pip:NAME.
+// InstalledVersion returns the version of an installed program. It returns "" if no
+// file shows the version. The argument pkg is the agent CLI's package: npm:NAME or
+// pip:NAME.
 func InstalledVersion(program, pkg string) string {
 	real, err := filepath.EvalSymlinks(program)
 	if err != nil {
@@ -60,7 +62,8 @@ func InstalledVersion(program, pkg string) string {
 	return found
 }
 
-// npmVersion returns the version in the package.json of the package that has a program.
+// npmVersion returns the version in the package.json of the package name that contains
+// the program. It returns "" if there is none.
 func npmVersion(program, name string) string {
 	dir := filepath.Dir(program)
 	for range foldersUp {
@@ -74,7 +77,7 @@ func npmVersion(program, name string) string {
 	return ""
 }
 
-// readAtMost returns the beginning of a file.
+// readAtMost returns at most the first maxPackageFile bytes of a file.
 func readAtMost(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block if the file is a pipe
 	if err != nil {
@@ -84,8 +87,8 @@ func readAtMost(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxPackageFile))
 }
 
-// pipVersion returns the version of package name in the virtual environment to which a
-// program belongs. It takes the version from the name of the folder NAME-VERSION.dist-info.
+// pipVersion returns the version of package name in the virtual environment of a
+// program. It takes the version from the name of the folder NAME-VERSION.dist-info.
 func pipVersion(program, name string) string {
 	name = strings.NewReplacer("-", "_", ".", "_").Replace(strings.ToLower(name))
 	found, err := filepath.Glob(filepath.Join(filepath.Dir(program), "..", "lib", "python*", "site-packages",
@@ -96,8 +99,8 @@ func pipVersion(program, name string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(found[0]), name+"-"), ".dist-info")
 }
 
-// folderVersion returns the version in the path of a program that 'coleo harness install'
-// has installed.
+// folderVersion returns the version in the path of a program that 'coleo harness
+// install' has installed. It returns "" for any other program.
 func folderVersion(program string) string {
 	parts := strings.Split(program, string(os.PathSeparator))
 	for i, part := range parts {

@@ -11,13 +11,13 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// feature is a condition that a new rule may have.
+// feature is a condition that a new rule can have.
 type feature struct {
 	where, pattern string
 	not            bool
 	re             *regexp.Regexp
-	own            bool // it is in the description already
-	hits, misses   int  // wanted pictures on which it holds, and other pictures
+	own            bool // a rule or dialog of the description already has it
+	hits, misses   int  // on how many pictures of the group it holds, and on how many other pictures
 }
 
 func (f feature) holds(p *rules.Picture) bool {
@@ -33,16 +33,16 @@ func (f feature) String() string {
 	return fmt.Sprintf("{ where = %q, pattern = %s%s }", f.where, quote(f.pattern), not)
 }
 
-// Bounds of the search for a new rule.
+// Limits of the search for a new rule.
 const (
-	mostFeatures = 10  // conditions that are tried as a rule
-	mostPairs    = 4   // second conditions that are tried with each
-	mostOthers   = 160 // pictures of other states
-	mostTables   = 8   // dialogs that a new dialog is made after
+	mostFeatures = 10  // number of conditions that are tried as a rule
+	mostPairs    = 4   // number of second conditions that are tried with each condition
+	mostOthers   = 160 // number of pictures of other states
+	mostTables   = 8   // number of dialogs that are copied for a new dialog
 )
 
-// featureParts are the parts of the screen in which a new condition may look, from the
-// narrow to the wide.
+// featureParts are the parts of the screen in which a new condition can look. The
+// smaller parts come before the larger ones.
 var featureParts = []string{"title", "below composer", "above composer 2", "above composer 4", "above composer 12",
 	"bottom 1", "bottom 3", "bottom 6", "bottom 12"}
 
@@ -51,8 +51,8 @@ var featureParts = []string{"title", "below composer", "above composer 2", "abov
 // hint below the composer often disappears with the first character.
 const anyText = `(?s).*`
 
-// derived returns changes that add a new rule or dialog. Its conditions hold on the
-// pictures of the group, and on few pictures of other states.
+// derived returns changes that add a new rule or dialog. The conditions of the new rule
+// or dialog hold on pictures of the group, and on few pictures of other states.
 func (e *editor) derived(all []taped) []change {
 	e.out = nil
 	if e.group.isStart() {
@@ -72,9 +72,9 @@ func (e *editor) derived(all []taped) []change {
 	return e.out
 }
 
-// deriveByTitle adds new dialogs with a condition on the labelled titles. Some of them have
-// a second condition, which is taken from another dialog, for example on the row that names
-// the keys.
+// deriveByTitle adds changes with new dialogs that look for the labelled titles. Some
+// of them also have a condition of an existing dialog, such as one for the row that
+// names the keys.
 func (e *editor) deriveByTitle(list []feature) {
 	for _, where := range []string{"bottom 12", "screen"} {
 		pattern := e.titleCondition()
@@ -83,7 +83,7 @@ func (e *editor) deriveByTitle(list []feature) {
 			return
 		}
 		title := feature{where: where, pattern: pattern, re: re}
-		title.own = true // dialogs are made so
+		title.own = true // dialogs usually look for a title, so this counts as an own condition
 		e.derive([]feature{title})
 		n := 0
 		for _, f := range list {
@@ -95,7 +95,7 @@ func (e *editor) deriveByTitle(list []feature) {
 	}
 }
 
-// others returns pictures that have another label than the group.
+// others returns pictures whose label has another state than that of the group.
 func (e *editor) others(all []taped) []*rules.Picture {
 	var shots []shot
 	for i := range all {
@@ -112,7 +112,9 @@ func (e *editor) others(all []taped) []*rules.Picture {
 	return out
 }
 
-// comesLater reports whether a rule decides only where a new rule would not.
+// comesLater reports whether the given rule comes at or after the place of a new rule
+// for the group. If so, the new rule must not hold on the pictures that the given rule
+// decides. A new dialog comes before all rules.
 func (e *editor) comesLater(rule string) bool {
 	if e.group.want.state == coleo.WaitingApproval {
 		return true
@@ -122,8 +124,8 @@ func (e *editor) comesLater(rule string) bool {
 	return at >= 0 && its >= at
 }
 
-// ranked returns the conditions that hold on pictures of the group. The best ones come
-// first.
+// ranked returns the conditions that hold on at least one picture of the group. The
+// best conditions come first.
 func (e *editor) ranked(others []*rules.Picture) []feature {
 	var out []feature
 	for _, f := range append(e.ownFeatures(), e.newFeatures()...) {
@@ -150,7 +152,7 @@ func (e *editor) ranked(others []*rules.Picture) []feature {
 	return out
 }
 
-// rank is higher for a better condition.
+// rank returns a higher number for a better condition.
 func (f feature) rank(pictures int) int {
 	r := 100*f.hits/pictures - 12*f.misses
 	if f.own {
@@ -162,7 +164,8 @@ func (f feature) rank(pictures int) int {
 	return r
 }
 
-// partners returns the conditions that leave most of the hits of f and remove misses.
+// partners returns conditions to combine with f. Such a condition keeps at least 90 %
+// of the hits of f, and removes more than half of its misses.
 func (e *editor) partners(f feature, list []feature, others []*rules.Picture) []feature {
 	if f.misses == 0 || f.not {
 		return nil
@@ -190,7 +193,7 @@ func (e *editor) partners(f feature, list []feature, others []*rules.Picture) []
 	return out
 }
 
-// ownFeatures returns the conditions of the description.
+// ownFeatures returns the conditions that the description already has.
 func (e *editor) ownFeatures() []feature {
 	var out []feature
 	add := func(list []rules.Cond) {
@@ -221,7 +224,7 @@ func (e *editor) ownFeatures() []feature {
 	return out
 }
 
-// newFeatures returns conditions made of the rows of the pictures.
+// newFeatures returns conditions that are made from the rows of the pictures.
 func (e *editor) newFeatures() []feature {
 	var out []feature
 	for _, where := range featureParts {
@@ -252,14 +255,15 @@ func (e *editor) newFeatures() []feature {
 	return out
 }
 
-// mayLookAt reports whether a new condition for the wanted state may look at a part of the
-// screen. The transcript may show anything, so it is no sign of idle.
+// mayLookAt reports whether a new condition for the wanted state is allowed to look at
+// a part of the screen. The transcript can show anything, so it is no sign of idle.
 func (e *editor) mayLookAt(where string) bool {
 	return e.group.want.state != coleo.Idle || !strings.HasPrefix(where, "above") && where != "bottom 6" && where != "bottom 12"
 }
 
-// longPattern is how many characters a new condition for a dialog must have at least. A
-// shorter one could find a dialog where there is none, and Coleo would then send no prompt.
+// longPattern is the smallest length of a new condition for a dialog. A shorter
+// condition could find a dialog where there is none, and Coleo would then send no
+// prompt.
 const longPattern = 14
 
 func (e *editor) shortestPattern(where string) int {
@@ -269,15 +273,16 @@ func (e *editor) shortestPattern(where string) int {
 	return 0
 }
 
-// spinners are the sets of characters of animations that many programs show. One character
-// of a set stands for all.
+// spinners are the sets of characters that many programs show as an animation. If a row
+// begins with one character of a set, the pattern for the row accepts all characters of
+// the set.
 var spinners = []*regexp.Regexp{regexp.MustCompile(`^[⠁-⣿]`), regexp.MustCompile(`^[◐-◓]`),
 	regexp.MustCompile(`^[◴-◷]`), regexp.MustCompile(`^[✢-❋]`)}
 
-// wordsAtMost is how many words a pattern has that is made of a row.
+// wordsAtMost is the largest number of words in a pattern that is made from a row.
 const wordsAtMost = 4
 
-// rowPatterns returns patterns that match a row, or some of its words.
+// rowPatterns returns patterns that match a row, or some words of the row.
 func rowPatterns(row, where string) []string {
 	row = strings.TrimRight(row, " ")
 	text := strings.TrimLeft(row, " ")
@@ -311,7 +316,7 @@ func rowPatterns(row, where string) []string {
 	return out
 }
 
-// derive adds the rule or the dialogs with some conditions.
+// derive adds changes with a new rule or new dialogs that have the given conditions.
 func (e *editor) derive(list []feature) {
 	if list[0].not {
 		return
@@ -335,7 +340,7 @@ func (e *editor) derive(list []feature) {
 	}
 	at := e.doc.find("rule", e.group.rule)
 	if at < 0 && e.doc.find("dialog", e.group.rule) >= 0 {
-		return // a dialog decides before all rules
+		return // a dialog comes before all rules, so no new rule can decide here
 	}
 	name := e.freeName("rule", string(e.group.want.state)+"-seen")
 	table := fmt.Sprintf("[[rule]]\nname = %q\nstate = %q\n%s", name, e.group.want.state, when)

@@ -10,11 +10,11 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// Description is a harness.toml and what it is read with.
+// Description is a harness.toml, and what is needed to read it.
 type Description struct {
 	File  string                   // the name that errors and the diff show
-	Text  []byte                   // the file
-	Bases func(name string) []byte // as ParseSpecOn takes it; may be nil
+	Text  []byte                   // the content of the file
+	Bases func(name string) []byte // returns the harness.toml of a base, as for ParseSpecOn; can be nil
 }
 
 func (d Description) spec() (*rules.Spec, error) { return rules.ParseSpecOn(d.File, d.Text, d.Bases) }
@@ -26,18 +26,18 @@ type document struct {
 	fields []field
 }
 
-// item is a table of the file.
+// item is a table of the harness.toml.
 type item struct {
-	kind, name string // such as rule and its name
-	start, end int    // offsets; the comment directly above belongs to the item
+	kind, name string // such as "rule", and the name of the rule
+	start, end int    // offsets; a comment directly above the table belongs to the item
 }
 
-// field is a text in the file.
+// field is a string in the harness.toml.
 type field struct {
-	item       int    // index of its table
-	top, key   string // when and pattern, or title twice
-	cond       int    // which condition of the list it belongs to
-	start, end int    // offsets, with the quotes
+	item       int    // index of the item that contains it
+	top, key   string // "when" and "pattern" in a condition; the same key twice outside, such as "title"
+	cond       int    // index of its condition in the list; -1 outside conditions
+	start, end int    // offsets, including the quotes
 	value      string
 }
 
@@ -46,7 +46,8 @@ var (
 	keyName     = regexp.MustCompile(`([A-Za-z0-9_-]+)\s*=\s*$`)
 )
 
-// keyBefore is how many bytes before a text its key is looked for. No key is longer.
+// keyBefore is the number of bytes before a string in which scan looks for the string's
+// key. No key is longer.
 const keyBefore = 60
 
 func parseDocument(text string) *document {
@@ -68,7 +69,8 @@ func parseDocument(text string) *document {
 	return d
 }
 
-// commentAbove returns where the comment begins that stands directly above an offset.
+// commentAbove returns the offset of the comment directly above the offset at. It
+// returns at if there is no such comment.
 func commentAbove(text string, at int) int {
 	for at > 0 {
 		line := strings.LastIndexByte(text[:at-1], '\n') + 1
@@ -80,7 +82,7 @@ func commentAbove(text string, at int) int {
 	return at
 }
 
-// scan collects the texts of the item with index i. They begin at offset from.
+// scan collects the strings of the item with index i, from the offset from on.
 func (d *document) scan(i, from int) {
 	end := d.items[i].end
 	top, cond, depth := "", -1, 0
@@ -113,8 +115,8 @@ func (d *document) scan(i, from int) {
 	}
 }
 
-// quotedText returns the value of the TOML string at the beginning of text, and its
-// length in the file.
+// quotedText returns the value of the TOML string at the beginning of text, and the
+// length of the string in the file.
 func quotedText(text string) (value string, length int) {
 	for _, q := range []string{`'''`, `"""`} {
 		if strings.HasPrefix(text, q) {
@@ -140,7 +142,7 @@ func quotedText(text string) (value string, length int) {
 	return "", len(text)
 }
 
-// quote writes a text as a TOML string on one line.
+// quote returns a text as a TOML string on one line.
 func quote(value string) string {
 	if !strings.ContainsAny(value, "'\n") {
 		return "'" + value + "'"
@@ -148,7 +150,7 @@ func quote(value string) string {
 	return strconv.Quote(value)
 }
 
-// with returns the text of the file with another value of a field.
+// with returns the text of the file after field f got another value.
 func (d *document) with(f field, value string) string {
 	q := quote(value)
 	if f.key == "where" {
@@ -157,12 +159,12 @@ func (d *document) with(f field, value string) string {
 	return d.text[:f.start] + q + d.text[f.end:]
 }
 
-// find returns the index of the rule or dialog with a name, or -1.
+// find returns the index of the rule or dialog with this name, or -1 if there is none.
 func (d *document) find(kind, name string) int {
 	return slices.IndexFunc(d.items, func(it item) bool { return it.kind == kind && it.name == name })
 }
 
-// field returns the field with a key in an item. The number cond is -1 outside
+// field returns the field with the given keys in an item. The number cond is -1 outside
 // conditions.
 func (d *document) field(it int, top, key string, cond int) (field, bool) {
 	for _, f := range d.fields {
@@ -173,7 +175,8 @@ func (d *document) field(it int, top, key string, cond int) (field, bool) {
 	return field{}, false
 }
 
-// moved returns the text of the file with item i directly before item j, or behind it.
+// moved returns the text of the file after item i was moved directly before item j. If
+// behind is true, item i is moved directly after item j.
 func (d *document) moved(i, j int, behind bool) string {
 	it, text := d.items[i], strings.TrimRight(d.text[d.items[i].start:d.items[i].end], "\n")+"\n\n"
 	to := d.items[j].start
@@ -187,7 +190,7 @@ func (d *document) moved(i, j int, behind bool) string {
 }
 
 // inserted returns the text of the file with a new table before item j. If j is -1, the
-// table is behind the last rule or dialog.
+// table comes after the last rule or dialog.
 func (d *document) inserted(j int, table string) string {
 	to := len(d.text)
 	if j >= 0 {

@@ -10,7 +10,8 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// freeName returns a name that no rule or dialog has.
+// freeName returns name, with a number if another rule or dialog of this kind has the
+// name.
 func (e *editor) freeName(kind, name string) string {
 	free := name
 	for n := 2; e.doc.find(kind, free) >= 0; n++ {
@@ -19,8 +20,8 @@ func (e *editor) freeName(kind, name string) string {
 	return free
 }
 
-// answerKeys are the keys of a dialog that say what its options mean. Recordings do not
-// prove that, so a new dialog leaves them out.
+// answerKeys matches the keys that a new dialog does not copy from another one. Most of
+// them say what the options mean, and recordings do not prove that.
 var answerKeys = regexp.MustCompile(`(?m)^(approve|always|deny|tick|submit|submit_keys|text|cut|draft|name|kind)\s*=.*\n`)
 
 var (
@@ -29,8 +30,8 @@ var (
 	comments = regexp.MustCompile(`(?m)^#.*\n`)
 )
 
-// deriveDialogs adds dialogs with some conditions. The rest of each is that of another
-// dialog. The title may be new.
+// deriveDialogs adds changes with new dialogs that have the conditions in when. Each
+// new dialog is a copy of another dialog, sometimes with a new title.
 func (e *editor) deriveDialogs(when string, cost int) {
 	at := e.doc.find("dialog", e.group.rule)
 	if at < 0 {
@@ -54,12 +55,13 @@ func (e *editor) deriveDialogs(when string, cost int) {
 	}
 }
 
-// variants returns new dialogs that are copies of an existing one. A copy has the kind of
-// the original or other, and the title of the original or a new one.
+// variants returns new dialogs that are copies of the dialog name. The kind of a copy
+// is that of the original, or other. The title of a copy is that of the original, or a
+// new one.
 func (e *editor) variants(body, name, when string) []string {
 	kinds := []string{e.kindLike(name)}
 	if kinds[0] != string(coleo.DialogOther) {
-		kinds = append(kinds, string(coleo.DialogOther)) // it may have no options
+		kinds = append(kinds, string(coleo.DialogOther)) // a dialog of this kind can have no options
 	}
 	title := "title = " + quote(e.titlePattern()) + "\n"
 	retitled := strings.Replace(titleKey.ReplaceAllLiteralString(body, ""), "select = ", title+"select = ", 1)
@@ -73,7 +75,7 @@ func (e *editor) variants(body, name, when string) []string {
 	return out
 }
 
-// kindLike returns the kind of a dialog.
+// kindLike returns the kind of the dialog with this name.
 func (e *editor) kindLike(name string) string {
 	for _, d := range e.spec.Dialogs {
 		if d.Name == name {
@@ -83,8 +85,8 @@ func (e *editor) kindLike(name string) string {
 	return string(coleo.DialogOther)
 }
 
-// titlesRead reports whether a dialog finds the labelled titles on the pictures of the
-// group.
+// titlesRead reports whether a new dialog finds the labelled title on at least one
+// picture of the group.
 func (e *editor) titlesRead(table string) bool {
 	spec, err := rules.ParseSpec("new", []byte("name = \"x\"\ncommand = \"x\"\n[keys]\nsubmit = \"ENTER\"\n"+
 		"[composer]\nbottom = 'x'\n"+table))
@@ -100,17 +102,17 @@ func (e *editor) titlesRead(table string) bool {
 	return false
 }
 
-// titleWords is how many words of a title a condition has. A narrow terminal wraps longer
-// ones.
+// titleWords is the largest number of words of a title in a condition. A narrow
+// terminal wraps longer texts.
 const titleWords = 5
 
-// titleCondition returns a pattern for the beginning of the titles.
+// titleCondition returns a pattern for the beginning of the labelled titles.
 func (e *editor) titleCondition() string {
 	words := strings.Split(e.titleText(), " ")
 	return `(?m)^\W*` + strings.Join(words[:min(len(words), titleWords)], " ")
 }
 
-// titlePattern returns a pattern for the row with one of the titles that the labels name.
+// titlePattern returns a pattern for a row that shows one of the labelled titles.
 func (e *editor) titlePattern() string {
 	if text := e.titleText(); text != "" {
 		return `^\W*(` + text + `)(?: |\W*$)`
@@ -118,8 +120,9 @@ func (e *editor) titlePattern() string {
 	return `^ *(\S.*[?:])$`
 }
 
-// titleText returns a pattern for the titles that the labels name. What differs between
-// them may be anything. It returns "" if they have nothing in common.
+// titleText returns a pattern for the labelled titles. The pattern accepts any text in
+// the place where the titles differ. titleText returns "" if the titles have too little
+// in common.
 func (e *editor) titleText() string {
 	var titles []string
 	for _, s := range e.group.shots {

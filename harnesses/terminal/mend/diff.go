@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// diffContext is how many unchanged lines a diff shows around a change.
+// diffContext is how many unchanged lines a diff shows before and after a change.
 const diffContext = 3
 
 // line is one line of a diff.
 type line struct {
 	sign byte // ' ', '-' or '+'
 	text string
-	a, b int // its number in each text, or that of the next line
+	a, b int // the number of the line in each text; for a missing line, that of the next line
 }
 
-// Diff returns the difference between two texts as a unified diff. It returns "" if they
-// are equal.
+// Diff returns the difference between two texts as a unified diff. It returns "" if the
+// texts are equal.
 func Diff(file, old, changed string) string {
 	if old == changed {
 		return ""
@@ -36,7 +36,8 @@ func Diff(file, old, changed string) string {
 	return b.String()
 }
 
-// hunkEnd returns the index after the hunk that has the change at index at.
+// hunkEnd returns the index after the last line of the hunk. The hunk contains the
+// change at index at.
 func hunkEnd(lines []line, at int) int {
 	last := at
 	for i := at; i < len(lines) && i <= last+2*diffContext; i++ {
@@ -63,8 +64,8 @@ func writeHunk(b *strings.Builder, lines []line) {
 	}
 }
 
-// compare returns the lines of both texts in order. Lines that both have in the same
-// order appear once.
+// compare returns the lines of both texts in order. A line that both texts have in the
+// same order appears once.
 func compare(a, b []string) []line {
 	if n := len(a); n > 0 && a[n-1] == "" {
 		a = a[:n-1]
@@ -72,7 +73,7 @@ func compare(a, b []string) []line {
 	if n := len(b); n > 0 && b[n-1] == "" {
 		b = b[:n-1]
 	}
-	common := make([][]int, len(a)+1) // how many lines the rests have in common
+	common := make([][]int, len(a)+1) // how many lines the rests of a from i and of b from j have in common
 	for i := range common {
 		common[i] = make([]int, len(b)+1)
 	}

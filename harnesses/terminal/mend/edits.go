@@ -12,43 +12,43 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// change is one proposed change of a file.
+// change is one proposed change of a harness.toml.
 type change struct {
 	text string // the whole file with the change
-	what string // in words
+	what string // the change in words, for people
 	cost int    // how large the change is; see the costs below
 }
 
-// What a change costs, beside the characters that it changes. A change of a kind that is
-// often right costs less.
+// What a change costs, in addition to the characters that it changes. A kind of change
+// that is often right costs less.
 const (
-	costAnchor = 1  // for each row by which a part of the screen grows or shrinks
+	costAnchor = 1  // for each row by which a part of the screen is enlarged or reduced
 	costRegion = 8  // another part of the screen
 	costWord   = 4  // another text in a pattern
-	costBoth   = 6  // two texts in place of one
+	costBoth   = 6  // two texts instead of one
 	costParts  = 6  // another order in a pattern
-	costLoose  = 12 // an anchor of a pattern that goes
-	costNarrow = 20 // a dialog that no longer matches, though only its title is wrong
-	costMove   = 5  // for each rule that a rule moves past
-	costRule   = 60 // a rule that is new
+	costLoose  = 12 // an anchor of a pattern is removed
+	costNarrow = 20 // a dialog no longer matches, although only its title is wrong
+	costMove   = 5  // for each rule that a rule is moved past
+	costRule   = 60 // a new rule
 
-	costUnnamed = 30 // a dialog that is found neither by its title nor as another dialog is
+	costUnnamed = 30 // a new dialog whose conditions are neither its title nor from the description
 )
 
-// Bounds of a search. Each is several times what a real change needs.
+// Limits of a search. Each limit is several times what a real change needs.
 const (
-	mostAway  = 24 // how many rows another part of the screen may have
-	mostRows  = 15 // by how many rows a part of the screen may grow or shrink
-	mostFound = 8  // how many texts a gap may have on one picture
-	mostTexts = 4  // how many texts a change may put into a gap
+	mostAway  = 24 // rows of another part of the screen
+	mostRows  = 15 // rows by which a part of the screen is enlarged or reduced
+	mostFound = 8  // texts that are found in a gap on one picture
+	mostTexts = 4  // texts that one change puts into a gap
 )
 
-// editor collects the changes to one description that may mend one group of breaks.
+// editor collects changes to one description. Each change might mend a group of breaks.
 type editor struct {
 	doc      *document
 	spec     *rules.Spec
 	group    group
-	pictures []*rules.Picture // of the group
+	pictures []*rules.Picture // the pictures of the group
 	out      []change
 }
 
@@ -58,7 +58,7 @@ func (e *editor) add(text, what string, cost int) {
 	}
 }
 
-// set adds the change that gives one field another value.
+// set adds the change that gives field f another value.
 func (e *editor) set(f field, value, what string, cost int) {
 	if f.key != "where" && (value == "" || matchesAll(value) && !matchesAll(f.value)) {
 		return
@@ -71,8 +71,8 @@ func (e *editor) set(f field, value, what string, cost int) {
 	e.add(e.doc.with(f, value), fmt.Sprintf("%s: %s", named, what), cost+changedRunes(f.value, value))
 }
 
-// changedRunes returns how many characters differ between two texts that begin and end
-// alike.
+// changedRunes returns the number of characters that differ between two texts. It
+// leaves out the common beginning and the common end of the texts.
 func changedRunes(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
@@ -84,9 +84,9 @@ func changedRunes(a, b string) int {
 	return max(len(x), len(y))
 }
 
-// conds adds changes to the conditions of an item. If must is true, the item does not hold
-// on the pictures, and the changes make it hold. Otherwise the item holds on the pictures,
-// and the changes keep it from holding.
+// conds adds changes to the conditions of an item. If must is true, the item does not
+// hold on some pictures, and the changes make it hold on more of them. If must is
+// false, the item holds on pictures, and the changes keep it from holding.
 func (e *editor) conds(it int, list []rules.Cond, must bool) {
 	failing := 0
 	for i := range list {
@@ -118,8 +118,8 @@ func (e *editor) holding(list []rules.Cond) int {
 	return n
 }
 
-// holdsOn returns a function. The function reports whether condition c, with another
-// pattern instead of its own, holds on a picture.
+// holdsOn returns a function that reports whether a pattern matches on a picture, in
+// the part of the screen that condition c looks at.
 func (e *editor) holdsOn(c rules.Cond) func(*rules.Picture, *regexp.Regexp) bool {
 	return func(p *rules.Picture, re *regexp.Regexp) bool {
 		rows, shown := p.Part(c.Where)
@@ -136,13 +136,13 @@ func partText(p *rules.Picture, where string) []string {
 
 var countedPart = regexp.MustCompile(`^(bottom|above composer) (\d+)$`)
 
-// regions adds the changes that make a condition look at another part of the screen.
+// regions adds changes that make condition c look at another part of the screen.
 func (e *editor) regions(f field, c rules.Cond, must bool) {
 	re, err := regexp.Compile(c.Pattern)
 	if err != nil {
 		return
 	}
-	all := matchesAll(c.Pattern) // it asks only whether the screen shows the part
+	all := matchesAll(c.Pattern) // the condition asks only whether the screen shows the part
 	try := func(where string, cost int) bool {
 		n := 0
 		if all && where != "composer" {
@@ -193,9 +193,9 @@ func (e *editor) regions(f field, c rules.Cond, must bool) {
 	}
 }
 
-// patterns adds the changes of the pattern in field f. The function texts returns the texts
-// of a picture to which this pattern is applied. The function holds says whether a changed
-// pattern finds on a picture what it must find.
+// patterns adds changes to the pattern in field f. The function texts returns the texts
+// on a picture with which this pattern is matched. The function holds reports whether a
+// changed pattern finds on a picture what it must find.
 func (e *editor) patterns(f field, texts func(*rules.Picture) []string,
 	holds func(*rules.Picture, *regexp.Regexp) bool) {
 	useful := func(pattern string) bool {
@@ -217,12 +217,13 @@ func (e *editor) patterns(f field, texts func(*rules.Picture) []string,
 	}
 }
 
-// letterOrDigit matches one letter or digit. No change puts one in place of a glyph.
+// letterOrDigit matches one letter or digit. No change replaces a glyph by a letter or
+// a digit.
 var letterOrDigit = regexp.MustCompile(`^[A-Za-z0-9]$`)
 
-// fill adds the changes that put other text into one gap of a pattern.
+// fill adds changes that put other text into gap g of the pattern in field f.
 func (e *editor) fill(f field, g gap, texts func(*rules.Picture) []string, useful func(string) bool) {
-	found := map[string]int{} // on how many pictures
+	found := map[string]int{} // for each text, the number of pictures that show it
 	for _, p := range e.pictures {
 		seen := map[string]bool{}
 		for _, text := range texts(p) {
@@ -256,7 +257,7 @@ func (e *editor) fill(f field, g gap, texts func(*rules.Picture) []string, usefu
 	}
 }
 
-// sortedBy returns the keys of a map, those with the smallest rank first.
+// sortedBy returns the keys of a map. The keys with the smallest rank come first.
 func sortedBy(of map[string]int, rank func(string) int) []string {
 	var out []string
 	for s := range of {
@@ -271,7 +272,8 @@ func sortedBy(of map[string]int, rank func(string) int) []string {
 	return out
 }
 
-// distance returns how many characters must be changed, added or removed to turn a into b.
+// distance returns how many characters must be changed, added or removed to turn a into
+// b.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	row := make([]int, len(y)+1)
@@ -292,9 +294,11 @@ func distance(a, b string) int {
 	return row[len(y)]
 }
 
-// order adds two changes to the order of rules and dialogs. The item it should decide, and
-// the item decides comes before it. One change moves it up, before decides. The other one
-// moves decides down, behind it.
+// order is for a rule or dialog that cannot decide, because another one earlier in the
+// file decides first. The argument it is the index of the later one, and decides is the
+// name of the earlier one. order adds two changes. One moves the later one directly
+// before the earlier one. The other change moves the earlier one directly after the
+// later one.
 func (e *editor) order(it int, decides string) {
 	other := e.doc.find(e.doc.items[it].kind, decides)
 	if other < 0 || other > it {
@@ -307,10 +311,10 @@ func (e *editor) order(it int, decides string) {
 		costMove*(it-other))
 }
 
-// rowKeys are the keys of a dialog whose patterns are applied to rows.
+// rowKeys are the keys of a dialog whose patterns are matched with rows.
 var rowKeys = []string{"title", "option", "top", "end", "strip"}
 
-// dialogParts adds changes to the patterns with which a dialog reads its parts.
+// dialogParts adds changes to the patterns that find the parts of a dialog.
 func (e *editor) dialogParts(it int) {
 	for _, key := range rowKeys {
 		if f, ok := e.doc.field(it, key, key, -1); ok {
@@ -332,7 +336,7 @@ func (e *editor) composer() {
 	}
 }
 
-// rowPatterns adds changes to a pattern that is applied to single rows.
+// rowPatterns adds changes to a pattern that is matched with single rows.
 func (e *editor) rowPatterns(f field) {
 	rows := func(p *rules.Picture) []string {
 		all, _ := p.Part("screen")
@@ -343,7 +347,7 @@ func (e *editor) rowPatterns(f field) {
 	})
 }
 
-// changes returns all changes of existing rules that may mend the group.
+// changes returns all changes of existing rules and dialogs that might mend the group.
 func (e *editor) changes() []change {
 	for _, s := range e.group.shots {
 		e.pictures = append(e.pictures, rules.NewPicture(s.screen, &e.spec.Composer))
@@ -360,12 +364,12 @@ func (e *editor) changes() []change {
 	return e.out
 }
 
-// item adds changes to one rule or dialog. wanted says whether this rule or dialog stands
-// for the state that the label wants.
+// item adds changes to one rule or dialog. The argument wanted is true if this rule or
+// dialog means the state that the label names.
 func (e *editor) item(kind, name string, when []rules.Cond, wanted bool) {
 	it := e.doc.find(kind, name)
 	if it < 0 {
-		return // it is in the base
+		return // only the base has it
 	}
 	holds := e.holding(when)
 	if wanted && holds < len(e.pictures) {

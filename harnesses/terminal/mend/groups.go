@@ -7,19 +7,22 @@ import (
 	"coleo.dev"
 )
 
-// settling is for how many seconds a wrong picture may have stood before the reading is
-// wrong. Idle and error count only when they have held for some time.
+// settling is the longest time, in seconds, from a wrong picture to the wrong reading
+// that it causes. Idle and error become a reading only after they have lasted for some
+// time.
 const settling = 0.8
 
-// group is what several breaks have in common.
+// group is a set of wrong pictures with the same wanted state, the same read state and
+// the same rule.
 type group struct {
 	want, got told
-	rule      string // the rule that decided
+	rule      string // the rule that decided the state
 	shots     []shot
 	cases     []string
 }
 
-// groupsOf returns the groups of breaks. The group with most recordings comes first.
+// groupsOf returns the groups of wrong pictures. Groups with more recordings come
+// first.
 func groupsOf(all []taped) []group {
 	var wrong, fine []group
 	for i := range all {
@@ -33,7 +36,7 @@ func groupsOf(all []taped) []group {
 			}
 			for _, p := range t.during(d) {
 				if p.isWell() {
-					fine = addToGroup(fine, t.Name, p) // only its time differs
+					fine = addToGroup(fine, t.Name, p) // the rules read the picture well; only the time of the reading is wrong
 				} else {
 					wrong = addToGroup(wrong, t.Name, p)
 				}
@@ -53,8 +56,8 @@ func groupsOf(all []taped) []group {
 	return wrong
 }
 
-// isStart reports whether the group is about the start of the agent CLI. No rule is needed
-// for that state, so such a group comes last.
+// isStart reports whether the group is about the start of the agent CLI. Such groups
+// come last, because that state needs no rule.
 func (g group) isStart() bool { return g.want.state == coleo.Initializing }
 
 func (g group) isNoStart() bool { return !g.isStart() }
@@ -75,7 +78,7 @@ func addToGroup(list []group, name string, p shot) []group {
 	return list
 }
 
-// spread returns at most n elements, spread over the list.
+// spread returns at most n elements of list, at equal distances.
 func spread[T any](list []T, n int) []T {
 	if len(list) <= n {
 		return list
@@ -87,7 +90,8 @@ func spread[T any](list []T, n int) []T {
 	return out
 }
 
-// goodShots returns pictures that the rules read as labelled. A seed selects them.
+// goodShots returns pictures that the rules read as labelled. The seed of the search
+// selects them.
 func (s *search) goodShots(all []taped) []shot {
 	var out []shot
 	for i := range all {

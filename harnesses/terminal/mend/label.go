@@ -9,7 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// told is one state of a label: when it begins, and the title of the dialog.
+// told is one state of a label: the time at which the state begins, and the title of
+// the dialog.
 type told struct {
 	at    float64 // seconds since the recording's start
 	state coleo.State
@@ -19,16 +20,16 @@ type told struct {
 // forever is the end of the last state of a label.
 const forever = math.MaxFloat64
 
-// Words of a label that stand for more than one reading. The record of a model server
-// cannot tell more.
+// Words of a label that accept more than one reading. A label that is made from the
+// record of a model server needs them, because such a record does not show more.
 const (
 	Working  coleo.State = "working"  // processing or executing
-	Unjudged coleo.State = "unjudged" // any state
-	Changing coleo.State = "changing" // the state before or the state after
-	AnyTitle             = "*"        // stands for any title of a dialog, without quotes
+	Unjudged coleo.State = "unjudged" // accepts any state
+	Changing coleo.State = "changing" // accepts the state before and the state after
+	AnyTitle             = "*"        // accepts any title of a dialog; written without quotes
 )
 
-// allows reports whether a reading is one that the label stands for.
+// allows reports whether state t of a label accepts the reading got.
 func (t told) allows(got told) bool {
 	if t.state == Unjudged {
 		return true
@@ -39,7 +40,7 @@ func (t told) allows(got told) bool {
 	return got.state == t.state && (got.title == t.title || t.title == AnyTitle && got.title != "")
 }
 
-// allowsAt reports whether a reading is one that state i of a label stands for.
+// allowsAt reports whether state i of a label accepts the reading got.
 func allowsAt(label []told, i int, got told) bool {
 	if label[i].state != Changing {
 		return label[i].allows(got)
@@ -48,11 +49,13 @@ func allowsAt(label []told, i int, got told) bool {
 		i+1 < len(label) && (label[i+1].allows(got) || label[i+1].isUndrawn(got))
 }
 
-// isUndrawn reports whether a reading is a labelled dialog whose options are not drawn yet.
+// isUndrawn reports whether the reading got is the labelled dialog before its options
+// are drawn.
 func (t told) isUndrawn(got told) bool { return t.state == got.state && got.title == "" }
 
-// seen returns what the label says of a picture that is read as got, without words that
-// stand for more than one reading. An empty title is any title.
+// seen returns what the label says about a picture that is read as got. The result
+// contains no word that accepts more than one reading. An empty title in the result
+// accepts any title.
 func (t told) seen(got told) told {
 	switch {
 	case t.state == Unjudged || t.state == Changing || t.state == Working && t.allows(got):
@@ -112,7 +115,7 @@ func parseLabel(label string) ([]told, error) {
 	return out, nil
 }
 
-// at returns what a label says of a moment.
+// at returns the state of a label at a moment.
 func at(label []told, moment float64) told {
 	var t told
 	for _, next := range label {
@@ -130,8 +133,9 @@ type span struct {
 	want, got   told
 }
 
-// differences returns the times in which a reading differs from its label. A state may
-// begin up to slack seconds earlier or later. But idle may not begin earlier than labelled.
+// differences returns the times in which a reading differs from its label. A state is
+// allowed to begin up to slack seconds earlier or later. But idle is not allowed to
+// begin earlier than labelled.
 func differences(want, got []told, slack float64) []span {
 	var out []span
 	slack += rounding
@@ -154,8 +158,9 @@ func differences(want, got []told, slack float64) []span {
 	return out
 }
 
-// lateUntil returns until when a reading may be that of a state before state w of a label,
-// or a dialog whose options are not drawn yet.
+// lateUntil returns the end of the time in which the reading got counts as late, but
+// not as wrong. Late means that a state before state w accepts got, or that got is the
+// labelled dialog before its options are drawn. lateUntil returns 0 if got is not late.
 func lateUntil(label []told, w int, got told, slack float64) float64 {
 	if label[w].isUndrawn(got) {
 		return label[w].at + slack
@@ -168,8 +173,9 @@ func lateUntil(label []told, w int, got told, slack float64) float64 {
 	return 0
 }
 
-// earlyFrom returns from when a reading may be that of a state after state w of a label.
-// Idle may not come early.
+// earlyFrom returns the beginning of the time in which the reading got counts as early,
+// but not as wrong. Early means that a state after state w accepts got. Idle must not
+// be early. earlyFrom returns forever if got is not early.
 func earlyFrom(label []told, w int, got told, slack float64) float64 {
 	if got.state == coleo.Idle {
 		slack = rounding
@@ -192,5 +198,5 @@ func endOf(list []told, i int) float64 {
 // rounding is the precision of the times in a label, in seconds.
 const rounding = 0.0101
 
-// agrees reports whether a reading is that of the label.
+// agrees reports whether a reading is the same as its label.
 func agrees(want, got []told, slack float64) bool { return len(differences(want, got, slack)) == 0 }

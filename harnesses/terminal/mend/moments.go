@@ -12,15 +12,15 @@ import (
 	"coleo.dev/pty"
 )
 
-// Case is a recording and its label.
+// Case is a recording with its label.
 type Case struct {
 	Name  string
 	Cast  *pty.Cast
-	Label string  // as reading.Label writes it, also with Working, Unjudged and AnyTitle
-	Slack float64 // seconds by which states may begin earlier or later than labelled
+	Label string  // in the form of reading.Label; can contain Working, Unjudged, Changing and AnyTitle
+	Slack float64 // seconds by which states are allowed to begin earlier or later than labelled
 }
 
-// taped is a case with what a description reads in it.
+// taped is a Case with the readings that a description makes of it.
 type taped struct {
 	Case
 	want, got []told
@@ -31,15 +31,15 @@ type taped struct {
 type shot struct {
 	at, until float64
 	screen    coleo.Screen
-	want      told // what the label says at the end of its time
+	want      told // what the label says at the end of the picture's time
 	state     coleo.State
 	title     string
 	rule      string
-	partial   bool // a dialog has no title or no options
-	composer  bool // it shows a composer
+	partial   bool // the dialog shows no title or no options
+	composer  bool // the picture shows a composer
 }
 
-// take keeps what the rules found.
+// take stores what the rules found on the picture.
 func (s *shot) take(v rules.Verdict) {
 	s.state, s.rule, s.title, s.partial = v.State, v.Rule, "", v.Partial
 	if v.Dialog != nil {
@@ -47,10 +47,10 @@ func (s *shot) take(v rules.Verdict) {
 	}
 }
 
-// expect sets what the label says of the picture.
+// expect stores what the label says about the picture.
 func (s *shot) expect(label told) { s.want = label.seen(told{state: s.state, title: s.title}) }
 
-// isWell reports whether the rules read the picture as its label.
+// isWell reports whether the rules read the picture as the label says.
 func (s *shot) isWell() bool {
 	return s.state == s.want.state && !s.partial && (s.want.title == "" || s.want.title == s.title)
 }
@@ -63,14 +63,14 @@ func (s shot) again(spec *rules.Spec) shot {
 	return s
 }
 
-// Break is a time in which a recording does not read as its label.
+// Break is a time in which the reading of a recording differs from its label.
 type Break struct {
 	Recording string   `json:"recording"`
 	From      float64  `json:"from"`  // seconds
 	Until     float64  `json:"until"` // seconds; -1 for the end of the recording
 	Want      string   `json:"want"`  // the labelled state, and the title of a dialog
-	Got       string   `json:"got"`   // what it reads as
-	Rule      string   `json:"rule"`  // the rule that decided
+	Got       string   `json:"got"`   // the state that was read, and the title of a dialog
+	Rule      string   `json:"rule"`  // the rule that decided the state
 	Rows      []string `json:"rows"`  // the last rows of the screen
 }
 
@@ -81,7 +81,7 @@ func (t told) String() string {
 	return fmt.Sprintf("%s %q", t.state, t.title)
 }
 
-// readLabel returns what a description reads in a recording.
+// readLabel returns the states that a description reads in a recording.
 func readLabel(spec *rules.Spec, c Case) []told {
 	got, err := parseLabel(reading.Label(spec, reading.Recording{Cast: c.Cast, Until: -1}))
 	if err != nil {
@@ -151,10 +151,10 @@ func (t *taped) reads(spec *rules.Spec) bool {
 	})
 }
 
-// holds reports whether the case reads as its label.
+// holds reports whether the reading of the case is the same as its label.
 func (t *taped) holds() bool { return agrees(t.want, t.got, t.Slack) }
 
-// breaks returns where the case does not read as its label.
+// breaks returns the times in which the reading of the case differs from its label.
 func (t *taped) breaks() []Break {
 	if t.holds() {
 		return nil
@@ -174,10 +174,11 @@ func (t *taped) breaks() []Break {
 	return out
 }
 
-// shownRowsMost is how many rows of a screen a Break has. A dialog has fewer.
+// shownRowsMost is the largest number of rows of a screen in a Break. A dialog has
+// fewer.
 const shownRowsMost = 12
 
-// shownRows returns the last rows of a screen that are not blank.
+// shownRows returns the last shownRowsMost rows of a screen that are not blank.
 func shownRows(s coleo.Screen) []string {
 	var out []string
 	for _, row := range s.Lines {
@@ -188,10 +189,10 @@ func shownRows(s coleo.Screen) []string {
 	return out[max(0, len(out)-shownRowsMost):]
 }
 
-// during returns the pictures that were on the screen within a span. The first of them may
-// have appeared before the span. A short picture is left out, unless it is the last one of
-// the recording (see isShort). If all pictures within the span are short, during returns
-// only the last of them.
+// during returns the pictures that were on the screen within a span. The first of them
+// may have appeared before the span. It leaves out short pictures (see isShort), except
+// the last picture of the recording. If all pictures within the span are short, it
+// returns only the last of them.
 func (t *taped) during(s span) []shot {
 	var out, short []shot
 	for i, p := range t.shots {
@@ -209,5 +210,6 @@ func (t *taped) during(s span) []shot {
 	return out
 }
 
-// isShort reports whether a label cannot tell what the picture means.
+// isShort reports whether the picture was on the screen for so short a time that the
+// label cannot say what the picture means.
 func (s *shot) isShort() bool { return s.until-s.at < 2*rounding }

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// tokenKind is what a piece of a pattern is.
+// tokenKind is the kind of a piece of a pattern.
 type tokenKind string
 
 const (
@@ -23,9 +23,9 @@ const (
 type token struct {
 	kind       tokenKind
 	text       string // the character, if it is a literal
-	start, end int    // offsets in the pattern, without the repetition
-	repeat     int    // offset of the end with the repetition; end if there is none
-	depth      int    // in how many groups it is
+	start, end int    // offsets in the pattern, without a repetition such as *
+	repeat     int    // offset of the end of the repetition; end if there is none
+	depth      int    // number of groups around the token
 }
 
 var (
@@ -77,28 +77,29 @@ func tokens(pattern string) []token {
 	return out
 }
 
-// plain reports whether a token stands for exactly one character of text.
+// plain reports whether a token stands for exactly one character other than a line end.
 func (t token) plain() bool { return t.kind == literal && t.text != "\n" && t.repeat == t.end }
 
 // gap is a piece of a pattern that may be wrong.
 type gap struct {
 	start, end int    // offsets in the pattern
-	text       string // what it matches now, if that is one text
+	text       string // the text that the piece matches, as far as it is literal
 	kind       gapKind
 }
 
-// gapKind says what may stand in a gap.
+// gapKind says what text a gap can have.
 type gapKind string
 
 const (
 	gapRun   gapKind = "words"  // one word or several
 	gapWord  gapKind = "word"   // one word
 	gapGlyph gapKind = "glyph"  // one character
-	gapClass gapKind = "class"  // one character beside those of a class
+	gapClass gapKind = "class"  // one character in addition to those of a class
 	gapNew   gapKind = "insert" // a word that the pattern lacks
 )
 
-// gaps returns the pieces of a pattern that a new version may show differently.
+// gaps returns the pieces of a pattern for which a new version of the agent CLI may
+// show another text.
 func gaps(pattern string) []gap {
 	all := tokens(pattern)
 	var out []gap
@@ -161,7 +162,7 @@ func addRun(all []token, from, end int, add func(from, to int, kind gapKind)) {
 	}
 }
 
-// inserts returns the places between words where the pattern may lack a word.
+// inserts returns the places between words in which the pattern may lack a word.
 func inserts(all []token) []gap {
 	var out []gap
 	for i, t := range all {
@@ -172,7 +173,7 @@ func inserts(all []token) []gap {
 	return out
 }
 
-// holes are the patterns that find what stands in a gap.
+// holes are the patterns that match the text in a gap.
 var holes = map[gapKind][]string{
 	gapRun:   {`\S+(?: \S+){0,7}?`},
 	gapWord:  {`[^\s]+`},
@@ -181,7 +182,8 @@ var holes = map[gapKind][]string{
 	gapNew:   {`(?:\S+ ){1,3}`},
 }
 
-// findIn returns the texts that stand in a gap of a pattern in text, at most limit.
+// findIn matches the pattern with text, and accepts any text in the gap. It returns the
+// texts that it finds in the gap, at most limit.
 func (g gap) findIn(pattern, text string, limit int) []string {
 	var out []string
 	for _, hole := range holes[g.kind] {
@@ -199,8 +201,9 @@ func (g gap) findIn(pattern, text string, limit int) []string {
 	return out
 }
 
-// filled returns the patterns in which the texts found stand in the gap. The first one
-// replaces what stood there; the second one matches both.
+// filled returns copies of the pattern with the texts in found in the gap. The first
+// copy has these texts instead of the old text. The second copy accepts the old text
+// too. For a class there is only one copy.
 func (g gap) filled(pattern string, found []string) []string {
 	before, old, after := pattern[:g.start], pattern[g.start:g.end], pattern[g.end:]
 	if g.kind == gapClass {
@@ -226,7 +229,8 @@ func (g gap) filled(pattern string, found []string) []string {
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// quoteText returns a pattern for a text. A number in it may be any number.
+// quoteText returns a pattern for a text. In place of a number, the pattern accepts any
+// number.
 func quoteText(text string) string { return digits.ReplaceAllString(regexp.QuoteMeta(text), `\d+`) }
 
 // classText escapes a character for a class.
@@ -237,14 +241,15 @@ func classText(char string) string {
 	return char
 }
 
-// braille has the range of braille characters, for a class. Many programs show them as an
-// animation. If three of them were found, the class gets the whole range.
+// braille is the range of braille characters, in the form for a class. Many programs
+// show these characters as an animation. If at least three of them were found, the
+// class gets the whole range.
 const braille = `⠁-⣿`
 
 func notBraille(char string) bool { return char < "⠁" || char > "⣿" }
 
-// widenClass adds characters to a class. If the class then has only one character,
-// widenClass returns a pattern for that character instead.
+// widenClass adds the characters in found to a class. If the result has only one
+// character, widenClass returns a pattern for that character instead of a class.
 func widenClass(old string, found []string) string {
 	body := strings.TrimSuffix(strings.TrimPrefix(old, "["), "]")
 	if n := slices.IndexFunc(found, notBraille); n != 0 && len(found) > 2 && (n < 0 || n > 2) {
@@ -263,11 +268,12 @@ func widenClass(old string, found []string) string {
 	return "[" + body + "]"
 }
 
-// rearranged returns the pattern with the order of its parts changed, one change each.
+// rearranged returns copies of the pattern. In each copy, two parts have changed
+// places.
 func rearranged(pattern string) []string {
 	all := tokens(pattern)
 	var out []string
-	swap := func(a, b, c, d int) { // the parts a to b, and c to d
+	swap := func(a, b, c, d int) { // the parts from a to b and from c to d
 		next := pattern[:a] + pattern[c:d] + pattern[b:c] + pattern[a:b] + pattern[d:]
 		if _, err := regexp.Compile(next); err == nil && next != pattern && !slices.Contains(out, next) {
 			out = append(out, next)
@@ -301,7 +307,8 @@ func rearranged(pattern string) []string {
 	return out
 }
 
-// loosened returns the pattern without one of its anchors, words or blanks each.
+// loosened returns copies of the pattern that match more. Each copy lacks one anchor or
+// one word, accepts any number of blanks in one place, or matches row by row.
 func loosened(pattern string) []string {
 	all := tokens(pattern)
 	var out []string

@@ -11,35 +11,35 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// Options bound a search.
+// Options limit a search.
 type Options struct {
-	Seed int64         // selects the pictures on which changes are tried first
+	Seed int64         // selects the pictures that changes are tried on first
 	Time time.Duration // how long to search; 0 means DefaultTime
 }
 
-// DefaultTime is how long Propose searches. One round over two hundred recordings takes
-// about half a minute on a slow machine.
+// DefaultTime is how long Propose searches by default. One round with two hundred
+// recordings takes about half a minute on a slow machine.
 const DefaultTime = 5 * time.Minute
 
-// Bounds of a search.
+// Limits of a search.
 const (
-	mostSteps    = 4   // changes that follow each other; more is another program
-	mostGroups   = 4   // groups of breaks that are looked at in one round
-	mostTried    = 160 // changes of one group and kind that are tried on pictures
-	mostReplayed = 12  // changes of one group that are tried on recordings
-	mostSample   = 5   // broken recordings on which a change is tried first
+	mostSteps    = 4   // changes one after the other; an agent CLI that needs more is another program
+	mostGroups   = 4   // groups that one round looks at
+	mostTried    = 160 // changes for one group and of one kind that are tried on pictures
+	mostReplayed = 12  // changes for one group that are tried on recordings
+	mostSample   = 5   // wrong recordings that a change is tried on first
 	mostShots    = 12  // pictures of a group
-	mostGood     = 120 // pictures that read well, and must stay so
+	mostGood     = 120 // pictures that are read as labelled
 	mostNearest  = 5   // failed changes that a Result names
 )
 
-// Result is what Propose found.
+// Result is the result of Propose.
 type Result struct {
-	Held     []string  // the recordings that read as labelled
-	Breaks   []Break   // where the others do not
-	Changes  []string  // the proposed changes in words; empty if there is no proposal
-	Text     []byte    // the file with the changes; nil if there is no proposal
-	Nearest  []Attempt // without a proposal, the best changes that were tried
+	Held     []string  // the new recordings that read as labelled
+	Breaks   []Break   // where the other new recordings do not read as labelled
+	Changes  []string  // the proposed changes, in words; empty without a proposal
+	Text     []byte    // the file with the changes; nil without a proposal
+	Nearest  []Attempt // the best changes that failed; only without a proposal
 	Tried    int       // how many changes were tried
 	TimedOut bool
 }
@@ -58,14 +58,15 @@ type search struct {
 	until   time.Time
 	random  *rand.Rand
 	result  Result
-	nearest []Attempt // the most promising one of each round first
+	nearest []Attempt // changes that failed on recordings, in the order of the rounds
 }
 
 // Propose reads the new recordings with a description. If some do not read as labelled,
-// it looks for the smallest change with which they do. Every old recording that reads as
-// labelled must then still do so. It returns EInvalid if the description or a label
-// cannot be read. The result depends on nothing but the arguments, unless the time runs
-// out.
+// Propose looks for the smallest change with which all of them do. With this change,
+// every old recording that read as labelled must still read as labelled.
+//
+// The error is EInvalid if the description or a label cannot be read. The result
+// depends only on the arguments, except if the time runs out.
 func Propose(desc Description, fresh, old []Case, o Options) (Result, error) {
 	if o.Time == 0 {
 		o.Time = DefaultTime
@@ -93,7 +94,7 @@ func Propose(desc Description, fresh, old []Case, o Options) (Result, error) {
 	return s.result, nil
 }
 
-// tapes reads all cases. The new ones come first.
+// tapes reads all cases. The new cases come first.
 func (s *search) tapes(spec *rules.Spec) ([]taped, error) {
 	var out []taped
 	for _, c := range append(slices.Clone(s.fresh), s.old...) {
@@ -106,7 +107,7 @@ func (s *search) tapes(spec *rules.Spec) ([]taped, error) {
 	return out, nil
 }
 
-// run changes the description step by step, until all new recordings hold.
+// run changes the description step by step, until all new recordings read as labelled.
 func (s *search) run(spec *rules.Spec, all []taped) {
 	first := all
 	desc := s.desc
@@ -148,7 +149,7 @@ func broken(all []taped) int {
 	return n
 }
 
-// allowed reports whether no recording reads worse than before.
+// allowed reports whether no recording reads worse after the changes than before them.
 func (s *search) allowed(before, after []taped) bool {
 	for i := range before {
 		if worse(&before[i], &after[i]) != "" {
@@ -158,7 +159,8 @@ func (s *search) allowed(before, after []taped) bool {
 	return true
 }
 
-// worse says in which way a recording reads worse than before, or returns "".
+// worse says how a recording reads worse after a change than before it. It returns ""
+// if the recording does not read worse.
 func worse(before, after *taped) string {
 	switch a, b := falseIdle(before), falseIdle(after); {
 	case before.holds() && !after.holds():
@@ -169,7 +171,8 @@ func worse(before, after *taped) string {
 	return ""
 }
 
-// falseIdle returns for how long a recording reads idle where its label says otherwise.
+// falseIdle returns for how many seconds a recording reads idle although its label says
+// otherwise.
 func falseIdle(t *taped) float64 {
 	sum, end := 0.0, endOfCast(t.Cast)
 	for _, d := range differences(t.want, t.got, t.Slack) {
@@ -180,15 +183,15 @@ func falseIdle(t *taped) float64 {
 	return sum
 }
 
-// scored is a change with how well it does on pictures.
+// scored is a change with a score for how well it reads single pictures.
 type scored struct {
 	change
 	spec  *rules.Spec
 	score int
 }
 
-// round finds the best change of a description. It returns nil if no change helps. It
-// also returns the recordings as they read with the change.
+// round finds the best change to a description, or nil if no change helps. It also
+// returns the recordings as they read with that change.
 func (s *search) round(desc Description, spec *rules.Spec, all []taped) (*change, []taped) {
 	groups := groupsOf(all[:len(s.fresh)])
 	groups = groups[:min(len(groups), mostGroups)]
@@ -203,8 +206,8 @@ func (s *search) round(desc Description, spec *rules.Spec, all []taped) (*change
 	return s.tryOnRecordings(list, all)
 }
 
-// bestOf returns the n changes with the highest scores, the best one first. Of two changes
-// with the same score, the one with the lower cost comes first.
+// bestOf returns the n changes with the highest scores. The best change comes first. Of
+// two changes with the same score, the one with the lower cost comes first.
 func bestOf(list []scored, n int) []scored {
 	slices.SortStableFunc(list, func(a, b scored) int {
 		return cmp.Or(b.score-a.score, a.cost-b.cost, cmp.Compare(a.text, b.text))
@@ -213,8 +216,9 @@ func bestOf(list []scored, n int) []scored {
 	return list[:min(len(list), n)]
 }
 
-// tryOnPictures tries changes on single pictures, which is quick. It returns those changes
-// with which at least one picture of the group reads as its label, with their scores.
+// tryOnPictures tries changes on single pictures, because that is quick. It returns the
+// changes with which at least one picture of the group reads as labelled, with their
+// scores.
 func (s *search) tryOnPictures(desc Description, list []change, g group, good []shot) []scored {
 	slices.SortStableFunc(list, func(a, b change) int { return cmp.Or(a.cost-b.cost, cmp.Compare(a.text, b.text)) })
 	var out []scored
@@ -242,7 +246,8 @@ func (s *search) tryOnPictures(desc Description, list []change, g group, good []
 	return out
 }
 
-// helped returns how much better a description reads the pictures of a group.
+// helped returns a score for how many pictures of a group a description reads as
+// labelled.
 func helped(spec *rules.Spec, g group) int {
 	score := 0
 	for _, p := range g.shots {
@@ -253,8 +258,10 @@ func helped(spec *rules.Spec, g group) int {
 	return score
 }
 
-// tryOnRecordings returns the change with which most recordings hold, and none reads
-// worse. Of two such changes it returns the smaller one.
+// tryOnRecordings returns the change with which most recordings read as labelled. It
+// considers only changes with which no recording reads worse. Of two equal changes it
+// returns the one with the lower cost. It also returns the recordings as they read with
+// that change.
 func (s *search) tryOnRecordings(list []scored, all []taped) (*change, []taped) {
 	var best *change
 	var bestTapes []taped
@@ -281,9 +288,9 @@ func (s *search) tryOnRecordings(list []scored, all []taped) (*change, []taped) 
 	return best, bestTapes
 }
 
-// replayAll reads all recordings with another description. It begins with some broken
-// ones, and gives up if none of them holds. It returns nil and the reason if the change
-// is of no use.
+// replayAll reads all recordings with another description. It begins with some wrong
+// recordings, and stops if none of them reads as labelled. If the change is of no use,
+// replayAll returns nil and the reason.
 func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, string) {
 	fixed := slices.Clone(all)
 	done := make([]bool, len(all))
@@ -311,7 +318,7 @@ func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, st
 	}
 	for i := range all {
 		if done[i] || all[i].reads(spec) {
-			continue // a recording with the same findings has the same reading
+			continue // if all pictures read the same, the recording reads the same
 		}
 		read(i)
 		if why := worse(&all[i], &fixed[i]); why != "" {
@@ -324,8 +331,8 @@ func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, st
 	return fixed, ""
 }
 
-// shortestBroken returns the indexes of some recordings that do not hold, the shortest
-// first.
+// shortestBroken returns the indexes of some new recordings that do not read as
+// labelled. The shortest recordings come first.
 func (s *search) shortestBroken(all []taped) []int {
 	var out []int
 	for i := range all[:len(s.fresh)] {

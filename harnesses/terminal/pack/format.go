@@ -1,5 +1,5 @@
-// Package pack reads, makes and keeps packs. A pack is a signed file that brings newer
-// reading rules for one harness. It holds nothing that is typed, started or sent.
+// Package pack reads, makes and keeps packs. A pack is a signed file with newer reading
+// rules for one harness. It contains nothing that Coleo types, starts or sends.
 //
 // A pack file has four lines and then a TOML text:
 //
@@ -10,11 +10,11 @@
 //	harness = "NAME"
 //	...
 //
-// KEY and SIGNATURE are in base64. The signature is an Ed25519 signature of every byte of
-// the file except the line of the signature. The first line is part of what is signed, so
-// a signature of a pack is a signature of nothing else.
+// KEY and SIGNATURE are in base64. The signature is an Ed25519 signature of every byte
+// of the file except the line of the signature. The signature covers the first line, so
+// it is not valid for anything other than a pack.
 //
-// The package does not combine a pack with built-in rules. Package reading does.
+// Package pack does not combine a pack with built-in rules. Package reading does.
 package pack
 
 import (
@@ -34,10 +34,11 @@ import (
 )
 
 const (
-	// MaxSize bounds a pack file, in bytes. The largest built-in description has a
-	// fifth of it.
+	// MaxSize is the largest size of a pack file in bytes. The largest built-in
+	// description has a fifth of this size.
 	MaxSize = 256 << 10
-	// maxVersions bounds the versions of a pack. Each of them was judged by somebody.
+	// maxVersions is the largest number of versions of a pack. Somebody has judged the
+	// pack on each of them.
 	maxVersions = 20
 
 	firstLine     = "coleo pack 1\n"
@@ -46,24 +47,26 @@ const (
 	headLines     = 4 // the lines before the TOML text
 )
 
-// The values of a pack's keys. A name of a harness is also the name of a file.
+// The forms of the values of a pack's keys. The name of a harness is also the name of a
+// file.
 var (
 	harnessName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 	versionName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}$`)
 )
 
-// Pack is what a pack file says.
+// Pack is the content of a pack file.
 type Pack struct {
 	Key      ed25519.PublicKey // the key that has signed the file
 	Harness  string
 	Versions []string // the versions of the agent CLI on which the rules were judged
-	Serial   int64    // grows with each pack for the same harness
-	Expires  string   // the last day on which the pack is used, in UTC: 2027-01-31
+	Serial   int64    // higher for each new pack for the same harness
+	Expires  string   // the last day on which Coleo uses the pack, in UTC: 2027-01-31
 	Digest   string   // the SHA-256 of the file, in hex
 	Rules    *rules.Pack
 }
 
-// content is the TOML text of a pack. Its decoding is strict: any other key is an error.
+// content is the TOML text of a pack. It is decoded strictly: any other key is an
+// error.
 type content struct {
 	Harness  string   `toml:"harness"`
 	Versions []string `toml:"versions"`
@@ -72,7 +75,7 @@ type content struct {
 	rules.Readings
 }
 
-// envelope is a pack file whose TOML text is not read yet.
+// envelope is a pack file whose TOML text has not been read.
 type envelope struct {
 	key       ed25519.PublicKey
 	signature []byte
@@ -80,8 +83,8 @@ type envelope struct {
 	body      []byte // the TOML text
 }
 
-// unwrap reads the first lines of a pack file. The error is EInvalid if it is no pack, is
-// too large, or is not signed.
+// unwrap reads the first lines of a pack file. The error is EInvalid if the file is not
+// a pack, is too large, or is not signed. unwrap does not verify the signature.
 func unwrap(file string, data []byte) (envelope, error) {
 	var e envelope
 	if len(data) > MaxSize {
@@ -106,8 +109,8 @@ func unwrap(file string, data []byte) (envelope, error) {
 	return envelope{key: key, signature: signature, signed: signedBytes(key, rest), body: rest}, nil
 }
 
-// takeLine reads the first line of data. The line must begin with name, and then have size
-// bytes in base64. takeLine returns these bytes, and the text after the line.
+// takeLine reads the first line of data. The line must consist of name and of size
+// bytes in base64. takeLine returns these bytes, and the data after the line.
 func takeLine(file string, line int, name string, data []byte, size int) (value, rest []byte, err error) {
 	text, rest, ended := bytes.Cut(data, []byte("\n"))
 	coded, named := bytes.CutPrefix(text, []byte(name))
@@ -119,15 +122,16 @@ func takeLine(file string, line int, name string, data []byte, size int) (value,
 	return value, rest, nil
 }
 
-// signedBytes returns what the signature of a pack covers.
+// signedBytes returns the bytes that the signature of a pack covers.
 func signedBytes(key ed25519.PublicKey, body []byte) []byte {
 	return append([]byte(firstLine+keyLine+KeyText(key)+"\n\n"), body...)
 }
 
-// KeyText returns a public key as people and files have it.
+// KeyText returns a public key in the form in which people and files have it.
 func KeyText(key ed25519.PublicKey) string { return base64.StdEncoding.EncodeToString(key) }
 
-// verify returns EForbidden if the signature is not one of the file's own key.
+// verify returns EForbidden if the signature was not made with the key that the file
+// names.
 func (e envelope) verify(file string) error {
 	if !ed25519.Verify(e.key, e.signed, e.signature) {
 		return coleo.Errorf(coleo.EForbidden,
@@ -141,7 +145,7 @@ func (e envelope) read(file string, data []byte) (*Pack, error) {
 	if i := bytes.IndexByte(e.body, 0); i >= 0 || !utf8.Valid(e.body) {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s: the text is not UTF-8, or it has a NUL byte", file)
 	}
-	text := append([]byte(strings.Repeat("\n", headLines)), e.body...) // keeps the numbers of the lines
+	text := append([]byte(strings.Repeat("\n", headLines)), e.body...) // makes errors name the right lines
 	var c content
 	if err := config.Decode(file, text, &c); err != nil {
 		return nil, err
@@ -159,7 +163,7 @@ func (e envelope) read(file string, data []byte) (*Pack, error) {
 		Digest: hex.EncodeToString(sum[:]), Rules: compiled}, nil
 }
 
-// check checks the keys above the rules.
+// check checks the keys of a pack that come before the rules.
 func (c *content) check(file string, text []byte) error {
 	fail := func(path, format string, args ...any) error { return config.Errorf(file, text, path, format, args...) }
 	if !harnessName.MatchString(c.Harness) {

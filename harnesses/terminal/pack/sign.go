@@ -18,12 +18,14 @@ import (
 const (
 	privateLine = "coleo pack private key 1 "
 	publicLine  = "coleo pack key 1 "
-	// maxKeyFile bounds a file with a key, in bytes. Such a file has one line.
+	// maxKeyFile is the largest size in bytes of a file with a key. Such a file has one
+	// line.
 	maxKeyFile = 4 << 10
 )
 
-// NewKey makes a key pair. The private key becomes the file at path, which only its owner
-// can read. The public key becomes the file path.pub. NewKey replaces no file.
+// NewKey makes a key pair. It writes the private key to the file path, which only its
+// owner can read. It writes the public key to the file path.pub. NewKey never
+// overwrites a file.
 func NewKey(path string) (ed25519.PublicKey, error) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -40,7 +42,7 @@ func NewKey(path string) (ed25519.PublicKey, error) {
 	return public, nil
 }
 
-// create makes a new file. The error is EConflict if the file is there already.
+// create makes a new file. The error is EConflict if the file already exists.
 func create(path string, mode fs.FileMode, text string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if os.IsExist(err) {
@@ -59,7 +61,8 @@ func create(path string, mode fs.FileMode, text string) error {
 	return nil
 }
 
-// readPrivateKey reads a file that NewKey has made. It refuses a file that others can read.
+// readPrivateKey reads a private key from a file that NewKey has made. It refuses a
+// file that others can read.
 func readPrivateKey(path string) (ed25519.PrivateKey, error) {
 	data, err := config.ReadOwnAtMost(path, maxKeyFile)
 	if err != nil {
@@ -75,8 +78,8 @@ func readPrivateKey(path string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// ReadPublicKey reads the public key in a file that NewKey has made. It refuses a file that
-// others can write.
+// ReadPublicKey reads a public key from a file that NewKey has made. It refuses a file
+// that others can write.
 func ReadPublicKey(path string) (ed25519.PublicKey, error) {
 	data, err := config.ReadOwnAtMost(path, maxKeyFile)
 	if err != nil {
@@ -92,7 +95,8 @@ func ReadPublicKey(path string) (ed25519.PublicKey, error) {
 	return key, nil
 }
 
-// keyIn returns the key of size bytes in a text that is one line with the given beginning.
+// keyIn returns the key in data. The data must consist of the argument line and a key
+// of size bytes in base64. A line end can follow.
 func keyIn(data []byte, line string, size int) ([]byte, error) {
 	coded, is := strings.CutPrefix(string(data), line)
 	key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSuffix(coded, "\n"))
@@ -102,18 +106,19 @@ func keyIn(data []byte, line string, size int) ([]byte, error) {
 	return key, nil
 }
 
-// Order says which pack Make makes.
+// Order describes the pack that Make makes.
 type Order struct {
 	Harness  string
 	Versions []string
 	Serial   int64
 	Expires  string
-	File     string // the name of the file with the rules, for errors
-	Rules    []byte // the text of that file: rules, dialogs and a composer, and nothing else
+	File     string // the name that errors show for the file with the rules
+	Rules    []byte // the text of the file with the rules: rules, dialogs and a composer, and nothing else
 }
 
-// Make returns a pack that the key in the file keyFile has signed. The error is EInvalid
-// if the rules hold any key that a pack may not have, and names the file and the line.
+// Make returns a pack that is signed with the key in the file keyFile. The error is
+// EInvalid if the rules have a key that a pack cannot have. Such an error names the
+// file and the line.
 func Make(keyFile string, o Order, now time.Time) ([]byte, error) {
 	key, err := readPrivateKey(keyFile)
 	if err != nil {
@@ -144,7 +149,7 @@ func Make(keyFile string, o Order, now time.Time) ([]byte, error) {
 	return data, nil
 }
 
-// seal returns the pack file with a text.
+// seal returns a signed pack file with the TOML text body.
 func seal(key ed25519.PrivateKey, body []byte) []byte {
 	public, _ := key.Public().(ed25519.PublicKey) // the type that the package documents
 	signature := ed25519.Sign(key, signedBytes(public, body))
@@ -162,10 +167,10 @@ func quoted(texts []string) string {
 	return strings.Join(out, ", ")
 }
 
-// Check reads a pack so that a person can look at it. It returns what the pack says, or nil
-// if that cannot be read. It also returns every problem of the file itself. It does not
-// check whether the key is trusted, whether the serial is new, and whether the last day is
-// over. The caller does so with a Store.
+// Check reads a pack so that a person can look at it. It returns the pack, or nil if
+// the pack cannot be read. It also returns every problem of the file itself. Check does
+// not find these problems: the key is not trusted, the serial is too low, or the last
+// day is over. The caller uses Store.Problems for them.
 func Check(file string, data []byte) (*Pack, []error) {
 	e, err := unwrap(file, data)
 	if err != nil {

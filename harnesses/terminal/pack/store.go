@@ -16,31 +16,33 @@ import (
 	"coleo.dev/config"
 )
 
-// pinnedKey is the signing key that every Coleo trusts, in base64. It is empty: nobody
-// signs packs for everybody yet. So Coleo accepts only keys that the user trusts.
+// pinnedKey is the signing key that every Coleo trusts, in base64. It is empty, because
+// nobody signs packs for all users yet. So Coleo accepts only keys that the user
+// trusts.
 const pinnedKey = ""
 
 const (
 	packEnd   = ".pack"
 	serialEnd = ".serial"
 	keysFile  = "trusted-keys"
-	// maxTrusted bounds the file with the trusted keys, in bytes. It has room for a
-	// thousand keys.
+	// maxTrusted is the largest size in bytes of the file with the trusted keys. The
+	// file has room for a thousand keys.
 	maxTrusted = 64 << 10
 )
 
-// Store is a folder with installed packs. For each harness it has the pack and the highest
-// serial that was ever installed. It also has the keys that the user trusts. Only one
-// caller at a time may change a Store.
+// Store is a folder with installed packs. For each harness it has the pack, and the
+// highest serial that was ever installed. It also has the keys that the user trusts.
+// Only one caller at a time is allowed to change a Store.
 type Store struct{ dir string }
 
-// NewStore returns the Store in a folder, which may be missing.
+// NewStore returns the Store in a folder. The folder need not exist.
 func NewStore(dir string) Store { return Store{dir} }
 
-// Dir returns the folder.
+// Dir returns the folder of the Store.
 func (s Store) Dir() string { return s.dir }
 
-// Prepare makes the folder, if it is missing. Only its owner can use it.
+// Prepare makes the folder of the Store if it does not exist. Only the folder's owner
+// can use it.
 func (s Store) Prepare() error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("make the folder of packs: %w", err)
@@ -48,8 +50,8 @@ func (s Store) Prepare() error {
 	return nil
 }
 
-// readFile reads a file of the Store. It refuses a link, a file that others can write, and
-// a file with more than most bytes.
+// readFile reads a file of the Store. It refuses a link, a file that others can write,
+// and a file with more than most bytes.
 func (s Store) readFile(name string, most int64) ([]byte, error) {
 	path := filepath.Join(s.dir, name)
 	info, err := os.Lstat(path)
@@ -62,7 +64,7 @@ func (s Store) readFile(name string, most int64) ([]byte, error) {
 	return config.ReadOwnAtMost(path, most)
 }
 
-// Trusted returns the signing keys that count.
+// Trusted returns the signing keys that the user trusts, and pinnedKey if there is one.
 func (s Store) Trusted() ([]ed25519.PublicKey, error) {
 	data, err := s.readFile(keysFile, maxTrusted)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -79,7 +81,8 @@ func (s Store) Trusted() ([]ed25519.PublicKey, error) {
 	return out, nil
 }
 
-// Trust adds a signing key. To trust a key twice changes nothing.
+// Trust adds a signing key to the trusted keys. It does nothing if the key is already
+// trusted.
 func (s Store) Trust(key ed25519.PublicKey) error {
 	keys, err := s.Trusted()
 	if err != nil || contains(keys, key) {
@@ -88,8 +91,8 @@ func (s Store) Trust(key ed25519.PublicKey) error {
 	return s.writeKeys(append(keys, key))
 }
 
-// Distrust removes a signing key. Its packs are not used any longer. The error is ENotFound
-// if the key is not trusted.
+// Distrust removes a signing key from the trusted keys. Coleo no longer uses packs that
+// are signed with the key. The error is ENotFound if the key is not trusted.
 func (s Store) Distrust(key ed25519.PublicKey) error {
 	keys, err := s.Trusted()
 	if err != nil {
@@ -125,15 +128,15 @@ func (s Store) trusts(key ed25519.PublicKey) error {
 	return err
 }
 
-// mark is the highest serial of a harness that was ever installed, and the digest of that
-// pack.
+// mark is the highest serial that was ever installed for a harness, and the digest of
+// the pack with that serial.
 type mark struct {
 	serial int64
 	digest string
 }
 
 // seen returns the mark of a harness. It returns the zero value if no pack was ever
-// installed for it.
+// installed for the harness.
 func (s Store) seen(harness string) (mark, error) {
 	var m mark
 	data, err := s.readFile(harness+serialEnd, maxKeyFile)
@@ -150,8 +153,8 @@ func (s Store) seen(harness string) (mark, error) {
 	return m, nil
 }
 
-// newer returns EForbidden if a pack is older than one that was installed before, or has
-// the serial of another one.
+// newer returns EForbidden in two cases: a pack with a higher serial was installed
+// before, or another pack with the same serial was.
 func (s Store) newer(p *Pack) error {
 	m, err := s.seen(p.Harness)
 	switch {
@@ -168,7 +171,8 @@ func (s Store) newer(p *Pack) error {
 	return nil
 }
 
-// Problems returns why a pack cannot be installed now, beside the problems of the file.
+// Problems returns why the Store cannot install a pack at the time now. It does not
+// return the problems of the file itself, which Check finds.
 func (s Store) Problems(p *Pack, now time.Time) []error {
 	var out []error
 	for _, err := range []error{s.trusts(p.Key), s.newer(p), p.Expired(now)} {
@@ -179,9 +183,9 @@ func (s Store) Problems(p *Pack, now time.Time) []error {
 	return out
 }
 
-// Add installs a pack. It calls accept with the pack before it changes anything. If
-// anything is wrong with the pack, or accept returns an error, the pack that was installed
-// before stays. The folder must exist.
+// Add installs a pack. Before it changes anything, it calls accept with the pack. If
+// anything is wrong with the pack, or accept returns an error, the pack that is already
+// installed does not change. The folder must exist.
 func (s Store) Add(file string, data []byte, now time.Time, accept func(*Pack) error) (*Pack, error) {
 	e, err := unwrap(file, data)
 	if err != nil {
@@ -202,16 +206,16 @@ func (s Store) Add(file string, data []byte, now time.Time, accept func(*Pack) e
 	if err := accept(p); err != nil {
 		return nil, err
 	}
-	// The serial is written first. After a crash between the two, the same pack can be
-	// added again, and no older one.
+	// The serial is written before the pack. If Coleo crashes between the two, the same
+	// pack can be added again, but no older pack.
 	if err := s.replace(p.Harness+serialEnd, fmt.Appendf(nil, "%d %s\n", p.Serial, p.Digest)); err != nil {
 		return nil, err
 	}
 	return p, s.replace(p.Harness+packEnd, data)
 }
 
-// Remove removes the pack of a harness. The highest serial stays. The error is ENotFound if
-// there is no pack.
+// Remove removes the pack of a harness, but not the highest serial. The error is
+// ENotFound if there is no pack.
 func (s Store) Remove(harness string) error {
 	if !harnessName.MatchString(harness) {
 		return coleo.Errorf(coleo.EInvalid, "%.80q is not the name of a harness", harness)
@@ -226,7 +230,8 @@ func (s Store) Remove(harness string) error {
 	return nil
 }
 
-// replace writes a file of the Store whole, or changes nothing. Only the owner can read it.
+// replace writes a file of the Store completely, or changes nothing. Only the owner can
+// read the file.
 func (s Store) replace(name string, data []byte) error {
 	err := func() error {
 		f, err := os.CreateTemp(s.dir, ".new-*") // has mode 0600

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// Limits for one piece of a recording. In JSON a piece is less than 1 MiB, which is the
-// most that the bus takes.
+// Limits for one piece of a recording. They keep a piece below 1 MiB in JSON, because
+// the bus takes no larger message.
 const (
 	pieceBytes  = 128 << 10
 	pieceEvents = 2000
@@ -42,9 +42,10 @@ func openArchive(h coleo.Handle) (*archive, error) {
 
 func (a *archive) close() { _ = a.index.Close() }
 
-// ScreenAt returns the terminal of a handle's generation as it was at the time at, to
-// 50 ms. The terminal includes the rows that had scrolled away. The error is EInvalid
-// if the time is in the future, or is before the oldest screen that is kept.
+// ScreenAt returns the terminal of a handle's generation at the time at, with a
+// precision of 50 ms. The terminal includes the rows that had scrolled off the screen.
+// The error is EInvalid if the time is in the future, or before the oldest screen that
+// is kept.
 func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	a, err := openArchive(handle)
 	if err != nil {
@@ -68,8 +69,8 @@ func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return a.play(screen, from, until, last)
 }
 
-// endAt returns the offset at which the output ended at the time at. It also returns
-// the number of index marks up to that time.
+// endAt returns the offset of the end of the output at the time at. It also returns the
+// number of marks in the index up to that time.
 func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	marks = a.index.Find(func(m journal.Mark) bool { return m.Time.After(at) })
 	for m := range a.index.From(marks) {
@@ -80,8 +81,8 @@ func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	return a.end, marks
 }
 
-// begins returns the time of the oldest screen that can be shown. The result is false
-// if no screen can be shown.
+// begins returns the time of the oldest screen that can be shown. The bool is false if
+// no screen can be shown.
 func (a *archive) begins() (time.Time, bool) {
 	if a.start == 0 {
 		for m := range a.index.From(0) {
@@ -98,7 +99,7 @@ func (a *archive) begins() (time.Time, bool) {
 			return m.Time, true
 		}
 	}
-	return snapshot.Time.Truncate(time.Millisecond), true // all output since the snapshot came at once
+	return snapshot.Time.Truncate(time.Millisecond), true // the index has no output after the snapshot
 }
 
 func tooOld(at, oldest time.Time, kept bool) error {
@@ -109,12 +110,12 @@ func tooOld(at, oldest time.Time, kept bool) error {
 	return coleo.Errorf(coleo.EInvalid, "no screen of %s is kept: the oldest is from %s", moment(at), moment(oldest))
 }
 
-// moment formats a time in a form that people can read and can pass to Coleo again.
+// moment formats a time in a form that people can read and can give to Coleo as input.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z") }
 
 // play feeds a screen with the journal's bytes between the offsets from and until. It
-// also applies the resizes between these offsets, if they are among the first marks
-// marks of the index. If screen is nil, play makes a new screen.
+// also applies the resizes between these offsets. The argument marks is the number of
+// marks of the index that play uses. If screen is nil, play makes a new screen.
 func (a *archive) play(screen *pty.Core, from, until int64, marks int) (*pty.Core, error) {
 	output := journal.NewReader(a.dir, from)
 	defer output.Close()
@@ -158,9 +159,9 @@ func feedUntil(screen *pty.Core, output *journal.Reader, until int64, buf []byte
 }
 
 // Record returns the piece of a recording that begins at the offset from, in bytes. If
-// the output at from was deleted, the piece begins later, and its first event paints
-// the screen of that moment. The error is EInvalid if from is after the end of the
-// output.
+// the output at from was deleted, the piece begins after from. If a snapshot is kept,
+// the first event of such a piece paints the oldest one. The error is EInvalid if from
+// is after the end of the output.
 func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	a, err := openArchive(handle)
 	if err != nil {
@@ -172,7 +173,7 @@ func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	switch {
 	case from < a.start:
 		if first, err = a.paint(&out); err != nil || len(out.Events) > 0 && len(out.Events[0].Data) > pieceBytes {
-			return out, err // a screen may be so large that it takes a piece for itself
+			return out, err // a screen can be so large that it fills a piece
 		}
 	case from == 0:
 		for m := range a.index.From(0) {
@@ -211,8 +212,8 @@ func (a *archive) paint(out *coleo.Recording) (int, error) {
 	return first, nil
 }
 
-// complete is for a snapshot that was taken in the middle of a sequence or a character.
-// It reads to the end of that sequence or character.
+// complete is for a snapshot that was taken in the middle of an escape sequence or a
+// character. It feeds the snapshot's screen to the end of that sequence or character.
 func (a *archive) complete(s *reading.Snapshot) error {
 	output := journal.NewReader(a.dir, s.Offset)
 	defer output.Close()
@@ -226,7 +227,7 @@ func (a *archive) complete(s *reading.Snapshot) error {
 	return nil
 }
 
-// sizeAt returns the size that was set by the last resize before a mark.
+// sizeAt returns the size that the last resize before a mark has set.
 func (a *archive) sizeAt(mark int) (cols, rows int) {
 	n := 0
 	for m := range a.index.From(0) {
@@ -240,8 +241,8 @@ func (a *archive) sizeAt(mark int) (cols, rows int) {
 	return cols, rows
 }
 
-// timeAt returns the time of the mark before the given mark. For the first mark it
-// returns the time of the first mark itself.
+// timeAt returns the time of the mark before the given mark. For the first mark, it
+// returns the time of the first mark.
 func (a *archive) timeAt(mark int) time.Time {
 	for m := range a.index.From(max(0, mark-1)) {
 		return m.Time.UTC()
@@ -272,7 +273,7 @@ func (a *archive) collect(out *coleo.Recording, mark int) error {
 	return take(out, output, until, now)
 }
 
-// take adds to a piece the output up to the offset until.
+// take adds the output up to the offset until to a piece.
 func take(out *coleo.Recording, output *journal.Reader, until int64, at time.Time) error {
 	if out.Next >= until {
 		return nil

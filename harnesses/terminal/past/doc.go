@@ -1,8 +1,9 @@
-// Package past reads and writes what is kept on disk about a terminal, in addition to
-// the holder's journal.
+// Package past reads and writes what Coleo keeps on disk about a terminal, in addition
+// to the holder's journal.
 //
-// A Writer writes snapshots of a session's screen into a Folder. A later session begins
-// with the newest snapshot, and with a Replay of the output after that snapshot.
-// ScreenAt and Record show what a terminal showed earlier, even after its agent CLI has
-// ended. Snapshots are a cache: if there are none, everything is read from the journal.
+// A Writer writes snapshots of a session's screen into a Folder. A later session of the
+// same terminal begins with the newest snapshot, and with a Replay of the output after
+// that snapshot. ScreenAt and Record show earlier screens of a terminal, even after its
+// agent CLI has ended. Snapshots are a cache: without them, everything is read from the
+// journal.
 package past

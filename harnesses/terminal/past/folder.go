@@ -20,11 +20,11 @@ const (
 	unfinished  = ".new"
 )
 
-// Folder is the folder that holds the snapshots of one generation. The snapshots are a
-// cache: a snapshot may be missing, or be of another version.
+// Folder is the folder with the snapshots of one generation. The snapshots are a cache,
+// so a snapshot can be missing, or be of another version of Coleo.
 type Folder struct {
 	dir   string
-	nonce string // "" accepts any generation; used if the generation has ended
+	nonce string // the snapshots must have it; "" accepts any generation
 }
 
 // FolderOf returns the folder of a handle's generation.
@@ -54,7 +54,7 @@ func (f Folder) offsets() []int64 {
 }
 
 // load reads the snapshot at the given offset. It returns an error if the file is
-// incomplete or damaged, or belongs to another generation or version.
+// incomplete or damaged, or if it belongs to another generation or version.
 func (f Folder) load(offset int64) (*reading.Snapshot, error) {
 	raw, err := os.ReadFile(f.path(offset))
 	if err != nil {
@@ -98,9 +98,10 @@ func (f Folder) oldest(from int64) *reading.Snapshot {
 	return nil
 }
 
-// write writes a snapshot to the disk, either completely or not at all. When it
-// returns, the file would survive a loss of power. It makes the snapshots' folder, but
-// not the parent folder. So an arm that is removed at the same time stays removed.
+// write writes a snapshot to the disk, either completely or not at all. When write has
+// returned, the content of the file survives a loss of power. write makes the folder
+// for snapshots, but not its parent folder. So an arm that is removed at the same time
+// stays removed.
 func (f Folder) write(offset int64, data []byte) error {
 	if err := os.Mkdir(f.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make the folder for snapshots: %w", err)
@@ -129,9 +130,8 @@ func writeSynced(path string, data []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// prune deletes snapshots that are useless because they lie before start, the new
-// beginning of the journal. The newest of these snapshots stays, unless there is a
-// snapshot at start itself.
+// prune deletes the snapshots before start, the new beginning of the journal, because
+// they are useless. It keeps the newest of them if there is no snapshot at start.
 func (f Folder) prune(start int64) {
 	list := f.offsets()
 	for i, offset := range list {
@@ -141,7 +141,7 @@ func (f Folder) prune(start int64) {
 	}
 }
 
-// thin deletes the snapshots before an offset that do not lie at the end of a segment.
+// thin deletes the snapshots before an offset that are not at the end of a segment.
 // Each end of a host agent makes one such snapshot.
 func (f Folder) thin(before int64) {
 	for _, offset := range f.offsets() {

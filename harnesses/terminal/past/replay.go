@@ -8,26 +8,26 @@ import (
 	"coleo.dev/pty"
 )
 
-// readChunk is the number of bytes of a journal that are read at once.
+// readChunk is the number of bytes of a journal that are read in one call.
 const readChunk = 64 << 10
 
 // Replay is what a session must know about the output from before the session was
-// opened. It knows the size of the terminal at each offset, and which queries of the
-// program have been answered.
+// opened: the size of the terminal at each offset, and the queries that have been
+// answered.
 type Replay struct {
-	Until    int64 // end of the output when the session was opened; no look is taken before this offset
+	Until    int64 // end of the output when the session was opened; there is no look before this offset
 	Answered int64 // the holder has the replies to all queries up to this offset
 
-	resizes []journal.Mark // the resizes that are still to come, in order
+	resizes []journal.Mark // the resizes that Resize has not applied yet, in order
 }
 
 // Size is the size of a terminal in cells. It is zero if the size is not known.
 type Size struct{ Cols, Rows int }
 
 // From makes the Replay begin at the given offset of the journal in dir. It returns the
-// size of the terminal at that offset. The result exact reports whether a resize lies
-// exactly at that offset. Resizes before the offset resizedFrom are ignored: a snapshot
-// already has the size that earlier resizes set.
+// size of the terminal at that offset. The result exact is true if a resize is exactly
+// at that offset. From ignores resizes before the offset resizedFrom, because a
+// snapshot already has the size that those resizes set.
 func (r *Replay) From(dir string, offset, resizedFrom int64) (size Size, exact bool) {
 	r.resizes = nil
 	for _, m := range resizesFrom(dir, resizedFrom) {
@@ -42,7 +42,7 @@ func (r *Replay) From(dir string, offset, resizedFrom int64) (size Size, exact b
 }
 
 // resizesFrom returns the resizes at or after the given offset of the journal in dir.
-// If there are none, the caller uses the present size.
+// If it returns none, the caller uses the present size.
 func resizesFrom(dir string, offset int64) []journal.Mark {
 	index, err := journal.OpenIndex(dir)
 	if err != nil {
@@ -58,12 +58,13 @@ func resizesFrom(dir string, offset int64) []journal.Mark {
 	return out
 }
 
-// Behind reports whether offset is before the end that the output had when the session
-// was opened.
+// Behind reports whether offset is before the end of the output at the time when the
+// session was opened.
 func (r *Replay) Behind(offset int64) bool { return offset < r.Until }
 
-// Next returns how many of the n bytes at offset may be fed before the session must do
-// something.
+// Next returns how many of the n bytes at offset can be fed without a break. After
+// these bytes the session must do something else, such as apply a resize or take a
+// snapshot.
 func (r *Replay) Next(offset int64, n int) int {
 	for _, stop := range []int64{r.Answered, r.Until} {
 		if stop > offset {
@@ -73,10 +74,11 @@ func (r *Replay) Next(offset int64, n int) int {
 	if len(r.resizes) > 0 && r.resizes[0].Offset > offset {
 		n = min(n, int(r.resizes[0].Offset-offset))
 	}
-	return min(n, int(journal.SegmentSize-offset%journal.SegmentSize)) // a snapshot may be due at the end of a segment
+	return min(n, int(journal.SegmentSize-offset%journal.SegmentSize)) // a snapshot can be due at the end of a segment
 }
 
-// Resize gives the screen all sizes that it had up to the given offset.
+// Resize applies to the screen all resizes up to the given offset that were not applied
+// yet.
 func (r *Replay) Resize(offset int64, s pty.Screen) {
 	for len(r.resizes) > 0 && r.resizes[0].Offset <= offset {
 		s.Resize(r.resizes[0].Cols, r.resizes[0].Rows)
@@ -84,8 +86,8 @@ func (r *Replay) Resize(offset int64, s pty.Screen) {
 	}
 }
 
-// Read reads the journal in dir, beginning at the offset from, and calls feed with each
-// piece of output. It stops at the end of the Replay, or at the end of the files.
+// Read reads the journal in dir from the offset from, and calls feed with each piece of
+// output. It stops at the offset Until, or at the end of the files.
 func (r *Replay) Read(dir string, from int64, feed func(data []byte)) error {
 	journal := journal.NewReader(dir, from)
 	defer journal.Close()

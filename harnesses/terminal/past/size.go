@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// keptSize is what KeepSize writes.
+// keptSize is the content of the file that KeepSize writes.
 type keptSize struct {
 	Nonce string `json:"nonce"`
 	Size
@@ -14,8 +14,9 @@ type keptSize struct {
 
 func (f Folder) sizePath() string { return filepath.Join(f.dir, "size") }
 
-// KeepSize writes down the size of a terminal that gets another size for a moment. If the
-// process that gives the sizes is killed meanwhile, the next one finds the size here.
+// KeepSize stores the size of a terminal that gets another size for a moment. If the
+// process that sets the sizes is killed during that moment, the next process finds the
+// size here.
 func (f Folder) KeepSize(s Size) error {
 	raw, err := json.Marshal(keptSize{f.nonce, s})
 	if err != nil {
@@ -27,8 +28,8 @@ func (f Folder) KeepSize(s Size) error {
 	return os.WriteFile(f.sizePath(), raw, 0o600)
 }
 
-// KeptSize returns the size that KeepSize wrote for this generation. The result ok is false
-// if there is none.
+// KeptSize returns the size that KeepSize stored for this generation. The result ok is
+// false if no such size is stored.
 func (f Folder) KeptSize() (s Size, ok bool) {
 	raw, err := os.ReadFile(f.sizePath())
 	if err != nil {
@@ -41,5 +42,5 @@ func (f Folder) KeptSize() (s Size, ok bool) {
 	return kept.Size, kept.Cols > 0 && kept.Rows > 0
 }
 
-// DropSize deletes what KeepSize wrote. It does nothing if there is no such file.
+// DropSize deletes the size that KeepSize stored. It does nothing if no size is stored.
 func (f Folder) DropSize() { _ = os.Remove(f.sizePath()) }

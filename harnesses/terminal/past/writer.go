@@ -10,13 +10,13 @@ import (
 )
 
 // lastBytes is the smallest amount of output since the newest snapshot, in bytes, for
-// which a closing session takes another snapshot. A screen takes in about 200 MB/s, so
-// less output than lastBytes is replayed in 1 or 2 ms. Taking a snapshot needs about
-// the same time, and also a write to the disk.
+// which a closing session takes another snapshot. A screen reads about 200 MB/s, so
+// output of this size takes only 1 or 2 ms to read again. To take a snapshot needs
+// about the same time, and also a write to the disk.
 const lastBytes = 256 << 10
 
-// Writer writes snapshots of a session's screen. It writes one snapshot at a time. It
-// is safe for concurrent use.
+// Writer writes snapshots of a session's screen, one at a time. It is safe for
+// concurrent use.
 type Writer struct {
 	folder  Folder
 	journal string             // the journal's folder
@@ -29,14 +29,14 @@ type Writer struct {
 	stopped bool
 }
 
-// NewWriter returns a Writer for a handle's generation. It calls covered with the
-// offset of each snapshot that has reached the disk.
+// NewWriter returns a Writer for a handle's generation. After a snapshot has reached
+// the disk, the Writer calls covered with the snapshot's offset.
 func NewWriter(h coleo.Handle, covered func(offset int64)) *Writer {
 	return &Writer{folder: FolderOf(h), journal: holder.JournalDir(h.Dir), covered: covered}
 }
 
-// StartFrom sets the offset at which the session begins. The screen was rebuilt from a
-// snapshot at this offset, or the output is known from this offset.
+// StartFrom sets the offset from which the session reads output. The screen at this
+// offset comes from a snapshot, or is empty.
 func (w *Writer) StartFrom(offset int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -51,9 +51,9 @@ func (w *Writer) Newest() int64 {
 }
 
 // Capture writes a snapshot if end is the end of a segment of the journal. It does so
-// even in the middle of a drawing or an escape sequence. It calls take at once, and
-// writes the snapshot later. It skips the snapshot if the last one is still being
-// written.
+// even in the middle of a drawing or an escape sequence. It calls take before it
+// returns, and writes the snapshot in the background. It skips the snapshot if an
+// earlier one is still being written.
 func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 	if end%journal.SegmentSize != 0 || !w.claim(end) {
 		return
@@ -68,7 +68,8 @@ func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 }
 
 // claim reserves the Writer for a snapshot at the offset end. If it returns true, the
-// caller must later call free. It returns false if no snapshot may be written now.
+// caller must call free after the snapshot was written. It returns false if the Writer
+// can write no snapshot at present.
 func (w *Writer) claim(end int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,10 +91,10 @@ func (w *Writer) encode(s *reading.Snapshot) ([]byte, error) {
 	return s.Encode()
 }
 
-// keep writes a snapshot and tells the holder up to which offset the snapshot replaces
+// keep writes a snapshot, and tells the holder up to which offset the snapshot replaces
 // the output. It then deletes the snapshots whose output the holder has deleted. If the
-// snapshot cannot be written, nothing changes. The holder then keeps its journal, and
-// reports by itself when the disk is full.
+// snapshot cannot be written, keep does nothing else. The holder then keeps its
+// journal, and itself reports that the disk is full.
 func (w *Writer) keep(offset int64, data []byte) {
 	if w.folder.write(offset, data) != nil {
 		return
@@ -105,11 +106,11 @@ func (w *Writer) keep(offset int64, data []byte) {
 	w.folder.thin(offset)
 }
 
-// Wait waits until the snapshot in progress has been written.
+// Wait waits until no snapshot is being written.
 func (w *Writer) Wait() { w.writing.Wait() }
 
-// Stop prevents further snapshots by Capture, and waits until the snapshot in progress
-// has been written.
+// Stop prevents further snapshots by Capture, and waits until no snapshot is being
+// written.
 func (w *Writer) Stop() {
 	w.mu.Lock()
 	w.stopped = true
@@ -117,10 +118,10 @@ func (w *Writer) Stop() {
 	w.writing.Wait()
 }
 
-// Last takes a last snapshot, so that the next host agent has little to replay. It
-// calls take before it returns. The returned function writes the snapshot to the disk.
-// The function is nil if less than lastBytes of output came since the newest snapshot,
-// or if the snapshot cannot be encoded.
+// Last takes a last snapshot, so that the next host agent has little output to read
+// again. It calls take before it returns. The returned function writes the snapshot to
+// the disk. The function is nil if less than lastBytes of output came since the newest
+// snapshot, or if the snapshot cannot be encoded.
 func (w *Writer) Last(end int64, take func() *reading.Snapshot) (write func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

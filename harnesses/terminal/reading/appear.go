@@ -16,57 +16,57 @@ import (
 )
 
 const (
-	// dialogSettle is how long a dialog must show the same text before Coleo reports the
-	// text. Some agent CLIs draw the subject after the box. Coleo reports at once that a
-	// dialog is open.
+	// dialogSettle is how long a dialog must show the same text before Coleo reports
+	// the text. Some agent CLIs draw the box of a dialog first and its subject
+	// afterwards. Coleo does not wait for the text to report that a dialog is open.
 	dialogSettle = 150 * time.Millisecond
-	// returnSettle is the settling time of a dialog that comes back. Dialog A comes
-	// back if dialog B replaced A, and A replaces B within returnWithin. Some agent
-	// CLIs draw dialog A once more after dialog B. They do so until their own server
-	// has received the answer to A. OpenCode 1.18.33 did so for 200 ms on a loaded
-	// machine.
+	// returnSettle is how long a dialog that returns must show the same text. Dialog A
+	// returns if dialog B replaces A, and A replaces B within returnWithin. Some agent
+	// CLIs draw dialog A once more after dialog B, until their own server has received
+	// the answer to A. OpenCode 1.18.33 did so for 200 ms on a loaded machine.
 	returnSettle = time.Second
 	returnWithin = 3 * time.Second
-	// draftSettle is the settling time of a dialog whose rule sees that the subject is
-	// not drawn yet. OpenCode 1.18.33 draws the command 22 ms after the box. At a load
-	// of ten it took 200 ms.
+	// draftSettle is how long a dialog must show the same text if its rule sees that
+	// the subject is not drawn yet. OpenCode 1.18.33 draws the command 22 ms after the
+	// box. At a load of ten it took 200 ms.
 	draftSettle = 3 * time.Second
-	// partialSettle is the settling time of a dialog that shows no title or no options.
-	// On a screen with few rows they may be out of sight, but most such pictures are
-	// half drawn.
+	// partialSettle is how long a dialog without a title or without options must show
+	// the same text. On a screen with few rows, the title or the options may be out of
+	// sight. But most pictures of such dialogs are half drawn.
 	partialSettle = time.Second
 )
 
 // appearances counts the appearances of dialogs. Its epoch differs for each session
-// object. After a restart nothing proves that a dialog on the screen is still the same
-// appearance.
+// object, because nothing proves after a restart that a dialog on the screen is still
+// the same appearance.
 //
 // A picture that no rule recognizes may be half drawn, so it does not end an
-// appearance. There is one exception: if keys were typed at a dialog, the next dialog
-// counts as a new appearance even if it has the same text.
+// appearance. There is one exception: keys that may have answered the dialog were typed
+// before such a picture. In that case the next dialog is a new appearance, even if it
+// has the same text.
 type appearances struct {
 	epoch     string
 	n         int
-	text      string           // hash of the dialog on the screen when it appeared; "" if there is no dialog
-	latest    string           // the same hash, but of the last picture
+	text      string           // hash of the dialog on the screen when this appearance began; "" if there is no dialog
+	latest    string           // hash of the dialog on the last picture
 	title     string           // title of the last dialog
 	kind      coleo.DialogKind // of the last dialog
 	since     time.Time        // start of this appearance
 	keysTyped bool             // keys that may have answered the dialog were typed
-	// hiddenSinceKeys is true if the dialog was out of sight at some time after such
-	// keys.
+	// hiddenSinceKeys is true if a picture that no rule recognizes came after keys that
+	// may have answered the dialog.
 	hiddenSinceKeys bool
-	doubtful        bool // it has the text of the dialog before it, which was hidden after keys
+	doubtful        bool // the dialog before it had the same text, and was hidden after keys
 
 	list   optionList // the options of this appearance
-	words  string     // the identity of this appearance without blanks; "" if it is not known
-	page   int        // which one of several questions it is; 0 if unknown
+	words  string     // the identity of this appearance without blanks; "" if part of it is cut off
+	page   int        // the number of this question among several; 0 if unknown
 	size   [2]int     // columns and rows of the last picture with a dialog
-	before *earlier   // the appearance before the terminal got another size; nil if there is none
-	parted *earlier   // an unanswered question that is out of sight, or drawn in parts; nil if there is none
+	before *earlier   // the appearance before the terminal changed its size; nil if there is none
+	parted *earlier   // an unanswered question that is hidden or drawn in parts; nil if there is none
 
-	settleTime time.Duration        // how long the text must stay the same before it is told
-	lastShown  map[string]time.Time // texts of dialogs, and when each text was last seen
+	settleTime time.Duration        // how long the text must stay the same before it is reported
+	lastShown  map[string]time.Time // when the text of each dialog was last seen
 }
 
 func newAppearances() appearances {
@@ -75,8 +75,9 @@ func newAppearances() appearances {
 	return appearances{epoch: hex.EncodeToString(b[:]), lastShown: map[string]time.Time{}}
 }
 
-// showDialog records the dialog on a picture and returns its fingerprint. If the picture
-// shows one page of a list, showDialog puts the whole list into the dialog.
+// showDialog records the dialog on a picture and returns the dialog's fingerprint. If
+// the picture shows one page of a list of options, showDialog puts the whole list into
+// the dialog.
 func (a *appearances) showDialog(v *rules.Verdict, s *coleo.Screen, now time.Time) coleo.Fingerprint {
 	a.noteSize(s, now)
 	text := hashOf(v, v.Dialog.Options)
@@ -119,8 +120,8 @@ func (a *appearances) begin(text string, v *rules.Verdict, now time.Time) {
 // unknownPicture records a picture that no rule recognizes.
 func (a *appearances) unknownPicture() { a.hiddenSinceKeys = a.hiddenSinceKeys || a.keysTyped }
 
-// end records a picture that a rule recognizes and that shows no dialog. A question may
-// still be drawn again: see rejoined.
+// end records a picture that a rule recognizes and that shows no dialog. If a question
+// was on the screen, the same appearance of it can still continue: see rejoined.
 func (a *appearances) end(now time.Time) {
 	if a.text != "" {
 		a.parted = a.unanswered(now)
@@ -129,8 +130,8 @@ func (a *appearances) end(now time.Time) {
 	a.list, a.before, a.page = optionList{}, nil, 0
 }
 
-// settling returns how much longer the dialog's text must stay the same before the Reader
-// reports it.
+// settling returns for how much longer the dialog's text must stay the same before the
+// Reader reports it.
 func (a *appearances) settling(now time.Time) time.Duration {
 	return max(0, a.settleTime-now.Sub(a.since))
 }
@@ -138,25 +139,26 @@ func (a *appearances) settling(now time.Time) time.Duration {
 // DialogSince returns the time at which the present appearance of the dialog began.
 func (r *Reader) DialogSince() time.Time { return r.dialogs.since }
 
-// DialogSettling reports whether the text of the dialog on the screen may still change.
+// DialogSettling reports whether the text of the dialog on the screen must stay the
+// same for longer before the Reader reports it.
 func (r *Reader) DialogSettling(now time.Time) bool { return r.dialogs.settling(now) > 0 }
 
-// DialogDoubtful reports whether the dialog on the screen has the text of a dialog that
-// may have been answered. The dialog on the screen may then be the answered one, drawn
-// once more.
+// DialogDoubtful reports whether the dialog on the screen has the same text as a dialog
+// before it that may have been answered. If so, the screen may show the answered
+// dialog, drawn once more.
 func (r *Reader) DialogDoubtful() bool { return r.dialogs.doubtful }
 
-// RenewDialog makes the dialog on the screen a new appearance. It is for a dialog that
-// was answered and is still on the screen with the same text.
+// RenewDialog makes the dialog on the screen a new appearance. Callers use it if a
+// dialog was answered, and the screen still shows a dialog with the same text.
 func (r *Reader) RenewDialog() {
 	r.dialogs.end(time.Time{})
 	r.dialogs.parted = nil
 }
 
-// NoteKeys notes that keys are about to be typed. It remembers them only if they may answer
-// the dialog on the screen, because the next dialog may then have the same text. The result
-// first is true if NoteKeys remembered no keys before. If the holder refuses the keys and
-// first is true, the caller must call KeysRefused.
+// NoteKeys records that keys are about to be typed. It does so only if the keys may
+// answer the dialog on the screen, because the next dialog may then have the same text.
+// The result first is true if no keys were recorded before this call. If the holder
+// refuses the keys and first is true, the caller must call KeysRefused.
 func (r *Reader) NoteKeys(keys []byte) (first bool) {
 	before := r.dialogs.keysTyped
 	r.dialogs.keysTyped = before || r.dialogs.text != "" && !onlyMoves(keys)
@@ -166,7 +168,7 @@ func (r *Reader) NoteKeys(keys []byte) (first bool) {
 	return !before
 }
 
-// KeysRefused undoes what NoteKeys noted.
+// KeysRefused undoes the record of NoteKeys.
 func (r *Reader) KeysRefused() { r.dialogs.keysTyped = false }
 
 // onlyMoves reports whether a key only moves the mark of a list.
@@ -179,9 +181,9 @@ func onlyMoves(key []byte) bool {
 	return false
 }
 
-// contentHash returns a hash of a dialog's content. This hash and the number of the
-// appearance make up the dialog's fingerprint. The hash does not cover the marked
-// option: if the mark moves, it is still the same dialog.
+// contentHash returns a hash of a dialog's content. The dialog's fingerprint consists
+// of this hash, the epoch and the number of the appearance. The hash does not cover
+// which option is marked: if the mark moves, the dialog is still the same.
 func contentHash(d *coleo.Dialog) string {
 	sum := sha256.Sum256([]byte(strings.Join(append([]string{string(d.Kind), d.Title, d.Subject}, d.Options...),
 		"\x00")))

@@ -1,23 +1,29 @@
 // Package reading turns what a program prints into states, over time. A Reader keeps
 // the program's screen. Whenever a picture is complete, the Reader applies the rules of
-// package rules to it. The Reader then combines the verdict of the rules with the other
-// witnesses. These are escape sequences by which the program reports its state, and the
-// reports of the program's hook.
+// package rules to the picture. The Reader then combines the verdict of the rules with
+// the claims of the other witnesses: the program's escape sequences, its hook and its
+// record.
 //
 // A Reader has no clock and starts no process. Its caller passes the time. The result
 // of each call tells the caller when to look again if no output comes. So a recording
 // is read exactly as a session would have read the output: see Replay.
 //
-// Some words have a fixed meaning here. To tell a change is to call the caller's
-// function with that change. A notice is an escape sequence. A report comes from the
-// hook. A claim is a state that a witness asserts.
+// Some words have a fixed meaning here:
+//
+//   - To tell a change is to call the caller's function with that change.
+//   - A notice is an escape sequence.
+//   - A report comes from the hook.
+//   - A claim is a state that a witness asserts.
 //
 // The files, by subject:
 //
-//   - the state: reader, look, prompt
-//   - dialogs: appear counts the appearances of a dialog; subjects completes a subject
-//     that the screen cuts off
-//   - witnesses beside the screen: witness, inband, reports
+//   - the state: reader, look, prompt, turn, unsettled
+//   - dialogs: appear counts the appearances of a dialog; pages collects the options of
+//     a long list; reflow recognizes a dialog that is drawn anew; strange holds dialogs
+//     that no rule knows; subjects completes a subject that the screen cuts off
+//   - witnesses beside the screen: witness, inband, reports, record
+//   - the rules of a pack: packs
+//   - drawing a picture again: redraw
 //   - continuing after a restart: snapshot
 //   - reading without a process: recording
 package reading

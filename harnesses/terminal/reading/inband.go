@@ -16,13 +16,13 @@ type protocol struct {
 	name   string
 	kind   pty.NoticeKind
 	read   func(text string) (word, detail string, ok bool)
-	claims map[string]coleo.State // the states that words add to the screen's verdict; other words add none
-	weak   bool                   // tools that run in the terminal use this protocol too
+	claims map[string]coleo.State // the states that words add to the screen's verdict; any other word adds none
+	weak   bool                   // tools that the agent CLI runs in the terminal use this protocol too
 }
 
 // protocols returns the protocols: the Program Status Protocol (revision 0.4), the
-// Terminal Agent Protocol, and ConEmu's progress. Window titles are not here: they are
-// a region that the rules look at.
+// Terminal Agent Protocol, and ConEmu's progress. Window titles are not among them,
+// because the rules read the title as a region of the screen.
 func protocols() []protocol {
 	return []protocol{
 		{name: "osc7501", kind: pty.NoticeStatus, read: programStatus, claims: map[string]coleo.State{
@@ -47,9 +47,9 @@ func newWitnesses() map[pty.NoticeKind]*witness {
 	return out
 }
 
-// takeNotice records what the program reports beside its screen. It returns true if the
-// notice claims a state and its protocol is not weak. A claim by a weak protocol is
-// only a reason for caution.
+// takeNotice records a state that the program reports by an escape sequence. It returns
+// true if the notice claims a state and its protocol is not weak. A claim by a weak
+// protocol is only a reason for caution.
 func (r *Reader) takeNotice(n pty.Notice, now time.Time) bool {
 	for _, b := range r.protocols {
 		if b.kind != n.Kind {
@@ -97,7 +97,7 @@ func programStatus(text string) (word, detail string, ok bool) {
 }
 
 // agentStatus reads the text of OSC 26: "Status=running;Detail=…". The result ok is
-// false for a sequence without Status.
+// false if the text has no Status.
 func agentStatus(text string) (word, detail string, ok bool) {
 	f := fields(text, ";")
 	return plainly(f["Status"]), plainly(f["Detail"]), f["Status"] != ""

@@ -10,32 +10,33 @@ import (
 	"coleo.dev/pty"
 )
 
-// IdleLook is how long the loop sleeps when it expects nothing. Output wakes the loop
-// anyway. IdleLook is long, so that an idle arm costs almost no work.
+// IdleLook is how long the loop sleeps when it expects nothing. Output always wakes the
+// loop. IdleLook is long, so that an idle arm costs almost no work.
 const IdleLook = time.Hour
 
 const (
 	// pauseWhole is how long output must pause before a picture counts as complete. It
-	// applies where the agent CLI does not mark its pictures with DEC mode 2026.
+	// applies if the agent CLI does not mark its pictures with DEC mode 2026.
 	pauseWhole = 15 * time.Millisecond
-	// longestPaint is how long a picture may be painted without a pause. After that
-	// time the screen is looked at although output goes on.
+	// longestPaint is how long a picture can be painted without a pause. After that
+	// time the Reader looks at the screen even if output goes on.
 	longestPaint = 100 * time.Millisecond
-	// longestUpdate is how long a synchronized update may stay open. After that time
-	// the screen is looked at although the update is incomplete. Terminals wait for the
-	// same time.
+	// longestUpdate is how long a synchronized update can stay open. After that time
+	// the Reader looks at the screen even if the update is incomplete. Terminals wait
+	// for the same time.
 	longestUpdate = time.Second
 )
 
-// painting says whether the agent CLI is painting a picture, and whether it is complete.
+// painting says whether the agent CLI is painting a picture, and whether the picture is
+// complete.
 type painting struct {
-	begun time.Time // when the first output came that no look has seen; zero: looks have seen all output
-	whole bool      // the output so far ends with the end of a synchronized update
+	begun time.Time // when the first output after the last look came; zero: there was none
+	whole bool      // the last output ended a synchronized update
 }
 
 // UntilWhole returns how long to wait until the screen counts as a complete picture. It
-// returns 0 if the screen does so now. A reading of half a picture would be wrong: it
-// might join an old dialog's buttons to new text.
+// returns 0 if the screen is complete now. The verdict on half a picture would be
+// wrong: it might join an old dialog's buttons to new text.
 func (r *Reader) UntilWhole(now time.Time) time.Duration {
 	switch p := r.painting; {
 	case p.begun.IsZero() || p.whole:
@@ -47,8 +48,9 @@ func (r *Reader) UntilWhole(now time.Time) time.Duration {
 	}
 }
 
-// Look reads the screen and updates the reading. It does nothing if the screen is half
-// painted. It returns how long to wait until the next look if no output comes.
+// Look applies the rules to the screen and updates the reading. It does nothing if the
+// screen is half painted. It returns how long to wait until the next look if no output
+// comes.
 func (r *Reader) Look(now time.Time) time.Duration {
 	if wait := r.UntilWhole(now); wait > 0 {
 		return wait
@@ -58,14 +60,14 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	r.picture.Use(r.screen.Cell, r.memo)
 	r.verdict = r.spec.Read(r.picture)
 	if r.verdict.State == coleo.Dead && !r.mode.noProcess {
-		// The screen shows the last words of the agent CLI. Only the end of the process
-		// proves that the agent CLI has ended.
+		// The screen shows the text that the agent CLI prints before it ends. Only the
+		// end of the process proves that the agent CLI has ended.
 		r.verdict = rules.Verdict{}
 	}
 	r.askPack()
 	if r.verdict.Dialog != nil {
-		// The fingerprint is taken before the hook's input completes the subject. That
-		// input must not change the fingerprint.
+		// The fingerprint is taken before complete changes the subject, because the
+		// hook's reports must not change the fingerprint.
 		r.verdict.Dialog.Fingerprint = r.dialogs.showDialog(&r.verdict, &r.picture.Screen, now)
 		r.complete(&r.verdict)
 	} else if r.verdict.State == "" {
@@ -79,8 +81,8 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	return r.Judge(now)
 }
 
-// visible returns the screen. It leaves the bracketed paste mode out as long as that
-// mode is not known.
+// visible returns the screen. It leaves out the bracketed paste mode if that mode was
+// never on, because the absence of the mode then proves nothing.
 func (r *Reader) visible() coleo.Screen {
 	v := r.screen.View()
 	r.sawPasteMode = r.sawPasteMode || v.Modes[string(pty.ModeBracketedPaste)]
@@ -90,11 +92,12 @@ func (r *Reader) visible() coleo.Screen {
 	return v
 }
 
-// Judge combines the witnesses. It returns how long to wait until the next call.
+// Judge combines the witnesses into a reading. It returns how long to wait until the
+// next call of Judge.
 func (r *Reader) Judge(now time.Time) time.Duration {
 	r.noteWitnessedWork(now)
 	if r.noteStill(now) {
-		r.settlingSince = time.Time{} // the answer grows
+		r.settlingSince = time.Time{} // the answer above the composer may be growing
 	}
 	again := min(r.recognise(now), r.noteRedraw(now), r.checkWitnesses(now))
 	most, soon := r.mostCautious(now)
@@ -131,9 +134,9 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	return min(again, r.settle(now, next))
 }
 
-// checkWitnesses compares each witness with the screen. It tells each witness that
-// disagrees with the screen, and each witness whose claim lapses. It returns how long
-// to wait until the next check.
+// checkWitnesses compares the claim of each witness with the screen. It tells a change
+// for each new disagreement with the screen, and for each claim that lapses. It returns
+// how long to wait until the next check.
 func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 	next := IdleLook
 	for _, w := range r.witnesses() {
@@ -151,8 +154,8 @@ func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 }
 
 // mostCautious returns the witness that makes the most cautious claim, or nil if no
-// witness makes a claim. A claim may come too early to count. The result again is how
-// long to wait until the claim counts.
+// claim counts. While the agent CLI starts, a claim can come too early to count. The
+// result again is how long to wait until such a claim counts.
 func (r *Reader) mostCautious(now time.Time) (most *witness, again time.Duration) {
 	again = IdleLook
 	starting := r.prompt.none && r.reading.State == coleo.Initializing
@@ -171,7 +174,8 @@ func (r *Reader) mostCautious(now time.Time) (most *witness, again time.Duration
 	return most, again
 }
 
-// recognise keeps track of how long the screen has been unknown to all rules.
+// recognise measures how long no rule has recognized the screen, and tells a change if
+// that takes too long. It returns how long to wait until the next call.
 func (r *Reader) recognise(now time.Time) time.Duration {
 	if r.verdict.State != "" {
 		r.unknown = unknown{}
@@ -202,11 +206,15 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 	return IdleLook
 }
 
-// settle passes on work and questions at once. It passes on idle and error only when
-// two things are true. The state has held for the settling time, and no prompt is on
-// its way. Idle also needs a sign that the turn has ended, if the agent CLI gives such
-// signs, and the text above the composer must stand still. Some screens show no sign of
-// work but the answer that grows there.
+// settle makes next the new reading if the conditions for its state are met. Work and
+// dialogs have no condition. Idle and error have two conditions:
+//
+//   - The state has lasted for the settling time.
+//   - It is known what became of the submitted prompt.
+//
+// Idle has two more conditions. If the agent CLI gives signs of the end of a turn, such
+// a sign must have come. The text above the composer must not change, because some
+// screens show no other sign of work than a growing answer.
 func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	if r.prompt.none && r.reading.State == coleo.Initializing && r.verdict.Late && next.Rule == r.verdict.Rule {
 		r.settlingSince = time.Time{}
@@ -236,7 +244,7 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	}
 	left := r.spec.Timing.Settle.Duration() - now.Sub(r.settlingSince)
 	if next.State == coleo.Idle {
-		left = max(left, r.awaitEnd(now)) // the screen settles meanwhile
+		left = max(left, r.awaitEnd(now)) // the settling time runs at the same time
 	}
 	if left > 0 {
 		return left
@@ -249,7 +257,8 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	return IdleLook
 }
 
-// become stores a new reading. It tells the reading if it differs from the last one.
+// become stores a new reading. It tells a change if the new reading differs from the
+// last one.
 func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
 	last := r.reading
 	if next.State == coleo.Idle && r.turn.unproven != "" {
@@ -259,7 +268,7 @@ func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *co
 		next.Background = r.background
 	}
 	if next.State == coleo.Idle || next.State == coleo.Failed {
-		r.dialogs.parted = nil // the turn of that question has ended
+		r.dialogs.parted = nil // the turn of the hidden question has ended
 	}
 	next.Since = last.Since
 	if next.State != last.State {
@@ -273,8 +282,8 @@ func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *co
 }
 
 // sameDialog reports whether a and b are the same appearance of a dialog in the same
-// state. Two things must be equal: what is known of the subject and the options, and
-// what is ticked and typed. Which option is marked does not count.
+// state. Their subjects, the numbers of their options, their pages, their ticks and
+// their typed texts must be equal. Which option is marked does not count.
 func sameDialog(a, b *coleo.Dialog) bool {
 	if a == nil || b == nil {
 		return a == b

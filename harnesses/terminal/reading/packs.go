@@ -9,20 +9,22 @@ import (
 
 // packed is what a Reader knows about the pack of its Spec.
 type packed struct {
-	memo    rules.Memo // outcomes of the pack's conditions on earlier pictures
+	memo    rules.Memo // results of the pack's conditions on earlier pictures
 	running string     // the version of the agent CLI; "" if it is not known
-	// raised is what the pack read, where that only makes the reading more cautious.
-	// Nothing is typed on its word. The state is "" if there is no such verdict.
+	// raised is the verdict of the pack, if that verdict only makes the reading more
+	// cautious. Coleo types nothing because of this verdict. The state of raised is ""
+	// if there is no such verdict.
 	raised rules.Verdict
-	own    coleo.State // what the Spec's own rules read on the last picture; "" if they do not know it
+	own    coleo.State // what the Spec's own rules read on the last picture; "" if they do not know the picture
 }
 
-// Runs tells the Reader which version of the agent CLI runs. Without a version, the pack
-// of the Spec only makes readings more cautious.
+// Runs tells the Reader which version of the agent CLI runs. If the version is not
+// known, the pack of the Spec can only make readings more cautious.
 func (r *Reader) Runs(version string) { r.packed.running = version }
 
-// Unjudged returns the version that runs, if neither the description nor its pack was
-// judged on it. It returns "" if the version is not known.
+// Unjudged returns the version of the agent CLI that runs, if neither the description
+// nor its pack was judged on that version. In any other case, such as an unknown
+// version, it returns "".
 func (r *Reader) Unjudged() string {
 	if r.spec.Judged(r.packed.running) {
 		return ""
@@ -30,7 +32,7 @@ func (r *Reader) Unjudged() string {
 	return r.packed.running
 }
 
-// askPack combines the verdict of the Spec's own rules with that of its pack.
+// askPack combines the verdict of the Spec's own rules with the verdict of its pack.
 func (r *Reader) askPack() {
 	r.packed.raised = rules.Verdict{}
 	pack := r.spec.Pack()
@@ -52,8 +54,10 @@ func (r *Reader) askPack() {
 	}
 }
 
-// raised returns what the pack raises the reading to. A picture that the Spec's own rules do
-// not know keeps the last state, so the pack may only raise that state.
+// raised returns the more cautious verdict of the pack, or an empty verdict. If the
+// Spec's own rules do not know the picture, the reading keeps its last state. The
+// verdict of the pack then counts only if it has a dialog or is more cautious than that
+// state.
 func (r *Reader) raised() rules.Verdict {
 	v := r.packed.raised
 	if v.Dialog == nil && r.packed.own == "" && coleo.MoreCautious(r.reading.State, v.State) == r.reading.State {
@@ -62,16 +66,17 @@ func (r *Reader) raised() rules.Verdict {
 	return v
 }
 
-// lowers reports whether a state that the pack raises is still less cautious than the last
-// state. It then takes the place of idle or an error, and must hold as long as these.
+// lowers reports whether next is a state raised by the pack that is still less cautious
+// than the last state. Such a state replaces idle or an error, so it must last as long
+// as idle or an error must.
 func (r *Reader) lowers(next coleo.State) bool {
 	replaces := r.packed.own == coleo.Idle || r.packed.own == coleo.Failed
 	return replaces && r.raised().State == next && next != r.reading.State &&
 		coleo.MoreCautious(r.reading.State, next) == r.reading.State
 }
 
-// unknownNote returns why nothing is typed on the screen, with places for the name of the
-// harness and for a time.
+// unknownNote returns the reason why nothing is typed on the screen. It is a format
+// with two verbs: for the name of the harness, and for a duration.
 func (r *Reader) unknownNote() string {
 	if r.packed.own != "" {
 		return "the rules of %s and its pack do not read this screen alike since %s"
@@ -79,14 +84,15 @@ func (r *Reader) unknownNote() string {
 	return "no rule of %s knows this screen since %s"
 }
 
-// Combine returns what two verdicts on one picture say together. The verdict own is that
-// of the Spec's own rules, and theirs is that of its pack. The result counts is the
-// verdict on which Coleo may type. The result raised has a more cautious state, or is
-// empty. Where raised is set, no rule counts as knowing the screen.
+// Combine combines two verdicts on one picture: own is the verdict of the Spec's own
+// rules, and theirs is the verdict of its pack. The result counts is the verdict on
+// which Coleo is allowed to type. The result raised is a verdict with a more cautious
+// state, or empty. If raised is not empty, no rule counts as knowing the screen.
 //
-// A dialog that only the pack knows is always raised. So only a key that a person names
-// is typed into it. Any other verdict of the pack counts by itself only if the pack was
-// judged on the version that runs, and the Spec was not checked with that version.
+// If only the pack knows a dialog, the dialog is always raised. So Coleo types only a
+// key that a person names into such a dialog. Any other verdict of the pack counts by
+// itself only under two conditions: the pack was judged on the version that runs, and
+// the Spec was not checked with that version.
 func Combine(s *rules.Spec, version string, own, theirs rules.Verdict) (counts, raised rules.Verdict) {
 	pack := s.Pack()
 	judged := pack.Judged(version)
@@ -108,7 +114,7 @@ func Combine(s *rules.Spec, version string, own, theirs rules.Verdict) (counts, 
 	case more:
 		return counts, theirs
 	case own.State == coleo.Idle && theirs.State == "" && judged && pack.KnowsIdle():
-		return counts, raised // idle only if both say so
+		return counts, raised // idle only if the Spec and the pack both say so
 	}
 	return own, raised
 }

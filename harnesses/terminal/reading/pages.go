@@ -8,20 +8,20 @@ import (
 )
 
 // optionList is what is known of the numbered options of one appearance of a dialog. A
-// list may scroll, so that a picture shows only one page of it. The list is known from
-// option 1 on, without a gap. So an option keeps its number when more of them become
-// known.
+// list of options can scroll, so one picture may show only one page of the list. The
+// known options begin with option 1 and have no gap. So an option keeps its number when
+// more options become known.
 type optionList struct {
-	about  string // hash of everything but the options
+	about  string // hash of all of the dialog except the options
 	labels []string
 	ticks  []rules.Tick
-	paged  bool // a later page of the list was seen
+	paged  bool // a page after the first was seen
 	text   int  // index of the option that takes a text; -1 if there is none
 	typed  string
 }
 
-// listOf returns the list that begins with a picture. It is empty if the picture does
-// not show the options from number 1 on.
+// listOf returns the options that a picture shows, as a new list. The list is empty if
+// the picture does not show option 1.
 func listOf(v *rules.Verdict) optionList {
 	l := optionList{about: hashOf(v, nil), text: -1}
 	if n := v.Numbers(); len(n) == 0 || n[0] != 1 {
@@ -32,10 +32,14 @@ func listOf(v *rules.Verdict) optionList {
 	return l
 }
 
-// takePage adds what a picture shows of the same list. It returns false, and changes
-// nothing, if the picture may show another list. The picture shows the same list if
-// everything but the options is equal, if at least one option is known, and if no label
-// contradicts. An option that takes a text may have any label.
+// takePage adds the options on a picture to the list. It returns false, and changes
+// nothing, if the picture may show another list. The picture shows the same list if all
+// of these hold:
+//
+//   - Everything in the dialog except the options is equal.
+//   - The first option on the picture is known already.
+//   - No label differs from the known label of the option. The option that takes a text
+//     is allowed to have any label.
 func (l *optionList) takePage(v *rules.Verdict) bool {
 	n := v.Numbers()
 	if len(l.labels) == 0 || len(n) == 0 || n[0] > len(l.labels) || hashOf(v, nil) != l.about {
@@ -73,7 +77,8 @@ func (l *optionList) takeOption(at int, label string, tick rules.Tick, v *rules.
 	l.ticks[at] = tick
 }
 
-// show puts the whole list into the dialog of a picture, in place of the page.
+// show puts the whole list into the dialog of a picture, in place of the page that the
+// picture shows.
 func (l *optionList) show(v *rules.Verdict) {
 	n := v.Numbers()
 	if len(l.labels) == 0 || len(n) == 0 {

@@ -10,12 +10,12 @@ import (
 	"coleo.dev/pty"
 )
 
-// HistoryRows is the number of rows that have scrolled off and still count as part of
-// the transcript.
+// HistoryRows is the number of rows that have scrolled off the screen and still count
+// as part of the transcript.
 const HistoryRows = 2000
 
 // Reader turns a program's output into readings. It keeps the screen, the verdict of
-// the rules, and the combined reading of all witnesses. It has no clock. Its caller
+// the rules, and the reading that combines all witnesses. It has no clock: its caller
 // passes the time, so that a recording is read as a session would have read the output.
 // A Reader is not safe for concurrent use.
 type Reader struct {
@@ -31,21 +31,21 @@ type Reader struct {
 
 	picture  *rules.Picture // the last picture looked at
 	lookedAt time.Time      // when the last picture was looked at
-	memo     rules.Memo     // outcomes from earlier pictures
+	memo     rules.Memo     // results of conditions on earlier pictures
 	verdict  rules.Verdict  // the verdict on the last picture
 	dialogs  appearances
-	strange  strange // a dialog that no rule knows, or only a rule of a pack
+	strange  strange // a dialog that no rule knows, or that only a rule of a pack knows
 	packed   packed
 
 	protocols  []protocol
-	inband     map[pty.NoticeKind]*witness // what the program itself claims, in escape sequences
+	inband     map[pty.NoticeKind]*witness // what the program itself claims by escape sequences
 	hook       hookReports                 // what the program's hook claims
 	recorded   recorded                    // what the program's own record of the conversation claims
-	background string                      // what goes on in the background after the turn, as the program says in an escape sequence
+	background string                      // the work in the background after the turn, as an escape sequence describes it
 	notices    []Notice                    // the newest notice of each kind
 
 	reading       coleo.Reading
-	settlingSince time.Time // since when idle or error has held; zero: no verdict has to settle
+	settlingSince time.Time // since when idle or error has lasted; zero: no state has to settle
 	unknown       unknown
 	redraws       redraws
 	prompt        prompt
@@ -61,28 +61,28 @@ type output struct {
 
 // unknown describes a screen that no rule recognizes.
 type unknown struct {
-	since time.Time // since when the screen is unknown; zero: a rule recognizes the screen
+	since time.Time // since when no rule has recognized the screen; zero: a rule recognizes it
 	told  bool
 }
 
 // prompt is what is known about the newest prompt that Coleo typed.
 type prompt struct {
-	none      bool      // the agent CLI was seen from its start, and no prompt has been sent yet
-	undecided bool      // a prompt was submitted, and the screen does not show yet what became of it
-	sentAt    time.Time // when a prompt was submitted, if no work on it has been seen yet; otherwise zero
-	workSeen  int       // number of looks that saw work or a dialog
+	none      bool      // the Reader saw the agent CLI from its start, and no prompt was submitted yet
+	undecided bool      // a prompt was submitted, and the screen does not show yet whether it arrived
+	sentAt    time.Time // when the newest prompt was submitted; zero: work on it was seen, or none is awaited
+	workSeen  int       // how often work or a dialog was seen
 	unsettled *unsettled
 }
 
 // mode says how a Reader is used.
 type mode struct {
-	screenOnly bool // the claims of the program and its hook do not count
+	screenOnly bool // the claims of the program, its hook and its record do not count
 	noProcess  bool // there is no process whose end could be seen
 	ended      bool // no more output will come
 }
 
-// New returns a Reader of an empty screen, which has cols columns and rows rows. The Reader
-// calls tell with each change. It does so for the first time before New returns.
+// New returns a Reader of an empty screen with cols columns and rows rows. The Reader
+// calls tell with each change. The first call of tell happens before New returns.
 func New(spec *rules.Spec, cols, rows int, now time.Time, tell func(coleo.Change)) *Reader {
 	r := &Reader{
 		spec: spec, tell: tell, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newAppearances(),
@@ -96,11 +96,11 @@ func New(spec *rules.Spec, cols, rows int, now time.Time, tell func(coleo.Change
 	return r
 }
 
-// FromStart tells the Reader that the agent CLI is seen from its start.
+// FromStart tells the Reader that it sees the agent CLI from its start.
 func (r *Reader) FromStart() { r.prompt.none = true }
 
-// Use changes the rules and forgets what the former rules found on the screen. All
-// waiting times begin again. The evidence from the hook does not change.
+// Use replaces the rules and forgets how long the screen has been settling or unknown.
+// Those waiting times begin again. The evidence from the hook does not change.
 func (r *Reader) Use(spec *rules.Spec) {
 	r.spec, r.memo, r.packed.memo = spec, rules.Memo{}, rules.Memo{}
 	r.settlingSince, r.unknown = time.Time{}, unknown{}
@@ -112,14 +112,15 @@ func (r *Reader) Reading() coleo.Reading { return r.reading }
 // Verdict returns what the rules found on the last picture.
 func (r *Reader) Verdict() rules.Verdict { return r.verdict }
 
-// Picture returns the last complete picture that was looked at. The caller may apply
-// rules to the picture only while nobody else uses the Reader.
+// Picture returns the last complete picture that the Reader looked at. The caller is
+// allowed to apply rules to the picture only while nobody else uses the Reader.
 func (r *Reader) Picture() *rules.Picture { return r.picture }
 
-// Core returns the terminal's emulator. Only Feed may write output to the emulator.
+// Core returns the terminal's emulator. Only Feed is allowed to write output to the
+// emulator.
 func (r *Reader) Core() *pty.Core { return r.screen }
 
-// End returns an offset in bytes: the end of the output that the screen shows.
+// End returns the offset in bytes of the end of the output that the screen shows.
 func (r *Reader) End() int64 { return r.output.end }
 
 // UpdateOpen reports whether the program is in the middle of a synchronized update.
@@ -136,7 +137,7 @@ func (r *Reader) measureAsDrawn() {
 }
 
 // Feed writes output to the screen, at most up to the end of a synchronized update. It
-// returns the number of bytes written. The result whole reports whether a synchronized
+// returns the number of bytes written. The result whole is true if a synchronized
 // update has ended.
 func (r *Reader) Feed(p []byte, now time.Time) (n int, whole bool) {
 	frames := r.screen.Frame().Count
@@ -158,7 +159,7 @@ func (r *Reader) Feed(p []byte, now time.Time) (n int, whole bool) {
 	return n, r.painting.whole
 }
 
-// keepNotice keeps for a snapshot what the program reports beside its screen.
+// keepNotice keeps a notice for the next snapshot.
 func (r *Reader) keepNotice(n pty.Notice, now time.Time) {
 	if n.Kind == pty.NoticeTitle || n.Kind == pty.NoticeBell {
 		// A title is on the screen, and a bell has no text.
@@ -168,7 +169,8 @@ func (r *Reader) keepNotice(n pty.Notice, now time.Time) {
 	r.notices = append(r.notices, Notice{n.Kind, n.Text, now})
 }
 
-// Resume continues from a snapshot, as if all output before it had been fed.
+// Resume continues from a snapshot, as if the Reader had read all output before the
+// snapshot.
 func (r *Reader) Resume(s *Snapshot, now time.Time) {
 	r.screen, r.output.end, r.sawPasteMode, r.notices = s.screen, s.Offset, s.Pastes, s.Notices
 	r.measureAsDrawn()
@@ -178,22 +180,23 @@ func (r *Reader) Resume(s *Snapshot, now time.Time) {
 	r.output.last, r.painting = now, painting{begun: now}
 }
 
-// Snapshot returns the Reader's present state. It leaves out the fields that only a
-// session can fill. The caller must not use the Reader before it has encoded the
-// snapshot.
+// Snapshot returns the present state of the Reader. It leaves out the fields that only
+// a session can fill. The snapshot shares the screen with the Reader, so the caller
+// must encode it before it uses the Reader again.
 func (r *Reader) Snapshot(now time.Time) *Snapshot {
 	return &Snapshot{Offset: r.output.end, Time: now.UTC(), Pastes: r.sawPasteMode, Notices: slices.Clone(r.notices),
 		screen: r.screen}
 }
 
-// Ended tells the Reader that the program has ended with the given exit code.
+// Ended tells the Reader that the program has ended with the given exit code. The text
+// how becomes the note of the change.
 func (r *Reader) Ended(now time.Time, code int, how string) {
 	view := r.screen.View()
 	r.become(now, coleo.Reading{State: coleo.Dead, Rule: "process", Known: true, ExitCode: &code}, how, &view)
 }
 
-// witnesses returns the witnesses beside the screen. The protocols of the program come
-// first.
+// witnesses returns all witnesses except the screen. The escape sequences of the
+// program come first.
 func (r *Reader) witnesses() []*witness {
 	out := make([]*witness, 0, len(r.protocols)+2)
 	for _, b := range r.protocols {
@@ -228,28 +231,30 @@ func (r *Reader) Explain(now time.Time) coleo.Explanation {
 	return x
 }
 
-// Transcript returns the rows that have scrolled off, and then the rows above the
-// composer on the last picture.
+// Transcript returns the newest rows that have scrolled off the screen, at most
+// HistoryRows, followed by the rows above the composer on the last picture.
 func (r *Reader) Transcript() []string {
 	return append(r.screen.History(HistoryRows), r.picture.Above()...)
 }
 
-// TranscriptOf returns the rows that have scrolled off a screen, and then the rows
-// above its composer.
+// TranscriptOf returns the newest rows that have scrolled off a screen, at most
+// HistoryRows, followed by the rows above the screen's composer.
 func TranscriptOf(screen *pty.Core, composer *rules.Composer) []string {
 	return append(screen.History(HistoryRows), rules.NewPicture(screen.View(), composer).Above()...)
 }
 
-// Echoes returns how many times the transcript shows the beginning of prompt. The
-// transcript includes the rows that have scrolled off.
+// Echoes returns how many times the transcript shows the beginning of a prompt.
 func (r *Reader) Echoes(prompt string) int { return rules.CountEchoes(r.Transcript(), prompt) }
 
-// EchoedSince reports whether the transcript shows the prompt's beginning more often
-// than it did earlier. The argument before is the result of an earlier Echoes. There
-// are two cases in which EchoedSince always returns false. The first case is that the
-// next picture is being drawn. A row of the last picture may also have scrolled off by
-// then, and would count twice. The second case is that no composer is found. The
-// composer's own text may then be half drawn, and would look like an echo.
+// EchoedSince reports whether the transcript shows the beginning of a prompt more often
+// than before. The argument before is the result of an earlier call of Echoes.
+//
+// EchoedSince always returns false in two cases:
+//
+//   - The next picture is being drawn. A row of the last picture may also have scrolled
+//     off the screen, and would count twice.
+//   - No composer is found. The composer's own text may be half drawn, and would look
+//     like an echo.
 func (r *Reader) EchoedSince(prompt string, before int) bool {
 	return r.painting.begun.IsZero() && r.picture.Composer != nil && r.Echoes(prompt) > before
 }

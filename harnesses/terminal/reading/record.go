@@ -7,13 +7,13 @@ import (
 	"coleo.dev/record"
 )
 
-// recorded is what the agent CLI has written in its own record of the conversation: a
-// witness, and the prompts that the agent CLI took.
+// recorded is what the agent CLI has written in its own record of the conversation. It
+// consists of a witness and of the prompts that the agent CLI took.
 type recorded struct {
 	witness   witness
 	prompts   []recordedPrompt // the newest prompts
-	tellsEnds bool             // the record has told the end of a turn whose prompt it has told
-	expected  bool             // a record is followed, or will be as soon as it is there
+	tellsEnds bool             // the record has shown a prompt and the end of its turn
+	expected  bool             // the Reader gets the entries of a record, or will get them once the record exists
 }
 
 // recordedPrompt is a prompt that the agent CLI took, or that it has queued until its
@@ -27,8 +27,8 @@ func newRecorded() recorded {
 	return recorded{witness: witness{name: "record"}}
 }
 
-// ExpectRecord tells the Reader that entries of a record may come. Each prompt that arrives
-// is then named in the record.
+// ExpectRecord tells the Reader that entries of a record can come. The record names
+// each prompt that arrives.
 func (r *Reader) ExpectRecord() { r.recorded.expected = true }
 
 // AddEntry adds an entry of the agent CLI's own record to the evidence. A turn that has
@@ -47,7 +47,7 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	case record.Answer, record.Tool, record.End:
 	}
 	if e.Kind == record.Queued {
-		return // the turn before this prompt goes on
+		return // the running turn goes on, and this prompt waits
 	}
 	word, claim := string(e.Kind), coleo.Processing
 	switch {
@@ -67,12 +67,13 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	if e.Kind == record.Prompt {
 		r.noteTaken(r.hook.spec.Bare(e.Text), at)
 		r.tellTurn(e, at, now)
-		r.Judge(now) // the turn may end with the next entry
+		r.Judge(now) // must come before the next entry, which may end the turn
 	}
 }
 
-// took reports whether the record has the prompt bare with a time not before sent. The
-// time sent is cut to milliseconds, because the record's times have that precision.
+// took reports whether the record names the prompt bare at the time sent or later. The
+// time sent is cut to milliseconds, because the times in the record have that
+// precision.
 func (r *recorded) took(bare string, sent time.Time) bool {
 	for _, p := range r.prompts {
 		if p.text != "" && p.text == bare && !p.taken.Before(sent.Truncate(time.Millisecond)) {

@@ -10,26 +10,27 @@ import (
 	"coleo.dev/pty"
 )
 
-// Recording is recorded output, to be read as a session would have read it. The
-// recording's clock takes the place of the session's.
+// Recording is recorded output that is read as a session would have read it. The times
+// in the recording replace the session's clock.
 type Recording struct {
 	Cast       *pty.Cast
 	Until      time.Duration // time since the recording's start; a negative value means the recording's end
-	ScreenOnly bool          // ignore what the program reports about itself beside its screen
+	ScreenOnly bool          // ignore what the program reports in other ways than on its screen
 	Version    string        // the version of the agent CLI; "" if it is not known
 }
 
-// recordingStart returns the moment at which every recording begins. The choice does
-// not matter, but the zero time must not be used.
+// recordingStart returns the time at which every recording begins. Any time would do,
+// except the zero time.
 func recordingStart() time.Time { return time.Unix(0, 0).UTC() }
 
-// Since returns the time between the recording's start and moment.
+// Since returns the time from the recording's start to moment.
 func Since(moment time.Time) time.Duration { return moment.Sub(recordingStart()) }
 
 // Replay reads a recording as a session would have read it. It calls tell with each
-// change. It returns the evidence for the reading at the end. It also returns the time
-// between the recording's start and that end. The last event of any kind ends a
-// recording. A reading that has to hold for some time must have held by then.
+// change. It returns the evidence for the last reading, and the time from the
+// recording's start to its end. A recording ends with its last event of any kind, or at
+// rec.Until if that is earlier. A state that must last for some time counts only if it
+// has lasted that long at the end.
 func Replay(spec *rules.Spec, rec Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
 	return replay(rec, newPlayer(spec, rec, tell))
 }
@@ -51,13 +52,15 @@ func replay(rec Recording, p *player) (coleo.Explanation, time.Duration) {
 	return p.Explain(end), last
 }
 
-// Label returns a recording's states over time in one line. It has the form of the
-// labels of recordings: seconds, state, and the title of a dialog.
+// Label returns a recording's states over time in one line. Each state has the form of
+// the labels of recordings: the seconds from the start, the state, and the title of a
+// dialog.
 func Label(spec *rules.Spec, rec Recording) string { return label(spec, rec, nil) }
 
-// Pictures returns the label of a recording. It also calls see with each new picture, at
-// the time when a session would have looked at it, and with what the rules found on it.
-// The picture stays valid, but has no colours.
+// Pictures returns the label of a recording. It also calls see with each new picture.
+// The argument at is the time at which a session would have looked at the picture, and
+// v is the verdict of the rules. The picture stays valid after the call, but has no
+// colors.
 func Pictures(spec *rules.Spec, rec Recording, see func(at time.Duration, p *rules.Picture, v rules.Verdict)) string {
 	var last *rules.Picture
 	return label(spec, rec, func(p *player, now time.Time) {
@@ -92,9 +95,9 @@ func label(spec *rules.Spec, rec Recording, looked func(p *player, now time.Time
 	return strings.Join(out, ", ")
 }
 
-// ExplainScreen explains what the rules and the pack say of a single picture. It knows no
-// earlier picture and no claim of the agent CLI. The result has the reading, the screen as
-// its only witness, and the rows that the rule matched.
+// ExplainScreen explains what the rules and the pack read on a single picture. It uses
+// no earlier picture and no claim of the agent CLI. The result has the reading, the
+// screen as its only witness, and the rows that the rule matched.
 func ExplainScreen(spec *rules.Spec, s coleo.Screen) coleo.Explanation {
 	picture := rules.NewPicture(s, &spec.Composer)
 	v := spec.Read(picture)
@@ -114,14 +117,14 @@ func ExplainScreen(spec *rules.Spec, s coleo.Screen) coleo.Explanation {
 	}
 }
 
-// player plays a recording to a Reader. The times are those of the recording.
+// player plays a recording to a Reader, with the times of the recording.
 type player struct {
 	*Reader
 	due    time.Time                      // when the Reader wants the next look
-	looked func(p *player, now time.Time) // called after each look; may be nil
+	looked func(p *player, now time.Time) // called after each look; can be nil
 }
 
-// Look lets the Reader look, and then calls looked.
+// Look makes the Reader look at the screen, and then calls looked.
 func (p *player) Look(now time.Time) time.Duration {
 	next := p.Reader.Look(now)
 	if p.looked != nil {
@@ -165,9 +168,8 @@ func (p *player) take(e pty.CastEvent, now time.Time) {
 	p.due = now.Add(p.Look(now))
 }
 
-// finish looks at the last picture of the recording. That picture counts as complete,
-// because no more output follows. The exception is a synchronized update that is still
-// open.
+// finish looks at the last picture of the recording. No more output follows, so that
+// picture counts as complete, except while a synchronized update is open.
 func (p *player) finish(end time.Time) {
 	p.wait(end)
 	p.mode.ended = true

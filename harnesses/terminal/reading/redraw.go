@@ -10,44 +10,46 @@ import (
 )
 
 const (
-	// redrawUnknown is how long a picture that no rule knows must stand still until it
+	// redrawUnknown is how long a picture that no rule knows must not change before it
 	// gets a redraw. An agent CLI draws a new picture in a shorter time.
 	redrawUnknown = 2 * time.Second
-	// redrawWork is how long a picture that shows work must stand still until it gets a
-	// redraw. The clocks and the spinners of agent CLIs move within a second.
+	// redrawWork is how long a picture that shows work must not change before it gets a
+	// redraw. The clocks and the spinners of agent CLIs change within a second.
 	redrawWork = 10 * time.Second
-	// redrawStart bounds how long Coleo waits for a redraw to begin. After that it reports
-	// that no rule knows the picture.
+	// redrawStart is how long Coleo waits for a redraw to begin before it reports that
+	// no rule knows the picture.
 	redrawStart = time.Second
-	// redrawEnd bounds how long a redraw may take. A slow agent CLI draws for a new size
-	// only after seconds.
+	// redrawEnd is the longest time that a redraw can take. A slow agent CLI needs
+	// seconds before it draws for a new size.
 	redrawEnd = 45 * time.Second
-	// redrawShown is how long the agent CLI may take to draw its picture after it got the
-	// signal or the last size.
+	// redrawShown is how long the agent CLI can take to draw its picture after it got
+	// the last signal or size of a redraw.
 	redrawShown = 2 * time.Second
-	// redrawRetry is the time until the next attempt, if a redraw was not possible because
-	// somebody watched or typed.
+	// redrawRetry is the time until the next attempt if a redraw was not possible
+	// because somebody watched or typed.
 	redrawRetry = 5 * time.Second
-	// redrawDoublings bounds how often redrawUnknown and redrawWork are doubled. They are
-	// doubled after each redraw in vain, that is, when the new picture needs a redraw too.
-	// Otherwise an unknown page with a slow clock would be redrawn for ever.
+	// redrawDoublings is the largest number of times that redrawUnknown and redrawWork
+	// are doubled. Each redraw in vain doubles them once. A redraw is in vain if the
+	// new picture needs a redraw too. Without doubling, an unknown page with a slow
+	// clock would be redrawn forever.
 	redrawDoublings = 8
-	// redrawsIn is the largest number of redraws within redrawsTime. Otherwise a program
-	// that garbles the picture all the time would make the agent CLI draw all the time.
+	// redrawsIn is the largest number of redraws within redrawsTime. Without a limit, a
+	// program that always garbles the picture would make the agent CLI draw all the
+	// time.
 	redrawsIn = 8
-	// redrawsTime is the time for which redrawsIn counts.
+	// redrawsTime is the time that redrawsIn applies to.
 	redrawsTime = 10 * time.Minute
 )
 
-// redraws decides which picture gets a redraw. A picture needs one if no rule knows it, or
-// if it shows work and stands still. The same picture gets a second redraw only after a
-// picture that needed none.
+// redraws decides which picture gets a redraw. A picture needs a redraw in two cases:
+// no rule knows it, or it shows work and does not change. The same picture gets a
+// second redraw only after a picture that needed none.
 type redraws struct {
-	picture string        // the picture that needs a redraw, as text; "" if the present one needs none
+	picture string        // the picture that needs a redraw, as text; "" if the last picture needs none
 	why     string        // why the picture needs it
-	since   time.Time     // since when the picture stands still
-	after   time.Duration // how long it must stand still
-	retry   time.Time     // the redraw was not possible; it is tried again then
+	since   time.Time     // since when the picture has not changed
+	after   time.Duration // how long the picture must not change before its redraw
+	retry   time.Time     // the earliest time of the next attempt, after a redraw that was not possible
 	vain    int           // number of redraws since the last picture that needed none
 
 	had   []string    // the pictures that had a redraw since the last picture that needed none
@@ -57,7 +59,7 @@ type redraws struct {
 	of    string    // why the newest redraw was made
 }
 
-// note notes the picture that needs a redraw.
+// note records that a picture needs a redraw, and why.
 func (d *redraws) note(picture, why string, after time.Duration, now time.Time) {
 	if picture != d.picture || why != d.why {
 		d.picture, d.why, d.since, d.retry = picture, why, now, time.Time{}
@@ -65,15 +67,15 @@ func (d *redraws) note(picture, why string, after time.Duration, now time.Time) 
 	d.after = after << min(d.vain, redrawDoublings)
 }
 
-// none notes that the present picture needs no redraw. It forgets which pictures had one.
-// So if the picture is later garbled in the same way as before, it gets a redraw again.
+// none records that the last picture needs no redraw, and forgets which pictures had
+// one. So a picture that is garbled again in the same way gets a redraw again.
 func (d *redraws) none() { d.picture, d.vain, d.had = "", 0, nil }
 
 // running reports whether a redraw is under way.
 func (d *redraws) running() bool { return !d.begun.IsZero() && d.done.IsZero() }
 
-// wait returns how long to wait until the picture may get its redraw. It returns IdleLook if
-// the picture gets none.
+// wait returns how long to wait until the redraw of the picture can begin. It returns
+// IdleLook if the picture gets no redraw.
 func (d *redraws) wait(now time.Time) time.Duration {
 	if d.picture == "" || slices.Contains(d.had, d.picture) || d.running() {
 		return IdleLook
@@ -81,7 +83,7 @@ func (d *redraws) wait(now time.Time) time.Duration {
 	return max(0, d.after-now.Sub(d.since), d.notBefore().Sub(now))
 }
 
-// notBefore returns the time before which no redraw begins.
+// notBefore returns the earliest time at which the next redraw can begin.
 func (d *redraws) notBefore() time.Time {
 	if len(d.times) == redrawsIn {
 		if free := d.times[0].Add(redrawsTime); free.After(d.retry) {
@@ -91,7 +93,7 @@ func (d *redraws) notBefore() time.Time {
 	return d.retry
 }
 
-// underWay returns for how much longer the newest redraw may still change the picture.
+// underWay returns for how much longer the newest redraw can change the picture.
 func (d *redraws) underWay(now time.Time) time.Duration {
 	switch {
 	case d.begun.IsZero():
@@ -102,8 +104,8 @@ func (d *redraws) underWay(now time.Time) time.Duration {
 	return max(0, redrawShown-now.Sub(d.done))
 }
 
-// pending returns for how much longer a redraw may still change the picture, including one
-// that has not begun.
+// pending returns for how much longer a redraw can change the picture. It includes a
+// redraw that has not begun yet.
 func (d *redraws) pending(now time.Time) time.Duration {
 	if left := d.underWay(now); left > 0 {
 		return left
@@ -114,8 +116,8 @@ func (d *redraws) pending(now time.Time) time.Duration {
 	return max(0, d.after+redrawStart-now.Sub(d.since))
 }
 
-// noteRedraw decides whether the last picture needs a redraw. It returns how long to wait
-// until the redraw is due.
+// noteRedraw decides whether the last picture needs a redraw. It returns how long to
+// wait until the redraw is due.
 func (r *Reader) noteRedraw(now time.Time) time.Duration {
 	if r.spec.Redraw == "" || r.mode.noProcess || r.reading.State == coleo.Dead {
 		r.redraws.none()
@@ -128,7 +130,7 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 	case r.verdict.State == "":
 		after := redrawUnknown
 		if r.redraws.vain == 0 && now.Sub(r.unknown.since) >= r.spec.Timing.Unknown.Duration() {
-			after = 0 // it never stands still
+			after = 0 // the picture never stops changing
 		}
 		r.redraws.note(text(), "no rule knew the picture", after, now)
 	case r.verdict.State.Working():
@@ -139,12 +141,12 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 	if left := r.redraws.wait(now); left > 0 {
 		return left
 	}
-	return redrawRetry // the session begins it at once, or not at all
+	return redrawRetry // the session begins the redraw at once, or it does not begin
 }
 
 // awaitRedraw returns for how much longer Coleo must not report that no rule knows the
-// picture, because a redraw may still change it. bound is the time after which Coleo would
-// report this without redraws.
+// picture, because a redraw can still change the picture. The argument bound is the
+// time after which Coleo would report this without redraws.
 func (r *Reader) awaitRedraw(bound time.Duration, now time.Time) time.Duration {
 	d := &r.redraws
 	if left := d.underWay(now); left > 0 || d.vain > 0 {
@@ -153,13 +155,13 @@ func (r *Reader) awaitRedraw(bound time.Duration, now time.Time) time.Duration {
 	return min(d.pending(now), bound+redrawStart-now.Sub(r.unknown.since))
 }
 
-// WantsRedraw reports whether the present picture needs a redraw now.
+// WantsRedraw reports whether the redraw of the last picture is due.
 func (r *Reader) WantsRedraw(now time.Time) bool {
 	return r.painting.begun.IsZero() && r.redraws.wait(now) == 0
 }
 
-// Redrawing tells the Reader that a redraw of the present picture begins. It returns false
-// if the picture needs none any longer.
+// Redrawing records that a redraw of the last picture begins, and returns true. If that
+// redraw is not due, Redrawing records nothing and returns false.
 func (r *Reader) Redrawing(now time.Time) bool {
 	d := &r.redraws
 	if !r.WantsRedraw(now) {
@@ -173,8 +175,8 @@ func (r *Reader) Redrawing(now time.Time) bool {
 	return true
 }
 
-// Redrawn tells the Reader that the agent CLI got everything that makes it draw. From now
-// on, the pictures that it draws are read as usual.
+// Redrawn tells the Reader that the agent CLI got every signal or size of a redraw. The
+// pictures that the agent CLI draws after that are read as usual.
 func (r *Reader) Redrawn(now time.Time) {
 	r.redraws.done = now
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeRedraw, Reading: r.reading,
@@ -184,7 +186,7 @@ func (r *Reader) Redrawn(now time.Time) {
 // RedrawRefused tells the Reader that no redraw is possible now.
 func (r *Reader) RedrawRefused(now time.Time) { r.redraws.retry = now.Add(redrawRetry) }
 
-// redrawnText describes the newest redraw, or is "" if there was none.
+// redrawnText describes the newest redraw. It returns "" if there was none.
 func (r *Reader) redrawnText(now time.Time) string {
 	d := &r.redraws
 	if d.begun.IsZero() {

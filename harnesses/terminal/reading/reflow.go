@@ -9,15 +9,16 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// reflowWithin is how long an agent CLI may take to draw a dialog anew after the
-// terminal got another size. In this time the same text with other line ends is the
-// same appearance. Gemini CLI 0.61.0 takes 0.1 s, and seconds on a loaded machine. A
-// redraw may take redrawEnd, and its second size comes behind its first.
+// reflowWithin is how long an agent CLI can take to draw a dialog anew after the
+// terminal changed its size. During this time, the same text with other line ends is
+// the same appearance. Gemini CLI 0.61.0 takes 0.1 s, and seconds on a loaded machine.
+// A redraw can set two sizes one after the other, and can take redrawEnd.
 const reflowWithin = 30 * time.Second
 
-// earlier is an appearance from before the terminal got another size.
+// earlier is an appearance that can continue: one from before the terminal changed its
+// size, or a question that is hidden or drawn in parts.
 type earlier struct {
-	at          time.Time // when a picture with the other size was first seen
+	at          time.Time // when the size changed, or when the question was hidden
 	text, title string    // as in appearances
 	words       string    // the identity without blanks; see wordsOf
 	since       time.Time
@@ -25,9 +26,9 @@ type earlier struct {
 	list        optionList
 }
 
-// noteSize notes the size of a picture with a dialog. If the size differs from that of
-// the last picture, the present appearance becomes the earlier one. It does not after a
-// key that may have answered the dialog.
+// noteSize records the size of a picture with a dialog. If the size differs from the
+// size of the last such picture, noteSize keeps the present appearance as the earlier
+// one. It does not keep an appearance after a key that may have answered the dialog.
 func (a *appearances) noteSize(s *coleo.Screen, now time.Time) {
 	size := [2]int{s.Cols, s.Rows}
 	if size != a.size && a.text != "" && a.words != "" && !a.keysTyped && a.before == nil {
@@ -37,8 +38,8 @@ func (a *appearances) noteSize(s *coleo.Screen, now time.Time) {
 }
 
 // reflowed reports whether a picture shows the earlier appearance with other line ends.
-// If so, that appearance continues. A subject that is cut off never counts: the hidden
-// part may differ.
+// If so, reflowed first makes that appearance continue. It never does so for a dialog
+// whose subject is cut off, because the hidden part may differ.
 func (a *appearances) reflowed(v *rules.Verdict, now time.Time) bool {
 	b := a.before
 	if b == nil || a.hiddenSinceKeys || now.Sub(b.at) > reflowWithin || wordsOf(v) != b.words {
@@ -49,13 +50,14 @@ func (a *appearances) reflowed(v *rules.Verdict, now time.Time) bool {
 	return true
 }
 
-// partedWithin is how long an agent CLI may take to draw a question whole again. Gemini CLI
-// draws all of it after each key, and seconds pass on a loaded machine until all of it has
-// arrived.
+// partedWithin is how long an agent CLI can take to draw a whole question again. Gemini
+// CLI draws the whole question after each key. On a loaded machine, seconds pass until
+// all of it has arrived.
 const partedWithin = 10 * time.Second
 
-// part keeps a question if a picture with the same title and other options replaces it. The
-// picture may be a part of the same question.
+// part keeps the present question if the next picture has a question with the same
+// title. That picture may show a part of the same question. If the picture shows
+// anything else, part forgets the question that it kept.
 func (a *appearances) part(v *rules.Verdict, now time.Time) {
 	switch {
 	case v.Dialog.Kind != coleo.DialogQuestion || v.Dialog.Title != a.title:
@@ -65,8 +67,8 @@ func (a *appearances) part(v *rules.Verdict, now time.Time) {
 	}
 }
 
-// unanswered returns the question on the screen, or nil if there is none, or if keys that
-// may have answered it were typed.
+// unanswered returns the question on the screen. It returns nil if there is no
+// question, or if keys that may have answered it were typed.
 func (a *appearances) unanswered(now time.Time) *earlier {
 	if a.text == "" || a.keysTyped || a.hiddenSinceKeys || a.kind != coleo.DialogQuestion {
 		return nil
@@ -74,10 +76,14 @@ func (a *appearances) unanswered(now time.Time) *earlier {
 	return &earlier{at: now, text: a.text, title: a.title, words: a.words, since: a.since, n: a.n, list: a.list}
 }
 
-// rejoined reports whether a picture shows the whole of a question that was drawn in parts,
-// or a page of its list. If so, its appearance continues. Between the parts, what is left of
-// the picture may look like another state. No key that may have answered the question was
-// typed since. An approval never continues: the same command may be asked for twice.
+// rejoined reports whether a picture shows the whole of a question that was drawn in
+// parts, or a page of its list of options. If so, rejoined first makes the question's
+// appearance continue. Between the parts, the picture may have looked like another
+// state.
+//
+// rejoined returns false after a key that may have answered the question. It also
+// returns false for an approval, because an agent CLI can ask for the same command
+// twice.
 func (a *appearances) rejoined(v *rules.Verdict, text string, now time.Time) bool {
 	b := a.parted
 	if b == nil || a.keysTyped || a.hiddenSinceKeys || now.Sub(b.at) > partedWithin ||
@@ -89,8 +95,8 @@ func (a *appearances) rejoined(v *rules.Verdict, text string, now time.Time) boo
 	return true
 }
 
-// wordsOf returns the identity of a dialog without its blanks and line ends. It returns
-// "" if the subject is cut off.
+// wordsOf returns the identity of a dialog without blanks and line ends. It returns ""
+// if the subject is cut off, or if the title or the options are missing.
 func wordsOf(v *rules.Verdict) string {
 	d := v.Dialog
 	if d.Truncated || v.Partial {

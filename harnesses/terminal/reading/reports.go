@@ -9,22 +9,22 @@ import (
 	"coleo.dev/hook"
 )
 
-// maxReports is the largest number of prompts, and also of tools, that are remembered.
-// One turn needs fewer.
+// maxReports is the largest number of prompts, and also of tools, that the Reader
+// remembers. One turn has fewer.
 const maxReports = 32
 
-// ToolAsks is how long after the report of a tool the dialog about the tool may come.
-// An idle Claude Code 2.1.329 draws the dialog 400 to 600 ms after the report. The time
-// has a limit, because a tool without a dialog may run for long.
+// ToolAsks is how long after the report of a tool the dialog about the tool can open.
+// An idle Claude Code 2.1.329 draws the dialog 400 to 600 ms after the report. There is
+// a limit, because a tool that opens no dialog can run for long.
 const ToolAsks = 2 * time.Second
 
-// hookReports is what the hook of an agent CLI has reported: a witness, and facts that
-// the screen does not show as well.
+// hookReports is what the hook of an agent CLI has reported. It consists of a witness,
+// and of facts that the screen shows less reliably or not at all.
 type hookReports struct {
 	witness witness
 	spec    *rules.Hook
-	prompts []turn // the prompts that the agent CLI took, and the answers to them
-	tools   []tool // the tools that were about to run, since the last prompt
+	prompts []turn // the newest prompts that the agent CLI took, with their answers
+	tools   []tool // the newest tools that were about to run in the present turn
 }
 
 // turn is a prompt that the agent CLI took. It has an answer once the turn has ended.
@@ -47,8 +47,8 @@ func newHookReports(spec *rules.Hook) hookReports {
 	return hookReports{witness: witness{name: "hook"}, spec: spec}
 }
 
-// AddReport adds one line of the hook's file to the evidence. It ignores a line for
-// which the harness has no report.
+// AddReport adds one line of the hook's file to the evidence. It ignores a line of an
+// event that the harness does not describe.
 func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	rep := r.hook.spec.Find(l)
 	if rep == nil || r.mode.screenOnly {
@@ -77,8 +77,8 @@ func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	}
 }
 
-// MayAsk reports whether the hook has just reported a tool. The dialog about the tool
-// may then be open although it is not drawn yet.
+// MayAsk reports whether the hook has just reported a tool. If so, the agent CLI may
+// have opened a dialog about the tool without drawing it yet.
 func (r *Reader) MayAsk(now time.Time) bool {
 	w := &r.hook.witness
 	return (w.claims() == coleo.Executing || w.claims() == coleo.WaitingApproval) && now.Sub(w.at) < ToolAsks
@@ -87,14 +87,15 @@ func (r *Reader) MayAsk(now time.Time) bool {
 // HookUsed reports whether the hook has reported anything.
 func (r *Reader) HookUsed() bool { return r.hook.witness.used() }
 
-// PromptReported reports whether the hook, or the agent CLI's own record, has named the
-// prompt text since it was sent at the time sent. It ignores blanks.
+// PromptReported reports whether the hook or the agent CLI's own record has named the
+// prompt text at the time sent or later. Blanks in the prompt do not count.
 func (r *Reader) PromptReported(text string, sent time.Time) bool {
 	return r.hook.turn(text, sent) != nil || r.recorded.took(r.hook.spec.Bare(text), sent)
 }
 
-// HookAnswer returns the answer that the hook has linked to a prompt, or "" if there is
-// none.
+// HookAnswer returns the answer that the hook reported for the prompt text. Only a turn
+// that the hook reported at the time sent or later counts. HookAnswer returns "" if
+// there is no answer.
 func (r *Reader) HookAnswer(text string, sent time.Time) string {
 	if t := r.hook.turn(text, sent); t != nil {
 		return t.answer
@@ -102,8 +103,8 @@ func (r *Reader) HookAnswer(text string, sent time.Time) string {
 	return ""
 }
 
-// take remembers the prompt, the answer and the tool of a report. It returns the turn whose
-// end is reported, or nil.
+// take remembers the prompt, the answer and the tool of a report. It returns the turn
+// that the report ends, or nil.
 func (h *hookReports) take(l hook.Line, rep *rules.Report) (ended *turn) {
 	prompt := l.Text(rep.Prompt)
 	var texts []string
@@ -126,9 +127,10 @@ func (h *hookReports) take(l hook.Line, rep *rules.Report) (ended *turn) {
 	return ended
 }
 
-// beginTurn records a prompt that the agent CLI took. A queued prompt has the id of the
-// running turn (Claude Code 2.1.329). A new id shows that the earlier turns are over.
-// An interrupted turn leaves no other trace.
+// beginTurn records a turn whose prompt the agent CLI took. A queued prompt has the id
+// of the running turn (Claude Code 2.1.329). So a new id shows that the earlier turns
+// are over. If the user interrupted a turn, a new id is the only sign that the turn is
+// over.
 func (h *hookReports) beginTurn(t turn) {
 	for i := range h.prompts {
 		if t.id != "" && h.prompts[i].id != t.id {
@@ -138,10 +140,13 @@ func (h *hookReports) beginTurn(t turn) {
 	h.prompts = appendBounded(h.prompts, t)
 }
 
-// endedTurn returns the turn whose end is reported. It is the oldest open turn that has
-// the id. If no open turn has the id, there are two more cases. If named is true, the
-// report names its prompt, and the newest open turn is returned. If only one turn is
-// open, that turn is returned. In any other case endedTurn returns nil.
+// endedTurn returns the turn that a report ends. These are the cases, in order:
+//
+//  1. An open turn has the id. The oldest such turn is returned.
+//  2. The report names its prompt (named is true). The newest open turn is returned.
+//  3. Only one turn is open. That turn is returned.
+//
+// In any other case endedTurn returns nil.
 func (h *hookReports) endedTurn(id string, named bool) *turn {
 	var open []*turn
 	for i := range h.prompts {
@@ -159,8 +164,8 @@ func (h *hookReports) endedTurn(id string, named bool) *turn {
 	return nil
 }
 
-// appendBounded appends to a list. If the list then has more than maxReports elements, it
-// drops the oldest ones.
+// appendBounded appends x to a list. If the list then has more than maxReports
+// elements, appendBounded drops the oldest ones.
 func appendBounded[T any](list []T, x T) []T {
 	if len(list) >= maxReports {
 		list = append(list[:0:0], list[len(list)-maxReports+1:]...)
@@ -168,9 +173,9 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turn returns the newest turn that was reported with the prompt text, and whose prompt was
-// taken at the time sent or later. It returns nil if there is none. It ignores blanks in
-// the prompt, because agent CLIs change them.
+// turn returns the newest turn that the hook reported with the prompt text. The agent
+// CLI must have taken the prompt at the time sent or later. turn returns nil if there
+// is no such turn. Blanks in the prompt do not count, because agent CLIs change them.
 func (h *hookReports) turn(text string, sent time.Time) *turn {
 	for i := len(h.prompts) - 1; i >= 0; i-- {
 		if t := &h.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == h.spec.Bare(text) {

@@ -11,20 +11,24 @@ import (
 	"coleo.dev/pty"
 )
 
-// snapshotForm begins an encoded snapshot. The first line consists of this text and a
-// checksum: the IEEE CRC-32, in hex, of everything after the line. The second line is
-// JSON. The bytes of pty.Core.Snapshot follow it.
+// snapshotForm is the beginning of an encoded snapshot. An encoded snapshot has three
+// parts:
+//
+//   - a line with snapshotForm and a checksum: the IEEE CRC-32, in hex, of everything
+//     after the line
+//   - a line of JSON
+//   - the bytes that pty.Core.Snapshot returned
 const snapshotForm = "coleo snapshot 1 "
 
 // Snapshot is the screen at one offset of the output. It also holds the other facts
-// that a session needs to continue as if it had read all earlier output.
+// that a session needs to continue as if it had read all output before that offset.
 type Snapshot struct {
-	Nonce   string    `json:"nonce"` // names the generation; a screen of another generation is useless
+	Nonce   string    `json:"nonce"` // names the generation; the screen of another generation is useless
 	Offset  int64     `json:"offset"`
 	Time    time.Time `json:"time"`             // when the snapshot was taken
 	Pastes  bool      `json:"pastes,omitempty"` // bracketed paste was on at least once
 	Notices []Notice  `json:"said,omitempty"`   // the newest notice of each kind
-	Replies []Reply   `json:"owed,omitempty"`   // replies to queries that the holder has not confirmed yet
+	Replies []Reply   `json:"owed,omitempty"`   // replies to queries; the holder has not confirmed them yet
 
 	screen *pty.Core
 }
@@ -56,13 +60,13 @@ func (s *Snapshot) Encode() ([]byte, error) {
 	return sealed(append(append(head, '\n'), s.screen.Snapshot()...)), nil
 }
 
-// sealed returns the snapshot body with its first line.
+// sealed returns the encoded snapshot: its first line, and then body.
 func sealed(body []byte) []byte {
 	return append(fmt.Appendf(nil, "%s%08x\n", snapshotForm, crc32.ChecksumIEEE(body)), body...)
 }
 
-// DecodeSnapshot reads what Encode returned. It returns an error if data is incomplete,
-// damaged or of another version.
+// DecodeSnapshot decodes a snapshot that Encode returned. It returns an error if data
+// is incomplete, damaged or of another version.
 func DecodeSnapshot(data []byte) (*Snapshot, error) {
 	first, body, _ := bytes.Cut(data, []byte("\n"))
 	if string(first) != fmt.Sprintf("%s%08x", snapshotForm, crc32.ChecksumIEEE(body)) {

@@ -11,28 +11,32 @@ import (
 
 const (
 	// strangeSettle is how long a screen that no rule knows must stay the same before
-	// Coleo reports it as a dialog. A dialog that a rule knows is drawn in a shorter time.
+	// Coleo reports it as a dialog. Agent CLIs draw the dialogs that rules know in a
+	// shorter time.
 	strangeSettle = time.Second
-	// strangeTitle is the title of such a dialog.
+	// strangeTitle is the title of a strange dialog without a title.
 	strangeTitle = "unknown"
 )
 
 // strange is a screen that no rule knows, while a witness says that the agent CLI asks
-// something. Coleo reports it as a dialog without options. A dialog that only the rules of
-// a pack know is strange too, because a pack holds no answers. Coleo types nothing into a
-// strange dialog, except a key that a person names for this very appearance of it.
+// something. Coleo reports such a screen as a dialog without options.
+//
+// A dialog that only the rules of a pack know is strange too, because a pack has no
+// answers. Coleo types nothing into a strange dialog, except a key that a person names
+// for this appearance of the dialog.
 type strange struct {
-	text  string // hash of what is shown; "" if there is no such screen
+	text  string // hash of the dialog; "" if the screen is not strange
 	since time.Time
 	n     int
 }
 
-// end notes that the screen is known, or that no witness says that something is asked.
+// end records that the screen is known, or that no witness says that the agent CLI asks
+// something.
 func (s *strange) end() { s.text = "" }
 
-// show returns the dialog for a picture, or how much longer the picture must stay the
-// same. If a pack knows the dialog, read is the dialog as the pack reads it. Otherwise read
-// is nil.
+// show returns the dialog for a picture. If the picture has not stayed the same for
+// long enough, show returns nil and how much longer it must stay the same. The argument
+// read is the dialog as a pack reads it, or nil if no pack knows the dialog.
 func (s *strange) show(p *rules.Picture, read *coleo.Dialog, epoch string, now time.Time) (*coleo.Dialog,
 	time.Duration) {
 	out := coleo.Dialog{Kind: coleo.DialogOther, Title: strangeTitle, Default: -1}
@@ -55,8 +59,8 @@ func (s *strange) show(p *rules.Picture, read *coleo.Dialog, epoch string, now t
 	return &out, IdleLook
 }
 
-// Strange returns the dialog that no rule of the Spec itself knows, or nil if there is
-// none.
+// Strange returns the dialog on the screen if none of the Spec's own rules knows it.
+// Otherwise Strange returns nil.
 func (r *Reader) Strange() *coleo.Dialog {
 	if d := r.reading.Dialog; d != nil && r.verdict.State == "" && r.strange.text != "" {
 		return d

@@ -11,13 +11,14 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// maxSubject is the largest size in bytes of a subject that is taken from a hook.
-// Nobody reads a longer subject in a dialog. If the hook's subject is larger, the
-// screen's subject stays and is marked as cut off.
+// maxSubject is the largest size in bytes of a subject that comes from a hook. Nobody
+// reads a longer subject in a dialog. If the hook's subject is larger, Coleo keeps the
+// subject of the screen, which is marked as cut off.
 const maxSubject = 16 << 10
 
-// complete replaces a subject that the screen cuts off. The new subject is the tool's
-// input as the hook reported it. The rows on the screen must be part of that input.
+// complete replaces the subject of an approval if the screen cuts the subject off. The
+// new subject is the tool's input as the hook reported it. The visible rows of the
+// subject must be part of that input.
 func (r *Reader) complete(v *rules.Verdict) {
 	if !v.Dialog.Truncated || v.Dialog.Kind != coleo.DialogPermission {
 		return
@@ -34,8 +35,9 @@ func (r *Reader) complete(v *rules.Verdict) {
 	}
 }
 
-// subject returns what a tool is about to do. The result text is for people, and names
-// the tool's inputs. The result values holds only their values, in order.
+// subject returns what a tool is about to do. The result text is for people: it has the
+// names of the tool's inputs and their values. The result values has only the values,
+// in the same order.
 func (c tool) subject() (text, values string) {
 	var people, plain strings.Builder
 	people.WriteString(oneLine(c.name))
@@ -51,8 +53,8 @@ func (c tool) subject() (text, values string) {
 	return people.String(), plain.String()
 }
 
-// harmless returns a text of several lines without control characters, which would act
-// on a terminal.
+// harmless returns a text without the control characters that would act on a terminal.
+// It keeps line ends and tabs.
 func harmless(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -64,7 +66,7 @@ func harmless(text string) string {
 }
 
 // eachLeaf calls take with each value in a JSON document that is neither a list nor an
-// object. It keeps the order, and passes the value's name.
+// object, in order. It also passes the name of the value.
 func eachLeaf(document json.RawMessage, take func(name, value string)) {
 	d := json.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()

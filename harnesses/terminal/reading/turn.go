@@ -8,23 +8,23 @@ import (
 	"coleo.dev/record"
 )
 
-// quietAfter is for a turn without any sign of its end, such as a turn that a person broke
-// off. The screen must be idle for this time, and the text above the composer must stand
-// still. The arm then counts as idle, and this state is called unproven. Only rarely does a
-// model think for so long without a sign of work.
+// quietAfter is for a turn without any sign of its end, such as a turn that a person
+// interrupted. The arm counts as idle if the screen has been idle for quietAfter, and
+// the text above the composer has not changed for quietAfter. Such an idle state is
+// called unproven. A model rarely thinks for that long without a sign of work.
 const quietAfter = 60 * time.Second
 
-// beginAfter is how long a turn may take to show a sign of its beginning, if the agent CLI
-// has a record: work on the screen, or the prompt in the record or the hook. On a loaded
-// machine, one agent CLI took 18 s for the first prompt of its process. After that the arm
-// counts as idle, and this state is called unproven.
+// beginAfter is how long a turn of an agent CLI with a record can take to show that it
+// has begun. The sign is work on the screen, or the prompt in the record or the hook.
+// After beginAfter the arm counts as idle, and this idle state is called unproven. On a
+// loaded machine, one agent CLI took 18 s for the first prompt of its process.
 const beginAfter = 30 * time.Second
 
 // Submission is a prompt, or a command of the agent CLI, whose submit key was pressed.
 type Submission struct {
 	Text    string
 	Command bool
-	Time    time.Time // a time before the key was pressed
+	Time    time.Time // a time just before the key was pressed
 }
 
 // sentText is a prompt that Coleo has submitted.
@@ -34,33 +34,33 @@ type sentText struct {
 	lost bool // it was reported as lost
 }
 
-// newestTurn is what is known about the end of the newest turn.
+// newestTurn is what is known about the newest turn, above all about its end.
 type newestTurn struct {
-	submitted Submission // the newest one
-	sent      []sentText // the newest prompts that Coleo has submitted
-	// open is true while that turn has no sign of an end. It is false if the turn has
-	// ended, or if this agent CLI gives no such sign.
+	submitted Submission // the newest prompt or command
+	sent      []sentText // the newest prompts and commands that Coleo has submitted
+	// open is true while the newest turn has no sign of its end, if this agent CLI
+	// gives such signs.
 	open     bool
-	ended    time.Time // when the last sign of an end came
-	unproven string    // why the idle state is not proven; "" if nothing speaks against it
+	ended    time.Time // the latest end of a turn that a sign has shown
+	unproven string    // why the idle state is not proven; "" if no evidence is missing
 	shown    bool      // the screen has shown work or a dialog in this turn
-	queued   bool      // the newest prompt was submitted before the turn before had ended
+	queued   bool      // the newest prompt was submitted while an earlier turn ran
 	worked   bool      // the screen has shown work since the newest prompt
-	told     bool      // the newest entry of the record, or report of the hook, tells the turn's end
-	denied   time.Time // since when the screen has been idle while another witness claims work; zero: it does not
-	blind    bool      // in the last turn with work, the screen showed no sign of it
+	told     bool      // the record or the hook has reported an end, and no work after it
+	denied   time.Time // since when the screen is idle while another witness claims work; zero: it is not
+	blind    bool      // in the last turn that was long enough, the screen showed no sign of work
 	above    []string  // the rows above the composer on the last idle screen
 	still    time.Time // since when those rows have not changed
 }
 
-// blindAfter is how long a turn must run without a sign of work on the screen until the
-// screen counts as blind. Shorter turns end before some screens draw anything.
+// blindAfter is how long a turn must run before the screen counts as blind because it
+// showed no sign of work. Some screens draw nothing in a shorter turn.
 const blindAfter = 2 * time.Second
 
 const blindNote = "the screen shows no sign of work in this set-up: only the agent CLI's record, hook or escape " +
 	"sequences tell when a turn runs"
 
-// noteWitnessedWork keeps track of whether the screen shows the work that other witnesses
+// noteWitnessedWork records whether the screen shows the work that other witnesses
 // claim.
 func (r *Reader) noteWitnessedWork(now time.Time) {
 	switch {
@@ -72,10 +72,11 @@ func (r *Reader) noteWitnessedWork(now time.Time) {
 	}
 }
 
-// openTurn notes that a prompt or a command was submitted. If the agent CLI's record has
-// signs for the ends of turns, the arm is not idle until the record or the hook shows the
-// end of this turn. A command is an exception, because it may leave no trace in the record.
-// Claims that the screen contradicted in the turn before count again in this turn.
+// openTurn records that a prompt or a command was submitted. Some records report the
+// ends of turns. With such a record, the arm is not idle until the record or the hook
+// reports the end of this turn. A command is an exception, because a command may leave
+// no trace in the record. If the screen contradicted claims in an earlier turn, this no
+// longer counts against the witnesses.
 func (r *Reader) openTurn(s Submission, now time.Time) {
 	r.turn.unproven, r.turn.still = "", now
 	r.turn.queued = r.reading.State.Working() || r.turn.open
@@ -87,9 +88,9 @@ func (r *Reader) openTurn(s Submission, now time.Time) {
 	}
 }
 
-// tellTurn reports a change if entry e of the record is a prompt that Coleo has not
-// submitted, or has reported as lost. It ignores prompts from before the Reader was made,
-// because an earlier host agent may have submitted them.
+// tellTurn tells a change if entry e of the record is a prompt that Coleo has not
+// submitted, or has reported as lost. It ignores a prompt from before the Reader was
+// made, because an earlier host agent may have submitted it.
 func (r *Reader) tellTurn(e record.Entry, at, now time.Time) {
 	bare := r.hook.spec.Bare(e.Text)
 	if bare == "" || at.Before(r.began) {
@@ -112,8 +113,8 @@ func (r *Reader) tellTurn(e record.Entry, at, now time.Time) {
 	r.tell(c)
 }
 
-// noteTaken notes that the record or the hook has named a prompt. If it is the newest prompt,
-// nothing needs to be waited for until work on it is seen.
+// noteTaken records that the record or the hook has named a prompt. If the prompt is
+// the newest one, the Reader no longer waits for work on it.
 func (r *Reader) noteTaken(bare string, at time.Time) {
 	s := r.turn.submitted
 	if bare == r.hook.spec.Bare(s.Text) && !at.Before(s.Time.Truncate(time.Millisecond)) {
@@ -121,9 +122,10 @@ func (r *Reader) noteTaken(bare string, at time.Time) {
 	}
 }
 
-// closeTurn notes that the newest turn has ended at a time by the agent CLI's clock. It
-// ignores a time from before the newest prompt, because that is the end of an earlier turn.
-// It compares milliseconds, because records have no finer times.
+// closeTurn records that the newest turn has ended at the time at by the agent CLI's
+// clock. It ignores a time before the newest prompt, because that is the end of an
+// earlier turn. It compares whole milliseconds, because the times in records are no
+// finer.
 func (r *Reader) closeTurn(at time.Time) {
 	if at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
 		return
@@ -138,18 +140,25 @@ func (r *Reader) closeTurn(at time.Time) {
 	}
 }
 
-// tellEnd is like closeTurn, but for a sign that the record or the hook gives. A claim that
-// is withdrawn in band may come back at once.
+// tellEnd is closeTurn for an end that the record or the hook reports. Only such an end
+// sets told. A program that withdraws its claim by an escape sequence can make the same
+// claim again a moment after that.
 func (r *Reader) tellEnd(at time.Time) {
 	if r.closeTurn(at); !at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
 		r.turn.told = true
 	}
 }
 
-// idleSince returns since when an idle screen counts as settling. That is now, with one
-// exception: the record or the hook has told the end of a turn whose work the screen has
-// shown. Then it is the time since when the screen alone has been idle and has stood still.
-// A claim may have hidden that. Where prompts are queued, the next turn may begin at once.
+// idleSince returns the time from which on an idle screen counts as settling. Usually
+// that time is now. It is earlier if three things are true:
+//
+//   - The record or the hook has reported the end of the turn.
+//   - The screen has shown work in this turn.
+//   - The prompt was not queued. After a queued prompt, the next turn can begin at
+//     once.
+//
+// In that case idleSince returns since when the screen alone has been idle without a
+// change. A claim may have hidden that the screen was idle.
 func (r *Reader) idleSince(now time.Time) time.Time {
 	if r.turn.told && r.turn.worked && !r.turn.queued && !r.turn.still.IsZero() {
 		return r.turn.still
@@ -157,24 +166,24 @@ func (r *Reader) idleSince(now time.Time) time.Time {
 	return now
 }
 
-// isNewest reports whether t, a turn from the hook's reports, is the newest turn. The hook
-// may report the end of an earlier turn late. If named is true, the prompt of t comes from
-// the report of its end, so t.taken says nothing about when the turn began. Then the
-// prompt must be the newest one.
+// isNewest reports whether t, a turn from the hook's reports, is the newest turn. The
+// hook may report the end of an earlier turn late. If named is true, the prompt of t
+// comes from the report of the end of t. In that case t.taken does not say when the
+// turn began, so isNewest compares the prompt with the newest one.
 func (r *Reader) isNewest(t *turn, named bool) bool {
 	return !t.taken.Before(r.turn.submitted.Time) && (!named || t.prompt == r.hook.spec.Bare(r.turn.submitted.Text))
 }
 
-// AtWork reports whether something other than the screen says that a turn is running. The
-// screen of some set-ups shows no sign of work.
+// AtWork reports whether a source other than the screen says that a turn is running. In
+// some setups the screen shows no sign of work.
 func (r *Reader) AtWork() bool {
 	return r.turn.open || slices.ContainsFunc(r.witnesses(), func(w *witness) bool {
 		return !w.weak && w.claims().Working()
 	})
 }
 
-// Unproven returns why the idle state is not proven. It returns "" if the arm is not idle,
-// or if nothing speaks against its being idle.
+// Unproven returns why the idle state of the arm is not proven. It returns "" if the
+// idle state is proven, or if the arm is not idle.
 func (r *Reader) Unproven() string {
 	if r.reading.State != coleo.Idle {
 		return ""
@@ -182,10 +191,16 @@ func (r *Reader) Unproven() string {
 	return r.turn.unproven
 }
 
-// lapseBound returns how long the screen must contradict the claim of a witness until the
-// claim lapses. Without a sign that the turn has ended, this takes quietAfter. Three kinds
-// of claim lapse sooner: a claim of a weak witness, a claim from before the first prompt,
-// and a claim that something is asked while the screen shows work.
+// lapseBound returns how long the screen must contradict the claim of a witness before
+// the claim lapses. This is lapseAfter in these cases:
+//
+//   - The witness is weak.
+//   - A sign has shown that the turn of the claim has ended.
+//   - The screen shows work, so the claim that it contradicts is that the agent CLI
+//     asks.
+//   - No prompt was submitted yet, and the witness is not the record.
+//
+// In any other case it is quietAfter.
 func (r *Reader) lapseBound(w *witness) time.Duration {
 	switch {
 	case w.weak, !r.turn.ended.Before(w.at), r.verdict.State.Working():
@@ -196,8 +211,8 @@ func (r *Reader) lapseBound(w *witness) time.Duration {
 	return quietAfter
 }
 
-// noteStill keeps track of how long the text above an idle composer has stood still. It
-// reports whether the text has changed since the last call.
+// noteStill measures how long the text above an idle composer has not changed. It
+// returns true if the text has changed since the last call.
 func (r *Reader) noteStill(now time.Time) (changed bool) {
 	if r.prompt.none && !r.recorded.witness.used() {
 		return false
@@ -218,9 +233,10 @@ func (r *Reader) noteStill(now time.Time) (changed bool) {
 	return changed
 }
 
-// awaitBegin returns how long an idle screen must still wait for a sign that work on the
-// newest prompt has begun. It returns 0 if it need not wait. The screen may show the prompt
-// in its transcript for some time before it shows work.
+// awaitBegin returns how long an idle screen must still wait for a sign that work on
+// the newest prompt has begun. It returns 0 or less if the screen need not wait. The
+// wait exists because a screen may show the prompt in its transcript some time before
+// it shows work.
 func (r *Reader) awaitBegin(now time.Time) time.Duration {
 	if !r.AwaitsWork() {
 		return 0
@@ -237,8 +253,8 @@ func (r *Reader) awaitBegin(now time.Time) time.Duration {
 	return left
 }
 
-// awaitEnd returns how long an idle screen must still wait for a sign that the newest turn
-// has ended. It returns 0 if it need not wait.
+// awaitEnd returns how long an idle screen must still wait for a sign that the newest
+// turn has ended. It returns 0 if the screen need not wait.
 func (r *Reader) awaitEnd(now time.Time) time.Duration {
 	if !r.turn.open {
 		return 0

@@ -6,28 +6,29 @@ import (
 	"coleo.dev"
 )
 
-// unsettled is a prompt whose submit key was pressed when a dialog opened. Either the agent
-// CLI read the key before it opened the dialog and took the prompt, or the dialog got the
-// key. The screen shows that only after the dialog.
+// unsettled is a prompt whose submit key was pressed at about the time when a dialog
+// opened. Either the agent CLI read the key before it opened the dialog, and took the
+// prompt. Or the dialog got the key. The screen shows only after the dialog which of
+// the two happened.
 type unsettled struct {
 	Submission
-	echoes int // how many times the transcript showed the prompt before
+	echoes int // how often the transcript showed the prompt before the submit
 }
 
-// PromptUnsettled tells the Reader that a dialog hides what became of the submitted prompt.
-// The transcript had shown the prompt so many times before. Before the arm is idle again,
-// the Reader reports a change: a turn if the prompt arrived, and a lost prompt if that is
-// not proven.
+// PromptUnsettled tells the Reader that a dialog hides what became of the submitted
+// prompt. The argument echoes is how often the transcript showed the prompt before the
+// submit. The Reader tells a change before the arm is idle again: a turn if the prompt
+// arrived, and a lost prompt if nothing proves that it arrived.
 func (r *Reader) PromptUnsettled(echoes int) {
-	r.turn.open = false // it may never have begun
+	r.turn.open = false // the turn may never have begun
 	r.prompt.unsettled = &unsettled{r.turn.submitted, echoes}
 	if n := len(r.turn.sent); n > 0 {
 		r.turn.sent[n-1].lost = true
 	}
 }
 
-// settlePrompt reports what became of a prompt that was hidden by a dialog. The picture
-// shows an idle agent CLI with its composer.
+// settlePrompt tells what became of a prompt that a dialog has hidden. It is called
+// when the picture shows an idle agent CLI with its composer.
 func (r *Reader) settlePrompt(now time.Time) {
 	p := r.prompt.unsettled
 	switch {
@@ -43,8 +44,8 @@ func (r *Reader) settlePrompt(now time.Time) {
 	}
 }
 
-// loseUnsettled reports that a prompt that was hidden by a dialog has not arrived, as far as
-// can be seen.
+// loseUnsettled tells a change for a prompt that a dialog has hidden: nothing proves
+// that the prompt has arrived. It does nothing if there is no such prompt.
 func (r *Reader) loseUnsettled(now time.Time, why string) {
 	if p := r.prompt.unsettled; p != nil {
 		r.prompt.unsettled = nil
@@ -52,7 +53,7 @@ func (r *Reader) loseUnsettled(now time.Time, why string) {
 	}
 }
 
-// tellLate reports the turn of a prompt, unless the record has already reported it.
+// tellLate tells the turn of a prompt, unless the record has already named the prompt.
 func (r *Reader) tellLate(p Submission, now time.Time) {
 	bare := r.hook.spec.Bare(p.Text)
 	for i, s := range r.turn.sent {

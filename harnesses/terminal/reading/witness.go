@@ -10,27 +10,31 @@ import (
 )
 
 const (
-	// lapseAfter is how long the screen must contradict a claim before the claim lapses
-	// and no longer counts, if the turn is known to have ended. It is longer than any
-	// redraw, and shorter than people wait. There is a second use: while an agent CLI
-	// starts, a claim of work must hold this long before it counts.
+	// lapseAfter is how long the screen must contradict a claim before the claim no
+	// longer counts, if the turn is known to have ended. This is called a lapse.
+	// lapseAfter is longer than any redraw, and shorter than people wait. It has a
+	// second use: while an agent CLI starts, a claim of work counts only after it has
+	// lasted for lapseAfter.
 	lapseAfter = 3 * time.Second
 	// disagreeAfter is how long a witness and the screen must disagree before the
-	// disagreement is told.
+	// Reader tells the disagreement.
 	disagreeAfter = time.Second
-	// forgiveAfter is how long after such a lapse the witness can make a new claim. If
-	// the screen agrees with the claim earlier, the claim counts at once. In this time
-	// a person can use an arm between two forged claims.
+	// forgiveAfter is how long a witness can make no new claim after the screen has
+	// made its claim lapse. If the screen agrees with the claim earlier, the claim
+	// counts at once. During forgiveAfter, a person can use an arm between two forged
+	// claims.
 	forgiveAfter = 10 * time.Second
 )
 
 // witness is one source other than the screen, with the last claim of that source. The
 // source is an escape sequence of the program, the program's hook or the program's
-// record. Other programs can forge a claim: whatever prints can print the escape
-// sequence, and whatever runs as the user can write the file of the hook or the record.
-// So a witness can only make a reading more cautious. A claim
-// lapses when the screen contradicts it for long enough. Otherwise one forged claim
-// could block an arm forever.
+// record.
+//
+// Other programs can forge a claim. A program that prints to the terminal can print the
+// escape sequence. A program that runs as the user can write the file of the hook or
+// the record. So a witness can only make a reading more cautious. A claim lapses if the
+// screen contradicts it for long enough, because one forged claim could otherwise block
+// an arm forever.
 type witness struct {
 	name              string
 	word              string
@@ -38,17 +42,17 @@ type witness struct {
 	claim             coleo.State // the state that the word adds to the screen's verdict; "" for none
 	weak              bool        // its claims are only a reason for caution
 	at                time.Time   // when the word came
-	since             time.Time   // since when the claim holds
+	since             time.Time   // since when the witness has made this claim, or none
 	lapsed            bool
-	refuted           time.Time // when the screen made the claim lapse
-	contradictedSince time.Time // since when the screen has contradicted the claims
-	silentSince       time.Time // since when the witness has claimed nothing; zero: it has a claim
-	disagreementTold  bool      // the disagreement was told
+	refuted           time.Time // when the screen made the last claim lapse; zero: it did not
+	contradictedSince time.Time // since when the screen has contradicted the claim; zero: it does not
+	silentSince       time.Time // when the witness last withdrew its claim
+	disagreementTold  bool      // the Reader has told the present disagreement
 }
 
 // record records a word of the witness. While the screen contradicts a claim, a witness
-// may repeat the claim, or withdraw it for a moment. It then still counts as the same
-// claim, and gains no time.
+// may repeat the claim, or withdraw it for a moment. Such a claim counts as the same
+// claim, so it lapses no later.
 func (w *witness) record(word, detail string, claim coleo.State, now time.Time) {
 	switch {
 	case claim == "" && w.claim != "":
@@ -65,10 +69,12 @@ func (w *witness) record(word, detail string, claim coleo.State, now time.Time) 
 	}
 }
 
-// maxWord is the largest length of a kept word in characters. The word is for people.
+// maxWord is the largest number of characters of a word or a detail that a witness
+// keeps. Both are for people.
 const maxWord = 120
 
-// oneLine returns text in one line, without characters that would act on a terminal.
+// oneLine returns text as one line of at most maxWord characters, without characters
+// that would act on a terminal.
 func oneLine(text string) string {
 	line := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -79,9 +85,9 @@ func oneLine(text string) string {
 	return string(line[:min(len(line), maxWord)])
 }
 
-// mayClaimAgain reports whether the next claim counts as a new one. If the screen made
-// the last claim lapse, forgiveAfter must have passed since. Otherwise the witness must
-// have claimed nothing for lapseAfter.
+// mayClaimAgain reports whether the next claim counts as a new claim. If the screen
+// made the last claim lapse, forgiveAfter must have passed since that lapse. Otherwise
+// the witness must have claimed nothing for lapseAfter.
 func (w *witness) mayClaimAgain(now time.Time) bool {
 	if w.lapsed && !w.refuted.IsZero() {
 		return now.Sub(w.refuted) >= forgiveAfter
@@ -106,17 +112,19 @@ func (w *witness) asWitness() coleo.Witness {
 	return coleo.Witness{Name: w.name, State: w.claim, Rule: w.word, Detail: w.detail, Time: w.at, Lapsed: w.lapsed}
 }
 
-// lapse makes the claim lapse. An interrupt or a denial ends the work that the claim
-// was about, even if the program does not report the end.
+// lapse makes the claim lapse. Callers use it after an interrupt or a denial. Both end
+// the work that the claim was about, even if the program does not report the end.
 func (w *witness) lapse() {
 	if w.claim != "" {
 		w.lapsed, w.contradictedSince, w.refuted = true, time.Time{}, time.Time{}
 	}
 }
 
-// isContradicted reports whether the screen shows that the claim is wrong. It is wrong
-// if it claims work and the screen is idle, or if it claims a question and there is no
-// dialog.
+// isContradicted reports whether the state on the screen contradicts the claim. It does
+// in two cases:
+//
+//   - The witness claims work, and the screen shows idle or an error.
+//   - The witness claims a question, and a rule recognizes a screen without a dialog.
 func (w *witness) isContradicted(screen coleo.State) bool {
 	if w.claim == coleo.WaitingApproval {
 		return screen != "" && screen != coleo.WaitingApproval
@@ -129,14 +137,15 @@ func (w *witness) disagreement(screen coleo.State) string {
 	return fmt.Sprintf("%s says %s while the screen reads %s", w.name, w.word, screen)
 }
 
-// forgive forgets that the screen has contradicted the witness: another turn begins.
+// forgive forgets that the screen has contradicted the witness, because a new turn
+// begins. The next claim of the witness counts.
 func (w *witness) forgive() {
 	w.contradictedSince, w.refuted, w.silentSince, w.disagreementTold = time.Time{}, time.Time{}, time.Time{}, false
 }
 
-// check makes the claim lapse if the screen has contradicted it for the given time. It
-// returns the kind of the change to tell, or "". It also returns how long to wait until
-// the next check.
+// check makes the claim lapse if the screen has contradicted it for the time bound. It
+// returns the kind and the note of the change to tell, or "" for both. The result next
+// is how long to wait until the next check.
 func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) (kind coleo.ChangeKind, note string, next time.Duration) {
 	if w.claim == "" || screen == "" {
 		return "", "", IdleLook
@@ -166,10 +175,11 @@ func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) 
 	return "", "", bound - held
 }
 
-// tooEarlyFor returns how much longer a claim of work does not count while the agent
-// CLI starts. Some agent CLIs report "working" for a moment before they are ready.
-// Nothing is typed into a starting agent CLI anyway. So a claim counts only when it has
-// held long enough, or when the screen agrees.
+// tooEarlyFor returns for how much longer a claim of work does not count while the
+// agent CLI starts. Some agent CLIs report "working" for a moment before they are
+// ready. To ignore such a claim is safe, because Coleo types nothing into a starting
+// agent CLI. So the claim counts only after it has lasted for lapseAfter, or when the
+// screen agrees.
 func (w *witness) tooEarlyFor(now time.Time) time.Duration {
 	if !w.claims().Working() {
 		return 0

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// AnswerRule describes how the last answer is read from the screen. It is for an agent
-// CLI that keeps no transcript that Coleo can read.
+// AnswerRule describes how Coleo finds the last answer on the screen. It is for an
+// agent CLI that keeps no transcript that Coleo can read.
 type AnswerRule struct {
-	// The first row of an answer. The text is in the last group, or is the whole match
-	// if there is no group: `^● (.*)$`.
+	// The pattern of the first row of an answer: `^● (.*)$`. The text is in the last
+	// group. If the pattern has no group, the text is the whole match.
 	Begin patternText `toml:"begin"`
-	// The first row after an answer. The same row may begin another answer: `^(❯|●)`.
+	// The pattern of the first row after an answer. The same row can begin another
+	// answer: `^(❯|●)`.
 	End patternText `toml:"end"`
-	// What is removed from each row after the first row of an answer, such as an
+	// What Coleo removes from each row of an answer except the first row, such as an
 	// indent: `^ `.
 	Strip patternText `toml:"strip"`
 	// Whether the answer is everything that was printed since the prompt. Use it for a
@@ -47,13 +48,14 @@ func (a *AnswerRule) Read(rows []string, prompt string) string {
 	return strings.Trim(strings.Join(out, "\n"), "\n ")
 }
 
-// ShowsAnswer reports whether rows show the end of an answer below the prompt's echo.
+// ShowsAnswer reports whether rows show the end of an answer below the echo of the
+// prompt.
 func ShowsAnswer(rows []string, prompt, answer string) bool {
 	return showsEndOf(afterEcho(rows, prompt), answer)
 }
 
 // afterEcho returns the rows after the last row that shows the beginning of a prompt.
-// It returns all rows if no row shows the beginning.
+// It returns all rows if no row shows the beginning of the prompt.
 func afterEcho(rows []string, prompt string) []string {
 	line, _, _ := strings.Cut(prompt, "\n")
 	echo := firstRunes(squeeze(line), tailRunes)
@@ -78,8 +80,9 @@ func showsEndOf(rows []string, text string) bool {
 	return strings.Contains(plain(strings.Join(rows, "")), lastRunes(plain(text), tailRunes))
 }
 
-// WithoutPrompt returns rows without the first rows that show the prompt itself. These rows
-// exist because a line editor draws the prompt once more when the prompt is submitted.
+// WithoutPrompt returns rows without the leading rows that show the prompt itself. Such
+// rows exist because a line editor draws the prompt once more when the prompt is
+// submitted.
 func WithoutPrompt(rows []string, prompt string) []string {
 	for line := range strings.Lines(prompt) {
 		for len(rows) > 0 && strings.TrimSpace(rows[0]) == "" {
@@ -90,8 +93,8 @@ func WithoutPrompt(rows []string, prompt string) []string {
 	return rows
 }
 
-// rowsOf returns how many of the first rows together show text. It returns 0 if they show
-// another text.
+// rowsOf returns how many rows at the beginning of rows together show text. It returns
+// 0 if these rows show another text.
 func rowsOf(text string, rows []string) int {
 	for n, row := range rows {
 		rest, ok := strings.CutPrefix(text, squeeze(row))

@@ -8,8 +8,9 @@ import (
 	"coleo.dev/config"
 )
 
-// layBase fills s from the base that the file names, if the file names a base. It
-// returns the rules and the dialogs of the base. A base cannot have a base of its own.
+// layBase fills s with the keys of the base, if the file names a base. It takes the
+// rules and dialogs of the base out of s and returns them in under. A base cannot have
+// a base of its own.
 func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte) (under Spec, err error) {
 	own := &Spec{}
 	if err := config.Decode(file, data, own); err != nil || own.Base == "" {
@@ -46,7 +47,8 @@ func (s *Spec) inherit(under Spec) {
 	}
 }
 
-// renameEnv renames the environment variables of a base.
+// renameEnv renames the environment variables of a base. In names, the keys and the
+// values are beginnings of variable names.
 func (l *Launch) renameEnv(names map[string]string) {
 	rename := func(name string) string {
 		for from, to := range names {

@@ -7,13 +7,13 @@ import (
 	"coleo.dev/pty"
 )
 
-// colours are the colors that a condition may name. Each is one part of an RGB color,
-// and it must stand out from the other two parts. A theme may choose any shade of red
-// for its errors, but hardly another color.
+// colours are the colors that a condition can name. Each one is a part of an RGB color:
+// it must stand out from the other two parts. A theme can choose any shade of red for
+// its errors, but rarely chooses another color.
 var colours = []string{"red", "green", "blue"}
 
-// colourOf returns the name of the part of a color that stands out. That part is at
-// least a quarter larger than each other part. It returns "" if no part stands out, and
+// colourOf returns the name of the part of a color that stands out: it is at least a
+// quarter larger than each other part. colourOf returns "" if no part stands out, and
 // for the default color. The first sixteen palette colors have the values that
 // terminals give them by default.
 func colourOf(c pty.Colour) string {
@@ -36,8 +36,8 @@ func colourOf(c pty.Colour) string {
 }
 
 // hasColour reports whether the condition's pattern matches at a place that has the
-// condition's color. It takes the color at the group "mark" of the pattern. Without
-// this group it takes the color at the first character of the match.
+// condition's color. The place is the group "mark" of the pattern. Without this group,
+// it is the first character of the match.
 func (p *Picture) hasColour(c *Cond, rows []string, numbers []int) bool {
 	if p.cell == nil || numbers == nil {
 		return false
@@ -58,11 +58,12 @@ func (p *Picture) hasColour(c *Cond, rows []string, numbers []int) bool {
 	return false
 }
 
-// markedOption returns the index of the option that is shown on a background of its
-// own. It returns -1 when no option has its own background, or more than one option
-// has. All options are on one row. It is the lowest row that holds all options. A
-// background does not mark an option if most cells of this row or of a row above have
-// it. Buttons may have the background of the box above them.
+// markedOption returns the index of the only option that has a background of its own.
+// It returns -1 if no option or more than one option has such a background.
+//
+// All options are on one row, and markedOption uses the lowest row that shows all of
+// them. Buttons can have the background of the box above them. So a background does not
+// count if most cells of this row, or of a row above, have it.
 func (p *Picture) markedOption(options []string) int {
 	y, columns := p.optionRow(options)
 	if p.cell == nil || y < 0 {
@@ -83,10 +84,10 @@ func (p *Picture) markedOption(options []string) int {
 	return found
 }
 
-// optionOfFrame returns the index of the option whose background is the colour of the
-// frame, which is the first character of row y. It returns -1 if no option or more than
-// one option has that background. In a theme without a background, every button of
-// OpenCode 1.18.33 has a background of its own.
+// optionOfFrame returns the index of the only option whose background is the color of
+// the frame. The frame is the first character of row y. It returns -1 if no option or
+// more than one option has that background. It exists because in a theme without a
+// background, every button of OpenCode 1.18.33 has a background of its own.
 func (p *Picture) optionOfFrame(y int, columns []int) int {
 	frame := p.cell(len(p.rows[y])-len(strings.TrimLeft(p.rows[y], " ")), y).Fg
 	found := -1
@@ -102,8 +103,9 @@ func (p *Picture) optionOfFrame(y int, columns []int) int {
 	return found
 }
 
-// otherBackgrounds looks for columns of row y whose background is not in grounds. It
-// returns the index of the first such column, or -1, and the number of further ones.
+// otherBackgrounds looks for columns of row y whose background is not in grounds. The
+// result found is the position of the first such column in columns, or -1. The result
+// others is the number of further such columns.
 func (p *Picture) otherBackgrounds(y int, columns []int, grounds map[pty.Colour]bool) (found, others int) {
 	found = -1
 	for i, x := range columns {
@@ -118,7 +120,8 @@ func (p *Picture) otherBackgrounds(y int, columns []int, grounds map[pty.Colour]
 	return found, others
 }
 
-// optionRow returns the row with the options and the column of each.
+// optionRow returns the lowest row that shows all options, and the column of each
+// option. It returns -1 if there is no such row.
 func (p *Picture) optionRow(options []string) (y int, columns []int) {
 	for y := len(p.rows) - 1; y >= 0; y-- {
 		if columns := columnsOf(p.rows[y], options); columns != nil {
@@ -128,9 +131,9 @@ func (p *Picture) optionRow(options []string) (y int, columns []int) {
 	return -1, nil
 }
 
-// columnsOf returns the column at which each of the texts begins in the row. Each
-// character of the row must be one cell wide. The texts must appear in this order.
-// columnsOf returns nil when a text is missing.
+// columnsOf returns the column at which each of the texts begins in the row. It returns
+// nil if a text is missing, or if the texts are in another order. Each character of the
+// row must be one cell wide.
 func columnsOf(row string, texts []string) []int {
 	var columns []int
 	at := 0

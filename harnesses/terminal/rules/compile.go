@@ -13,34 +13,35 @@ import (
 	"coleo.dev/config"
 )
 
-// Limits for a harness.toml. Each limit is several times what any built-in harness.toml
-// has. A larger value is a mistake, and would slow down each look at a screen.
+// Limits for a harness.toml. Each limit is several times the value in any built-in
+// harness.toml. A larger value is a mistake, and would slow down each look at a screen.
 const (
 	maxSpec     = 256 << 10 // size of the file in bytes
 	maxRules    = 100       // number of rules, and also of dialogs
-	maxSettings = 60        // number of settings of users
-	maxAsks     = 60        // number of lines of the catalogue of what asks
+	maxSettings = 60        // number of settings that users may have chosen
+	maxAsks     = 60        // number of things that make the agent CLI ask
 	maxConds    = 16        // conditions of a rule or dialog
 	maxPattern  = 1000      // length of a pattern in bytes
-	maxProgram  = 2000      // compiled steps of a pattern; each step may run at each character
+	maxProgram  = 2000      // compiled steps of a pattern; each step can run at each character
 	maxLineText = 200       // characters of a name or of another one-line text
-	maxTime     = 600_000   // a time in ms: longer than any agent CLI takes for anything
+	maxTime     = 600_000   // a time in ms; no agent CLI takes that long for anything
 )
 
-// names matches the valid names of a harness. Such names need no quotes on command
-// lines, in file names and in URLs.
+// names matches the valid names of a harness. Such a name needs no quotes on a command
+// line, in a file name or in a URL.
 var names = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
-// ParseSpec reads a harness.toml that has no base. Its errors are EInvalid and name the
+// ParseSpec reads a harness.toml without a base. Its errors are EInvalid and name the
 // file and the line.
 func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(file, data, nil) }
 
-// ParseSpecOn reads a harness.toml that may have a base. It calls bases with the base's
-// name to get the harness.toml of the base. If bases returns nil, there is no such
-// base. Keys of the file replace those of the base. Rules and dialogs of the file come
-// before those of the base. They replace rules and dialogs of the base with the same
-// name. Any other list of the file replaces the whole list of the base. Its errors are
-// EInvalid and name the file and the line.
+// ParseSpecOn reads a harness.toml that may have a base. It calls bases with the name
+// of the base, and bases returns the harness.toml of the base, or nil if there is no
+// such base. The errors of ParseSpecOn are EInvalid and name the file and the line.
+//
+// Keys of the file replace those of the base. Rules and dialogs of the file come before
+// those of the base. They replace rules and dialogs of the base with the same name. Any
+// other list of the file replaces the whole list of the base.
 func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spec, error) {
 	if len(data) > maxSpec {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s:1: the file has %d bytes, more than %d", file, len(data), maxSpec)
@@ -66,7 +67,7 @@ func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spe
 	return s, c.err
 }
 
-// screen checks the keys that only an agent CLI with a screen has.
+// screen checks the keys that only an agent CLI with a screen can have.
 func (c *compiler) screen(s *Spec) {
 	c.timing(s.Timing)
 	c.required("keys.submit", s.Keys.Submit)
@@ -96,14 +97,14 @@ func (c *compiler) screen(s *Spec) {
 	c.transcript(&s.Transcript)
 }
 
-// compiler checks a spec and keeps the first error. The argument path of its methods
+// compiler checks a Spec and keeps the first error. The argument path of its methods
 // names a key in the form that config.Line takes.
 type compiler struct {
 	file string
 	data []byte
 	err  error
 
-	counted   bool // the patterns may have only stepsLeft compiled steps more
+	counted   bool // stepsLeft limits the patterns that are still to be compiled
 	stepsLeft int
 }
 
@@ -153,8 +154,8 @@ func (c *compiler) timing(t Timing) {
 	}
 }
 
-// plain checks that text is one line without control characters, which a terminal would
-// obey.
+// plain checks that text is one line without control characters, because a terminal
+// would obey them. It also checks the length of text.
 func (c *compiler) plain(path, text string) {
 	if len([]rune(text)) > maxLineText || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		c.fail(path, "%s is %.*q: it must be at most %d characters that can be printed", path, maxLineText, text,
@@ -162,7 +163,7 @@ func (c *compiler) plain(path, text string) {
 	}
 }
 
-// atMost checks that the length n of a list does not exceed the limit most. Its error
+// atMost checks that a list with n elements does not exceed the limit most. Its error
 // names the line of the first element beyond the limit.
 func (c *compiler) atMost(path string, n, most int) {
 	if n > most {
@@ -176,14 +177,15 @@ func (c *compiler) required(path, value string) {
 	}
 }
 
-// pattern is the text of a regular expression and the place where its compiled form is
+// pattern is the text of a regular expression, and the place where its compiled form is
 // stored.
 type pattern struct {
 	text string
 	to   **regexp.Regexp
 }
 
-// regexps compiles the patterns in list. The keys of list are the keys of the table.
+// regexps compiles the patterns in list. The keys of list are keys of one TOML table.
+// The argument table is the path of that TOML table, with a dot at its end.
 func (c *compiler) regexps(table string, list map[string]pattern) {
 	for _, key := range slices.Sorted(maps.Keys(list)) {
 		*list[key].to = c.regexp(table+key, list[key].text)

@@ -29,69 +29,75 @@ func (c *Composer) cutSidebar(rows []string) {
 	}
 }
 
-// cursorEdge is the special value of Composer.Bottom for a composer without a lower edge.
-// Such a composer ends at the cursor's row, or below it while its text goes on there.
+// cursorEdge is the special value of Composer.Bottom for a composer without a lower
+// edge. Such a composer ends at the cursor's row, or below that row if its text goes on
+// there.
 const cursorEdge = "cursor"
 
-// Values of Composer.Cursor: where the cursor must be. When an overlay opens, the
-// cursor leaves the composer. It also leaves the composer when the agent CLI ends,
-// although the composer's picture stays on the screen.
+// Values of Composer.Cursor: where the cursor must be. The cursor leaves the composer
+// when an overlay opens. It also leaves the composer when the agent CLI ends, although
+// the composer stays on the screen.
 const (
 	cursorInside     = "inside"
 	cursorNotOutside = "not outside"
 )
 
 // pasteMode is the terminal mode that some agent CLIs switch on while they take input.
-// A mode that Coleo never saw switched on may still be on. The agent CLI may have
-// switched it on before the terminal was there, or the recording may lack that moment.
+// The mode can be on even if Coleo never saw the agent CLI switch it on. The agent CLI
+// may have done so before Coleo read the terminal, or the recording may lack that
+// moment.
 const pasteMode = string(pty.ModeBracketedPaste)
 
 // ComposerView is the composer as one picture shows it.
 type ComposerView struct {
 	top, bottom int    // the composer's rows are rows[top:bottom]
-	Text        string // rows joined by \n, edges trimmed
+	Text        string // the rows joined by \n, without blanks at both ends
 	Empty       bool
 }
 
 // Composer describes where the agent CLI takes text: the rows between an upper and a
 // lower edge.
 type Composer struct {
-	// The pattern of the row below the composer: `^─{20,}`. Coleo searches it from the
-	// bottom of the screen up. With `cursor` the composer ends at the cursor's row. The
-	// key is required.
+	// The pattern of the row below the composer: `^─{20,}`. Coleo searches for that row
+	// from the bottom of the screen up. With `cursor` the composer ends at the cursor's
+	// row. The key is required.
 	Bottom patternText `toml:"bottom"`
-	// Whether a cursor on an empty row is outside the composer. Set this key if the
-	// cursor goes to such a row when the agent CLI takes the text above. A row that the
-	// terminal has wrapped does not count as empty.
+	// Whether the composer counts as absent while the cursor is on an empty row. Set
+	// this key if the cursor goes to such a row when the agent CLI takes the text
+	// above. A row that the terminal has wrapped does not count as empty.
 	Leaves bool `toml:"leaves"`
-	// The row above the composer: `^─{20,}`. Without `top` and `row` the composer begins at
-	// the row that matches `first`.
+	// The pattern of the row above the composer: `^─{20,}`. Without `top` and `row`,
+	// the composer begins at the row that matches `first`.
 	Top patternText `toml:"top"`
-	// The pattern of each row of the composer. It replaces `top`: the composer begins
-	// at the highest row of the unbroken run of matching rows above `bottom`.
+	// The pattern of each row of the composer. It replaces `top`. The composer is then
+	// the unbroken run of matching rows right above the row that matches `bottom`.
 	Row patternText `toml:"row"`
-	// How the composer's first row begins: `^❯ ?`. The row must match, and the match is
-	// removed from the text.
+	// The beginning of the composer's first row: `^❯ ?`. The row must match. Coleo
+	// removes the match from the text.
 	First patternText `toml:"first"`
-	// Rows between `top` and the first row that do not belong to the composer, such as a
-	// title.
+	// The pattern of rows between `top` and the first row that do not belong to the
+	// composer, such as a title.
 	Head patternText `toml:"head"`
-	// Whether the composer may be taller than the screen. It then begins at the top of the
-	// screen, if the cursor is in it.
+	// Whether the composer can be taller than the screen. If its first row is out of
+	// sight, the composer begins at the top of the screen, provided that the cursor is
+	// above `bottom`.
 	Tall bool `toml:"tall"`
-	// What is removed from each row, such as an indent or a frame on both sides: `^  `.
+	// What Coleo removes from each row: `^  `. Examples are an indent, and a frame on
+	// both sides.
 	Strip patternText `toml:"strip"`
-	// What the screen's last row shows at the column where a sidebar begins. Coleo
-	// removes the sidebar, so no other pattern sees it.
+	// The pattern that matches the screen's last row at the column where a sidebar
+	// begins. Coleo removes the sidebar, so no other pattern sees it.
 	Side patternText `toml:"side"`
 	// The number of rows at the composer's end that hold no text.
 	Drop int `toml:"drop"`
-	// The composer's text when the composer shows only a hint: `^Type a message`.
+	// The pattern of the composer's text when the composer shows only a hint: `^Type a
+	// message`.
 	Empty patternText `toml:"empty"`
-	// The composer's text when it shows a note in place of a large paste: `\[Pasted
-	// text #\d+`.
+	// The pattern of the composer's text when the composer shows a note in place of a
+	// large paste: `\[Pasted text #\d+`.
 	Held patternText `toml:"held"`
-	// What the composer shows in place of a tab, if it is not blanks.
+	// What the composer shows in place of a tab, if it shows something other than
+	// blanks.
 	Tab string `toml:"tab"`
 	// Whether the agent CLI draws rows over each other after a tab. For a text with
 	// tabs, Coleo then looks for the beginning of the text at the beginning of the
@@ -102,27 +108,27 @@ type Composer struct {
 	// that switches the mode on only while it takes input.
 	Mode string `toml:"mode"`
 	// Where the cursor must be: `inside` or `not outside` the composer. Use this key if
-	// the composer's picture stays on the screen under an overlay. With `inside` the
-	// cursor must also be visible.
+	// the composer stays on the screen when the agent CLI opens an overlay. With
+	// `inside` the cursor must also be visible.
 	Cursor string `toml:"cursor"`
-	// Whether the lower edge may be missing, such as in a theme without a background. If
-	// no row matches `bottom`, the composer is the rows around the cursor that match
-	// `row`. The key needs `row` and `cursor = "inside"`.
+	// Whether the lower edge can be missing, such as in a theme without a background.
+	// If no row matches `bottom`, the composer is the run of rows around the cursor
+	// that match `row`. The key needs `row` and `cursor = "inside"`.
 	Open bool `toml:"open"`
-	// Prompts that the agent CLI would take as commands: `^[/!]`.
+	// The pattern of prompts that the agent CLI would take as commands: `^[/!]`.
 	Refuse patternText `toml:"refuse"`
-	// Prompts that are always refused, because the agent CLI would not take them as
-	// text even with `lead` before them: `^\s*&`. Coleo refuses such a prompt, because
-	// otherwise the prompt would be lost.
+	// The pattern of prompts that Coleo always refuses: `^\s*&`. The agent CLI would
+	// not take such a prompt as text, even with `lead` before it, and the prompt would
+	// be lost.
 	Never patternText `toml:"never"`
-	// What is put before prompts that match `refuse`, such as a blank. Without this
+	// What Coleo puts before prompts that match `refuse`, such as a blank. Without this
 	// key, Coleo refuses those prompts.
 	Lead string `toml:"lead"`
 	// What the screen shows if submit would not send the prompt, such as in the agent
 	// CLI's shell mode: `(?m)^ ! for bash mode`.
 	Trap patternText `toml:"trap"`
-	// Whether the agent CLI may turn submit into an empty row below the text. Coleo
-	// presses submit once more when it sees such a row.
+	// Whether the submit keys sometimes only add an empty row below the text. If Coleo
+	// sees such a row, it presses the submit keys once more.
 	Breaks bool `toml:"breaks"`
 
 	bottom, top, row, first, head, strip, side, empty, held, refuse, never, trap *regexp.Regexp
@@ -149,7 +155,7 @@ func (c *compiler) composer(b *Composer) {
 	}
 }
 
-// find returns the composer, or nil when the picture shows no composer.
+// find returns the composer on a picture, or nil if the picture shows no composer.
 func (c *Composer) find(p *Picture) *ComposerView {
 	if c.Mode != "" && !p.Screen.Modes[c.Mode] {
 		return nil
@@ -171,7 +177,8 @@ func (c *Composer) find(p *Picture) *ComposerView {
 	return v
 }
 
-// allowsCursor reports whether the cursor is where c.Cursor requires it.
+// allowsCursor reports whether the cursor is at a place that c.Cursor allows. The
+// composer's rows are top to bottom-1.
 func (c *Composer) allowsCursor(p *Picture, top, bottom int) bool {
 	y := p.Screen.Cursor[1]
 	if c.Cursor == "" || y < 0 {
@@ -183,9 +190,10 @@ func (c *Composer) allowsCursor(p *Picture, top, bottom int) bool {
 	return top <= y && y < bottom
 }
 
-// findBottom returns the index of the row after the composer's last row, or -1 if there
-// is no such row. When somebody has moved the cursor up in a long text, the rest of the
-// text is below the cursor's row.
+// findBottom returns the index of the row after the composer's last row, or -1 if the
+// picture shows no lower edge. A composer without a lower edge ends at the cursor's
+// row. But if somebody has moved the cursor up in a long text, the text goes on below
+// the cursor's row.
 func (c *Composer) findBottom(p *Picture) int {
 	if c.Bottom == cursorEdge {
 		bottom := min(p.cursorY()+1, len(p.rows))
@@ -207,9 +215,9 @@ func (c *Composer) findBottom(p *Picture) int {
 	return -1
 }
 
-// openBottom returns the index of the row after the run of composer rows that holds the
-// cursor, or -1 if the cursor is not in such a run. It is for a composer without a lower
-// edge.
+// openBottom finds the run of composer rows that contains the cursor, and returns the
+// index of the row after the run. It returns -1 if the cursor is not in such a run. It
+// is for a composer without a lower edge.
 func (c *Composer) openBottom(p *Picture) int {
 	y := p.Screen.Cursor[1]
 	if y < 0 || y >= len(p.rows) || !p.Screen.CursorVisible || !c.row.MatchString(p.rows[y]) {
@@ -221,9 +229,9 @@ func (c *Composer) openBottom(p *Picture) int {
 	return y
 }
 
-// nearestBottom returns the first row below top that matches the lower edge, if that
-// row is above bottom. Otherwise it returns bottom. On a screen with few rows, Gemini
-// CLI 0.61.0 leaves an old lower edge below the composer's own lower edge.
+// nearestBottom returns the highest row from top to bottom-1 that matches the lower
+// edge. It returns bottom if no such row matches. On a screen with few rows, Gemini CLI
+// 0.61.0 leaves an old lower edge below the composer's own lower edge.
 func (c *Composer) nearestBottom(p *Picture, top, bottom int) int {
 	if c.top == nil || c.bottom == nil || top < 1 || !c.top.MatchString(p.rows[top-1]) {
 		return bottom
@@ -236,7 +244,8 @@ func (c *Composer) nearestBottom(p *Picture, top, bottom int) int {
 	return bottom
 }
 
-// findTop returns the composer's first row. It returns -1 or bottom if there is none.
+// findTop returns the composer's first row. It returns -1 or bottom if there is no
+// first row.
 func (c *Composer) findTop(p *Picture, bottom int) int {
 	switch {
 	case c.row != nil:
@@ -252,7 +261,7 @@ func (c *Composer) findTop(p *Picture, bottom int) int {
 			}
 		}
 		return c.topOfRun(p, bottom)
-	default: // the composer begins at the row that looks like its first row
+	default: // the composer begins at the row that matches c.first
 		for i := bottom - 1; i >= 0; i-- {
 			if c.first != nil && c.first.MatchString(p.rows[i]) {
 				return i
@@ -265,10 +274,10 @@ func (c *Composer) findTop(p *Picture, bottom int) int {
 	}
 }
 
-// topOfRun returns the highest row of the run of rows above bottom that all look like a
-// first row. These rows are the rest of a composer whose upper edge has scrolled away.
-// topOfRun returns -1 if the composer has no head, because then only one row can look
-// like a first row.
+// topOfRun returns the highest row of the run of rows above bottom that all match
+// c.first. These rows are the rest of a composer whose upper edge has scrolled away.
+// topOfRun returns -1 if the composer has no head, because then only one row can match
+// c.first.
 func (c *Composer) topOfRun(p *Picture, bottom int) int {
 	if c.head == nil || c.first == nil {
 		return -1
@@ -280,7 +289,8 @@ func (c *Composer) topOfRun(p *Picture, bottom int) int {
 	return top
 }
 
-// belowHead returns the first row at or below top that is not part of the head.
+// belowHead returns the first row, from top down, that is not part of the composer's
+// head.
 func (c *Composer) belowHead(p *Picture, top, bottom int) int {
 	for c.head != nil && top < bottom && c.head.MatchString(p.rows[top]) {
 		top++
@@ -315,12 +325,13 @@ func (p *Picture) EndsEmpty() bool {
 // Rows returns the number of screen rows that the composer takes.
 func (v *ComposerView) Rows() int { return v.bottom - v.top }
 
-// EndsWith reports whether the composer's text ends with text. It ignores blanks.
+// EndsWith reports whether the composer's text ends with text. Blanks do not count.
 func (v *ComposerView) EndsWith(text string) bool {
 	return strings.HasSuffix(squeeze(v.Text), squeeze(text))
 }
 
-// Trapped reports whether the picture shows a mode in which the composer takes no prompt.
+// Trapped reports whether the picture shows a mode in which the composer takes no
+// prompt.
 func (p *Picture) Trapped() bool {
 	return p.spec.trap != nil && p.spec.trap.MatchString(strings.Join(p.rows, "\n"))
 }

@@ -1,18 +1,17 @@
 // Package rules holds what Coleo knows about one agent CLI with a screen: its
-// description in harness.toml. It also works out what that description means for a
-// single picture.
+// description in harness.toml. It also applies that description to a single picture.
 //
 // ParseSpec reads and checks a description and returns a Spec. NewPicture prepares a
 // screen and finds the composer on it. Spec.Read applies the dialogs and then the rules
 // of the description to a Picture, and returns a Verdict.
 //
 // Everything here is pure: no clock, no process, no file. A Picture and a Verdict
-// belong to one moment. Package reading adds what earlier moments tell.
+// belong to one moment. Package reading adds what earlier pictures have shown.
 //
 // The files, by subject:
 //
 //   - the description: spec, launch, hook, transcript, compile, base
-//   - reading rules alone, as a pack holds them: readings
+//   - rules that only read, as a pack holds them: readings
 //   - conditions: region, match, colour
 //   - pictures and the composer: picture, composer, shows, echo, text
 //   - dialogs: dialog, verdict, title, options

@@ -10,22 +10,24 @@ import (
 )
 
 // Hook describes what an agent CLI reports to a hook program, and what each report
-// proves. The parts of Launch give the hook to the agent CLI by argv or by environment.
-// They never write it to a file of the user.
+// proves. The parts of Launch pass the hook to the agent CLI by the command line or by
+// the environment. They never write the hook to a file of the user.
 type Hook struct {
 	// The key of the report that names the event: `hook_event_name`. This key is
-	// required if there is a report.
+	// required if the table has a `report`.
 	Event string `toml:"event"`
-	// The key of the id of a turn, if prompts may wait for their turn: `prompt_id`.
+	// The key of the id of a turn: `prompt_id`. Set it if prompts can wait for their
+	// turn.
 	Turn string `toml:"turn"`
 	// What the agent CLI puts around the text of a prompt, such as `</?pasted>`. Coleo
 	// removes it before it compares the text.
 	Strip patternText `toml:"strip"`
 	// The user's file that may already name a hook program. Use this table for an agent
-	// CLI that takes only one hook. If the file names a hook program, the user's hook
-	// program stays. Coleo then adds its own hook only if `key` is set.
+	// CLI that takes only one hook. If the file names a hook program, the agent CLI
+	// keeps using the user's hook program. Coleo then adds its own hook only if `key`
+	// is set.
 	UserHook UserHook `toml:"unless"`
-	// What one event of the agent CLI proves. An event may have several reports. The
+	// What one event of the agent CLI proves. An event can have several reports. The
 	// first report whose `when` holds counts. `.Hook.Events` in a part lists the events
 	// that have a report.
 	Reports []Report `toml:"report"`
@@ -34,9 +36,9 @@ type Hook struct {
 }
 
 // UserHook describes a file of the user that may already name a hook program. It is for
-// an agent CLI that takes only one hook. The user's hook stays. If Key is set and its
-// value can be read, the agent CLI gets Coleo's hook, which then starts the user's
-// hook.
+// an agent CLI that takes only one hook. The user's hook always runs. If Key is set and
+// its value can be read, the agent CLI gets Coleo's hook, and Coleo's hook starts the
+// user's hook. Otherwise the agent CLI gets only the user's hook.
 type UserHook struct {
 	// The environment variable that names the folder of the file. It takes precedence
 	// over `folder`.
@@ -45,17 +47,17 @@ type UserHook struct {
 	Folder string `toml:"folder"`
 	// The name of the file in that folder, such as `config.toml`.
 	File string `toml:"file"`
-	// What the file's text shows if the file names a hook: `(?m)^notify`.
+	// The pattern that matches the file's text if the file names a hook: `(?m)^notify`.
 	Pattern patternText `toml:"pattern"`
-	// The key of the user's hook in the file, if the file is TOML and the value is a
-	// command line as a list. The agent CLI then gets Coleo's hook. Coleo's hook starts
-	// the user's hook with the same report.
+	// The key of the user's hook in the file. Set it only if the file is TOML and the
+	// value is a command line as a list. The agent CLI then gets Coleo's hook. Coleo's
+	// hook starts the user's hook with the same report.
 	Key string `toml:"key"`
 
 	pattern *regexp.Regexp
 }
 
-// Report is what one event proves. An event may have several reports. The first report
+// Report is what one event proves. An event can have several reports. The first report
 // whose When conditions all hold counts.
 type Report struct {
 	// The name of the event, such as `PreToolUse`. The key is required.
@@ -64,7 +66,7 @@ type Report struct {
 	// `{ notification_type = "permission_prompt" }`.
 	When map[string]string `toml:"when"`
 	// The state that the event claims: `processing`, `executing` or `waiting_approval`.
-	// Without this key, the event ends the earlier claim.
+	// Without this key, the event ends the hook's earlier claim.
 	State string `toml:"state"`
 	// The key of the text of the prompt that the agent CLI took. The event proves that
 	// the prompt arrived.
@@ -72,20 +74,20 @@ type Report struct {
 	// The key of a list of prompts. The last prompt in the list is the prompt of the
 	// turn.
 	Prompts string `toml:"prompts"`
-	// The key of the text of the answer. The event then ends the turn.
+	// The key of the text of the answer. An event with this key ends the turn.
 	Answer string `toml:"answer"`
 	// The key of the name of the tool that is about to run.
 	Tool string `toml:"tool"`
-	// The key of the input of that tool. If the screen cuts a subject off, Coleo
-	// completes the subject with this input.
+	// The key of the input of that tool. If the screen cuts the subject of a dialog
+	// off, Coleo completes the subject with this input.
 	Input string `toml:"input"`
 	// The key of a text for people, such as the reason for an error. Coleo shows the
 	// text with the state.
 	Detail string `toml:"detail"`
 }
 
-// claimable are the states that a hook may claim. None of these states lets the arm
-// take new work.
+// claimable are the states that a hook is allowed to claim. In each of these states,
+// the arm takes no new work.
 var claimable = []coleo.State{coleo.Processing, coleo.Executing, coleo.WaitingApproval}
 
 func (c *compiler) hook(h *Hook) {
@@ -105,10 +107,11 @@ func (c *compiler) hook(h *Hook) {
 	}
 }
 
-// In reports whether the text of the user's file names a hook.
+// In reports whether text, the content of the user's file, names a hook.
 func (u *UserHook) In(text []byte) bool { return u.pattern != nil && u.pattern.Match(text) }
 
-// Bare returns a prompt without blanks and without what the agent CLI puts around it.
+// Bare returns a prompt without blanks and without the text that the agent CLI puts
+// around prompts.
 func (h *Hook) Bare(prompt string) string {
 	if h.strip != nil {
 		prompt = h.strip.ReplaceAllString(prompt, "")
@@ -116,8 +119,8 @@ func (h *Hook) Bare(prompt string) string {
 	return squeeze(prompt)
 }
 
-// ReportsTools reports whether the hook reports a tool before the dialog about it is
-// drawn.
+// ReportsTools reports whether the hook reports a tool before the agent CLI draws the
+// dialog about the tool.
 func (h *Hook) ReportsTools() bool {
 	return slices.ContainsFunc(h.Reports, func(r Report) bool {
 		return r.Tool != "" && r.State == string(coleo.Executing)
@@ -135,7 +138,8 @@ func (h *Hook) Events() []string {
 	return out
 }
 
-// Find returns the report that describes a line of the hook, or nil when there is none.
+// Find returns the report that describes line l of the hook's file, or nil if there is
+// none.
 func (h *Hook) Find(l hook.Line) *Report {
 	event := l.Text(h.Event)
 	for i, r := range h.Reports {

@@ -14,60 +14,61 @@ import (
 )
 
 // Launch describes how the agent CLI is started. The strings in Parts are Go templates.
-// They see a launchFacts.
+// The templates see the fields of a launchFacts.
 type Launch struct {
 	// The environment variables that the agent CLI gets from the user, besides `PATH`,
 	// `HOME`, the language and the like. A name that ends with `_` stands for all
-	// variables that begin with it: `["MINE_API_KEY", "MINE_"]`.
+	// variables that begin with that name: `["MINE_API_KEY", "MINE_"]`.
 	CredentialsEnv []string `toml:"credentials_env"`
 	// The agent CLI's own word for each of Coleo's permission modes `ask`, `edit`,
-	// `plan` and `all`. Parts use it as `{{.Permission}}`. Coleo refuses a mode that is
-	// left out.
+	// `plan` and `all`. Parts use the word as `{{.Permission}}`. Coleo refuses a
+	// permission mode that this table leaves out.
 	Permission map[string]string `toml:"permission"`
-	// One piece of the command line, the environment and HOME. Parts are applied in
-	// their order. The guide lists the values that the templates of a part see.
+	// One piece of the command line, the environment and HOME. Coleo applies the parts
+	// in their order in the file. The guide lists the values that the templates of a
+	// part see.
 	Parts []Part `toml:"part"`
-	// What the environment variables of the base are called in this agent CLI. The keys
-	// and the values are beginnings of variable names: `{ OPENCODE_ = "MINE_" }`.
+	// How this agent CLI names the environment variables of the base. The keys and the
+	// values are beginnings of variable names: `{ OPENCODE_ = "MINE_" }`.
 	RenameEnv map[string]string `toml:"rename_env"`
 	// Whether Coleo chooses the id of a new conversation. The id is a UUID. Parts use
-	// it as `{{.Conversation}}`.
+	// the id as `{{.Conversation}}`.
 	NewID bool `toml:"new_id"`
-	// The user's file in which the agent CLI keeps its trusted folders. Use this table only
-	// if the agent CLI takes trust neither from its command line nor from its environment.
-	// Coleo edits the file only with `--trust-workdir`.
+	// The user's file in which the agent CLI keeps its trusted folders. Use this table
+	// only if neither the command line nor the environment can tell the agent CLI to
+	// trust a folder. Coleo edits the file only with `--trust-workdir`.
 	Trust Trust `toml:"trust"`
-	// Options that the agent CLI reads only once and whose value is JSON or the path of
-	// a JSON file: `["--settings"]`. If such an option is given several times, Coleo
-	// joins its values into one.
+	// Options of which the agent CLI reads only one, and whose value is JSON or the
+	// path of a JSON file: `["--settings"]`. If the command line has such an option
+	// several times, Coleo joins the values into one.
 	Join []string `toml:"join"`
 }
 
-// Part is a piece of the command line, the environment and HOME. It is used when If is
-// empty, or renders to something other than "" and "false".
+// Part is a piece of the command line, the environment and HOME.
 type Part struct {
-	// The condition for the part. Coleo uses the part if this is empty, or if it
-	// renders to something other than nothing and `false`. An example is `{{.Model}}`.
+	// The condition for the part. Coleo skips the part if this template renders to
+	// nothing or to `false`. Without this key, Coleo always uses the part. An example
+	// is `{{.Model}}`.
 	If templateText `toml:"if"`
-	// The arguments that are added to the command line: `["--model", "{{.Model}}"]`.
+	// The arguments that Coleo adds to the command line: `["--model", "{{.Model}}"]`.
 	Args []templateText `toml:"args"`
-	// The environment variables that are set.
+	// The environment variables that Coleo sets.
 	Env map[string]templateText `toml:"env"`
-	// The files that are written. Each key is a path below HOME, and its value is the
+	// The files that Coleo writes. Each key is a path below HOME, and its value is the
 	// text of the file. Coleo writes the files only if the arm has its own HOME, as in
 	// the checks.
 	Files map[string]templateText `toml:"files"`
 }
 
 // Trust describes the user's file in which the agent CLI keeps its trusted folders. It
-// is for agent CLIs that take trusted folders neither by argv nor by environment. Coleo
-// edits the file only with --trust-workdir.
+// is for an agent CLI that learns neither from its command line nor from its
+// environment which folders to trust. Coleo edits the file only with --trust-workdir.
 type Trust struct {
 	// The path of the file below HOME: `.mine.json`. The file holds one JSON object.
 	File string `toml:"file"`
 	// The environment variable that names another folder for the file.
 	FolderEnv string `toml:"folder_env"`
-	// The path of keys to the value that Coleo sets to true: `["projects",
+	// The keys that lead to the value that Coleo sets to true: `["projects",
 	// "{{.Workdir}}", "trusted"]`.
 	Path []templateText `toml:"path"`
 }
@@ -84,47 +85,49 @@ type Setting struct {
 	// The environment variables that make the setting.
 	Env map[string]templateText `toml:"env"`
 	// The files that make the setting. Each key is a path below HOME, and its value is
-	// the text of the file. If a part of the launch writes the same file, Coleo writes
-	// both texts: it merges JSON objects, and puts this text before any other text.
+	// the text of the file. If a part of the launch writes the same file, Coleo merges
+	// the two texts of a JSON or TOML file. In any other file, Coleo puts this text
+	// before the text of the part.
 	Files map[string]templateText `toml:"files"`
-	// The sentence with which Coleo refuses to start an arm that has the setting. Use it
-	// if Coleo cannot read the screen or cannot type with the setting. Without it, the
-	// setting must work. It needs `seen`.
+	// The sentence with which Coleo refuses to start an arm that has the setting. Use
+	// this key if the setting prevents Coleo from reading the screen or from typing.
+	// Without this key, Coleo must work with the setting. This key needs `seen`.
 	Refused string `toml:"refused"`
 	// How Coleo sees, at the start of an arm, that the user has chosen the setting. One
-	// sign is enough. Each sign has one of `arg`, `env` and `file`.
+	// sign is enough. Each sign has exactly one of `arg`, `env` and `file`.
 	Seen []Sign `toml:"seen"`
 }
 
-// Sign tells that a user has chosen a setting.
+// Sign describes one sign that a user has chosen a setting.
 type Sign struct {
-	// The pattern finds the setting in the command line. The command line has one
-	// argument in each row.
+	// The pattern that finds the setting in the command line. Coleo joins the arguments
+	// of the command line with line ends.
 	Arg patternText `toml:"arg"`
 	// The environment variable that makes the setting.
 	Env string `toml:"env"`
-	// The file that makes the setting. Coleo looks for it below HOME, and also in the work
-	// folder.
+	// The file that makes the setting. Coleo looks for the file below HOME and in the
+	// work folder.
 	File string `toml:"file"`
 	// The folder of the file, below HOME and in the work folder.
 	Folder string `toml:"folder"`
-	// The environment variable that names another folder in place of the one below HOME.
+	// The environment variable that names another folder instead of the one below HOME.
 	FolderEnv string `toml:"folder_env"`
-	// The pattern finds the setting in the value of the variable, or in the file.
+	// The pattern that finds the setting in the value of the variable, or in the file.
 	Pattern patternText `toml:"pattern"`
 
 	arg, pattern *regexp.Regexp
 }
 
-// InArgs reports whether a command line shows the sign.
+// InArgs reports whether the command line argv shows the sign.
 func (s Sign) InArgs(argv []string) bool {
 	return s.arg != nil && s.arg.MatchString(strings.Join(argv, "\n"))
 }
 
-// In reports whether the value of the variable, or the text of the file, shows the sign.
+// In reports whether text shows the sign. The argument text is the value of the
+// variable, or the content of the file.
 func (s Sign) In(text string) bool { return s.pattern != nil && s.pattern.MatchString(text) }
 
-// Part returns the part of a launch that makes the setting.
+// Part returns the setting in the form of a part of a launch.
 func (s Setting) Part() Part { return Part{Args: s.Args, Env: s.Env, Files: s.Files} }
 
 var templateFuncs = template.FuncMap{
@@ -167,7 +170,7 @@ func (c *compiler) part(path string, p Part) {
 	}
 }
 
-// settings checks the settings of users.
+// settings checks the list of settings that users may have chosen.
 func (c *compiler) settings(list []Setting) {
 	c.atMost("setting", len(list), maxSettings)
 	taken := map[string]bool{}
@@ -213,7 +216,7 @@ func (c *compiler) sign(at, setting string, s *Sign) {
 	s.arg, s.pattern = c.regexp(at+".arg", s.Arg), c.regexp(at+".pattern", s.Pattern)
 }
 
-// asks checks the catalogue of what asks.
+// asks checks the list of things that make the agent CLI ask.
 func (c *compiler) asks(list []coleo.Ask) {
 	c.atMost("asks", len(list), maxAsks)
 	taken := map[string]bool{}
@@ -242,7 +245,7 @@ func (c *compiler) asks(list []coleo.Ask) {
 	}
 }
 
-// choices checks the answers of a line of the catalogue.
+// choices checks the answers of one thing that makes the agent CLI ask.
 func (c *compiler) choices(at string, a coleo.Ask) {
 	known := []string{string(coleo.Approve), string(coleo.Deny), string(coleo.Reply), coleo.RefusedWords}
 	for _, choice := range slices.Sorted(maps.Keys(a.Refuses)) {
@@ -251,7 +254,8 @@ func (c *compiler) choices(at string, a coleo.Ask) {
 		}
 	}
 	for i, p := range a.Pages {
-		// The model gets no label of a plan's options, so such a page may have words alone.
+		// The model gets no label of a plan's options, so a page of a plan can have
+		// words only.
 		if len(p.Answers) == 0 && (a.Kind != coleo.DialogPlan || !p.Words) {
 			c.fail(fmt.Sprintf("%s.page[%d]", at, i), "[[asks]] %q: a page needs answers", a.Name)
 		}
@@ -278,7 +282,7 @@ func (c *compiler) trust(t *Trust) {
 	}
 }
 
-// Render fills in a template of a Part. The template sees facts.
+// Render fills in a template of a Part. The template sees the fields of facts.
 func Render(text string, facts any) (string, error) {
 	if !strings.Contains(text, "{{") {
 		return text, nil
@@ -292,8 +296,8 @@ func Render(text string, facts any) (string, error) {
 	return b.String(), err
 }
 
-// templates returns the templates of p. Each key is the path of the template's key
-// within the part.
+// templates returns the templates of p. Each key of the result is the place of a
+// template within the part, such as args[0] or env.NAME.
 func (p Part) templates() map[string]string {
 	out := map[string]string{"if": p.If}
 	for i, v := range p.Args {

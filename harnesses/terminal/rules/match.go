@@ -15,30 +15,31 @@ type Cond struct {
 	// or `above cursor N`. N is a number of rows that are not blank, 1 to 99. The guide
 	// says what each part holds. The key is required.
 	Where string `toml:"where"`
-	// The regular expression that this part must match, such as `esc to interrupt`. The
-	// rows of the part are joined with `\n`. With `(?m)` at its beginning, `^` and `$`
-	// match at each row. The key is required.
+	// The regular expression that the part must match, such as `esc to interrupt`.
+	// Coleo joins the rows of the part with `\n`. With `(?m)` at its beginning, `^` and
+	// `$` match at each row. The key is required.
 	Pattern patternText `toml:"pattern"`
-	// The color of the text: `red`, `green` or `blue`. This component must be a quarter
-	// stronger than the other two. Coleo looks at the group `mark` of the pattern, or
-	// else at the first character found. Only `screen`, `bottom N`, `cursor`, `below
-	// composer`, `above composer N` and `above cursor N` have colors.
+	// The color of the text: `red`, `green` or `blue`. The component with that name
+	// must be a quarter stronger than the other two. Coleo checks the color of the
+	// group `mark` of the pattern. Without this group, it checks the first character of
+	// the match. Only `screen`, `bottom N`, `cursor`, `below composer`, `above composer
+	// N` and `above cursor N` have colors.
 	Colour string `toml:"colour"`
 	// Whether the condition holds if the pattern is not found, instead of if it is
-	// found. The condition then also holds if the screen does not show the part, such
-	// as a composer. It is not allowed with `screen`, or with more than 15 rows: there a
-	// model can write the text that must not show.
+	// found. With this key, the condition also holds if the screen does not show the
+	// part, such as a composer. The key is not allowed with `screen`, or with more than
+	// 15 rows, because a model can write the text that must not show there.
 	Not bool `toml:"not"`
 
 	where   region
 	pattern *regexp.Regexp
-	needs   []string // each text that pattern matches holds one of these words
+	needs   []string // each text that pattern matches contains at least one of these words
 }
 
-// match reports whether a condition holds. It also returns the detail that the pattern
-// names, and the rows in which the pattern was found.
+// match reports whether a condition holds. It also returns the text of the pattern's
+// group "detail", and the rows in which the pattern was found.
 func (p *Picture) match(c *Cond) (ok bool, detail string, rows []string) {
-	a := outcome{ok: c.Not} // the outcome if the region is not on the picture
+	a := outcome{ok: c.Not} // the outcome if the picture does not show the region
 	if p.memo != nil {
 		a, rows = p.memo.outcomeOf(p, c)
 	} else if all, present := p.region(c.where); present {
@@ -50,8 +51,8 @@ func (p *Picture) match(c *Cond) (ok bool, detail string, rows []string) {
 	return true, a.detail, rows[a.from:a.end]
 }
 
-// evaluate evaluates a condition on the rows of its region. The rows are joined in
-// text.
+// evaluate evaluates a condition on the rows of its region. The argument text is the
+// rows joined by \n.
 func (p *Picture) evaluate(c *Cond, rows []string, text string) outcome {
 	var m []int
 	if c.mayMatch(text) {
@@ -87,7 +88,8 @@ func (p *Picture) matchAll(conds []Cond) (ok bool, detail string, rows []string)
 	return true, detail, rows
 }
 
-// mayMatch reports whether text holds one of the words that the pattern of c needs.
+// mayMatch reports whether text contains one of the words that the pattern of c needs.
+// If it does not, the pattern cannot match.
 func (c *Cond) mayMatch(text string) bool {
 	return c.needs == nil || slices.ContainsFunc(c.needs,
 		func(word string) bool { return strings.Contains(text, word) })
@@ -100,17 +102,17 @@ func (p *Picture) Shows(conds []Cond) bool {
 	return ok
 }
 
-// To find a word in a text takes a hundredth of the time that a regular expression takes.
-// Most patterns describe screens that are not shown at the moment. So Coleo first looks for
-// the words without which a pattern cannot match (see needsOf). It tries the pattern only
-// if the text has one of them.
+// A search for a word takes a hundredth of the time of a regular expression. Most
+// patterns are for screens other than the present one. So Coleo first searches for the
+// words without which a pattern cannot match (see needsOf). It tries the pattern only
+// if the text contains one of these words.
 
-// maxNeeds is the largest number of words that needsOf returns for one pattern. With more
-// words, looking for them first saves no time.
+// maxNeeds is the largest number of words that needsOf returns for one pattern. A
+// search for more words would take longer than it saves.
 const maxNeeds = 8
 
-// needsOf returns a list of words. Every text that the pattern matches holds at least
-// one of them. needsOf returns nil when there is no such list.
+// needsOf returns a list of words such that every text that the pattern matches
+// contains at least one of the words. It returns nil if it finds no such list.
 func needsOf(pattern string) []string {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -139,8 +141,8 @@ func needed(re *syntax.Regexp) []string {
 	return nil
 }
 
-// ofEach returns the words that all alternatives need. It returns nil if an alternative
-// needs no word.
+// ofEach returns the words that the alternatives of a pattern need. It returns nil if
+// one alternative needs no word, or if there are more than maxNeeds words.
 func ofEach(alternatives []*syntax.Regexp) []string {
 	var all []string
 	for _, sub := range alternatives {

@@ -15,23 +15,23 @@ type Tick int
 // The ticks of an option.
 const (
 	NoTick   Tick = iota // the option cannot be ticked
-	Unticked             // the option can be ticked, and is not
+	Unticked             // the option can be ticked, but is not ticked
 	Ticked               // the option is ticked
 )
 
-// optionRows is what the rows of the options show beside the labels. Both lists have one
-// value for each option, or are empty.
+// optionRows is what the rows of the options show in addition to the labels. The lists
+// numbers and ticks have one value for each option, or are empty.
 type optionRows struct {
 	numbers    []string
 	ticks      []Tick
 	unnumbered bool // the list has no numbers; see DialogRule.Unnumbered
-	submit     Tick // the row that submits: NoTick if it is out of sight, Ticked if it has the mark
+	submit     Tick // the row that submits: NoTick if it is out of sight, Ticked if the mark is there
 	more       bool // options may be out of sight; see DialogRule.More
 }
 
-// parseOptions reads the options below the title. It returns the row at which the
-// options end, or the dialog ends. It also returns what else the rows of the options
-// show.
+// parseOptions reads the options below the title into out. The result end is the row of
+// the first option. If there is no option, end is the row at which the dialog ends. The
+// result shown is what the rows of the options show in addition to the labels.
 func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (end int, shown optionRows) {
 	if d.end != nil {
 		if n := slices.IndexFunc(w.rows[title+1:], d.end.MatchString); n >= 0 {
@@ -74,8 +74,8 @@ func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (
 	return first, shown
 }
 
-// parseUnnumbered reads the options of a list without numbers below the title. It
-// returns the same as parseOptions.
+// parseUnnumbered reads the options of a list without numbers below the title. Its
+// results are like those of parseOptions.
 func (d *DialogRule) parseUnnumbered(w wrappedRows, title int, out *coleo.Dialog) (end int, shown optionRows) {
 	marked, column := -1, 0
 	for i := title + 1; i < len(w.rows); i++ {
@@ -106,7 +106,8 @@ func (d *DialogRule) parseUnnumbered(w wrappedRows, title int, out *coleo.Dialog
 	return first, shown
 }
 
-// tickOf returns the tick that the text of the group tick means.
+// tickOf returns the tick that the text of the group "tick" means. The argument found
+// says whether the group has matched.
 func tickOf(text string, found bool) Tick {
 	switch {
 	case !found:
@@ -117,8 +118,8 @@ func tickOf(text string, found bool) Tick {
 	return Ticked
 }
 
-// label returns the text of an option, joined with its continuation rows. Continuation
-// rows are indented more than the option.
+// label returns the label of an option, joined with its continuation rows. A
+// continuation row has a larger indent than the option.
 func (d *DialogRule) label(w wrappedRows, at int, text string) string {
 	for i := at; i-at < wrapRows && w.continues(i); i++ {
 		next := w.rows[i+1]
@@ -130,8 +131,8 @@ func (d *DialogRule) label(w wrappedRows, at int, text string) string {
 	return text
 }
 
-// Numbers returns the numbers of the options if they are consecutive. Otherwise it
-// returns nil.
+// Numbers returns the numbers of the options. It returns nil if an option has no
+// number, or if the numbers are not consecutive.
 func (v Verdict) Numbers() []int {
 	var out []int
 	for i, text := range v.options.numbers {
@@ -150,16 +151,18 @@ func (v Verdict) Numbers() []int {
 // Ticks returns the tick of each option.
 func (v Verdict) Ticks() []Tick { return v.options.ticks }
 
-// TakesText reports whether an option with this label takes a text and is empty.
+// TakesText reports whether this label belongs to an option that takes a text and is
+// empty.
 func (v Verdict) TakesText(label string) bool {
 	return v.by.text != nil && v.by.text.MatchString(label)
 }
 
-// SubjectIsState reports whether the subject is no part of the dialog's identity.
+// SubjectIsState reports whether the dialog's identity leaves out the subject.
 func (v Verdict) SubjectIsState() bool { return v.by.TypedSubject }
 
-// Widen puts the options of a whole list in place of those on the screen. The list
-// begins with option 1. The first option on the screen has the given number.
+// Widen replaces the options on the screen by the options of the whole list. The whole
+// list begins with option 1. The argument first is the number of the first option on
+// the screen.
 func (v *Verdict) Widen(labels []string, ticks []Tick, first int) {
 	wide := *v.Dialog // a copy, because the options may be those of the rule
 	wide.Options = labels

@@ -11,15 +11,16 @@ import (
 // Picture is the screen of one moment, prepared for the rules.
 type Picture struct {
 	Screen   coleo.Screen
-	rows     []string  // the screen's lines, with plain blanks in place of no-break blanks
+	rows     []string  // the screen's lines, with normal blanks instead of no-break blanks
 	spec     *Composer // the description by which the composer is found
 	Composer *ComposerView
 	cell     func(x, y int) pty.Cell // nil if the picture has only text
-	memo     Memo                    // outcomes from earlier pictures; nil: every condition is evaluated
+	memo     Memo                    // results on earlier pictures; nil: every condition is evaluated
 }
 
-// Use gives the picture the cells of its screen, and the outcomes of earlier pictures.
-// The picture calls cell as long as it is in use.
+// Use gives the picture the function that returns the cells of its screen, and the
+// results of conditions on earlier pictures. The picture calls cell as long as it is in
+// use.
 func (p *Picture) Use(cell func(x, y int) pty.Cell, m Memo) { p.cell, p.memo = cell, m }
 
 // NewPicture returns the picture of a screen, with the composer that c describes.
@@ -33,16 +34,15 @@ func NewPicture(s coleo.Screen, c *Composer) *Picture {
 	return f
 }
 
-// Memo keeps the outcomes of conditions for the next pictures. A condition depends only
-// on the rows of its region. Its outcome stays valid as long as these rows do not
-// change. A condition with a color is evaluated on each picture, because the rows hold
-// no colors. A Memo is not safe for concurrent use.
+// Memo keeps the results of conditions for the next pictures. The result of a condition
+// depends only on the rows of its region, so it stays valid until these rows change. A
+// condition with a color is an exception: it is evaluated on each picture, because rows
+// have no colors. A Memo is not safe for concurrent use.
 type Memo map[region]*regionMemo
 
-// regionMemo holds what a region showed when a condition on the region was last
-// evaluated.
+// regionMemo holds what a region showed when a condition on it was last evaluated.
 type regionMemo struct {
-	picture  *Picture // the picture that rows and present come from
+	picture  *Picture // the picture from which rows and present were taken
 	rows     []string
 	present  bool
 	text     string // rows joined by \n
@@ -56,8 +56,8 @@ type outcome struct {
 	from, end int // the rows of the region in which the pattern was found are rows[from:end]
 }
 
-// recall returns what m remembers about region r. It forgets the earlier outcomes if
-// the region has changed.
+// recall returns what m remembers about region r. If the region has changed, recall
+// first forgets the results on the earlier rows.
 func (m Memo) recall(p *Picture, r region) *regionMemo {
 	s := m[r]
 	if s == nil {
@@ -76,7 +76,7 @@ func (m Memo) recall(p *Picture, r region) *regionMemo {
 	return s
 }
 
-// outcomeOf returns the outcome of a condition, and the rows of its region.
+// outcomeOf returns the result of a condition, and the rows of its region.
 func (m Memo) outcomeOf(p *Picture, c *Cond) (outcome, []string) {
 	s := m.recall(p, c.where)
 	if !s.present {

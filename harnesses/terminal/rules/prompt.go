@@ -9,8 +9,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// PromptText returns the prompt in a form that the composer takes as text. The error is
-// EInvalid if the prompt has no such form.
+// PromptText returns the prompt in a form that the composer takes as text. If the
+// prompt has no such form, the error is EInvalid.
 func (s *Spec) PromptText(prompt string) (string, error) {
 	c, prompt := &s.Composer, plain(prompt)
 	begin := strings.TrimLeftFunc(prompt, cutOff) // an agent CLI may remove these characters
@@ -29,10 +29,11 @@ func (s *Spec) PromptText(prompt string) (string, error) {
 		"%s would take a prompt that begins with %q as a command: put a word before it", s.Title, begin[:1])
 }
 
-// plain returns a prompt in the form in which it is typed. All line ends are the same,
-// and there are no blanks at the end. It lacks what pty.Plain removes. All other checks
-// look at the result of plain. Otherwise an invisible character could hide the first
-// visible character from a check, and be removed when the prompt is typed.
+// plain returns a prompt as Coleo types it: with \n as the only line end, without
+// blanks at the end, and without the characters that pty.Plain removes.
+//
+// All other checks use the result of plain. Otherwise an invisible first character,
+// which is not typed, could hide the first visible character from a check.
 func plain(prompt string) string {
 	ends := strings.NewReplacer("\r\n", "\n", "\r", "\n")
 	return strings.TrimRight(pty.Plain(ends.Replace(prompt)), "\n ")
@@ -42,12 +43,12 @@ func plain(prompt string) string {
 // remove blanks of all kinds and the byte order mark.
 func cutOff(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
-// invisible reports whether a character shows nothing by itself.
+// invisible reports whether a character shows nothing on the screen by itself.
 func invisible(r rune) bool { return cutOff(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) }
 
-// KeySequence returns the bytes of the keys that names lists. Each element is one
-// write. Blanks separate the writes, and + joins keys into one write. A single
-// character stands for itself. "y+ENTER" is one write; "ESCAPE ESCAPE" is two.
+// KeySequence returns the bytes of the keys in names. Each element of the result is one
+// write. A blank separates two writes, and + joins keys into one write: "ESCAPE ESCAPE"
+// is two writes, and "y+ENTER" is one. A single character stands for itself.
 func KeySequence(names string) ([][]byte, error) {
 	var out [][]byte
 	for group := range strings.FieldsSeq(names) {

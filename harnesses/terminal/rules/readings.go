@@ -8,24 +8,25 @@ import (
 	"coleo.dev"
 )
 
-// maxAllSteps bounds the compiled steps of all patterns of Readings together. It is
-// several times what any built-in harness.toml has.
+// maxAllSteps is the largest number of compiled steps of all patterns of Readings
+// together. It is several times the number in any built-in harness.toml.
 const maxAllSteps = 100_000
 
-// maxFixedOptions bounds the fixed labels of a dialog of Readings.
+// maxFixedOptions is the largest number of fixed labels of a dialog of Readings.
 const maxFixedOptions = 20
 
-// Readings are reading rules alone. They say what a screen means. They hold no key and
-// nothing else that Coleo types, starts or sends. A TOML file of this type is decoded
-// strictly, so any other key of a harness.toml is an error.
+// Readings are the content of a pack: a composer, rules and dialogs that only read the
+// screen. They contain no key and nothing else that Coleo types, starts or sends. A
+// TOML file of this type is decoded strictly, so any other key of a harness.toml is an
+// error.
 type Readings struct {
 	Composer ReadComposer `toml:"composer"`
 	Rules    []Rule       `toml:"rule"`
 	Dialogs  []ReadDialog `toml:"dialog"`
 }
 
-// ReadComposer has the keys of Composer that say where the composer is and what it shows.
-// The keys that decide what is typed are left out.
+// ReadComposer has the keys of Composer that say where the composer is and what it
+// shows. It leaves out the keys that decide what Coleo types.
 type ReadComposer struct {
 	Bottom patternText `toml:"bottom"`
 	Leaves bool        `toml:"leaves"`
@@ -43,8 +44,8 @@ type ReadComposer struct {
 	Open   bool        `toml:"open"`
 }
 
-// ReadDialog has the keys of DialogRule that say how a dialog is recognized and read. The
-// keys that answer it are left out.
+// ReadDialog has the keys of DialogRule that say how a dialog is recognized and read.
+// It leaves out the keys that say how to answer the dialog.
 type ReadDialog struct {
 	Name         string      `toml:"name"`
 	Kind         string      `toml:"kind"`
@@ -73,7 +74,7 @@ type ReadDialog struct {
 	Gutter       patternText `toml:"gutter"`
 }
 
-// Pack is Readings that are checked and compiled, and the versions of the agent CLI on
+// Pack is Readings in checked and compiled form, with the versions of the agent CLI on
 // which they were judged.
 type Pack struct {
 	Serial   int64
@@ -84,8 +85,8 @@ type Pack struct {
 	knowsIdle bool // a rule of the pack reads idle
 }
 
-// Compile checks Readings that were decoded from data. Its errors are EInvalid and name
-// the file and the line.
+// Compile checks and compiles Readings that were decoded from data. Its errors are
+// EInvalid and name the file and the line.
 func (r Readings) Compile(file string, data []byte) (*Pack, error) {
 	c := compiler{file: file, data: data, stepsLeft: maxAllSteps, counted: true}
 	p := &Pack{composes: r.Composer != ReadComposer{}}
@@ -115,8 +116,8 @@ func (r Readings) Compile(file string, data []byte) (*Pack, error) {
 	return p, c.err
 }
 
-// readRule checks a rule of Readings. It may mean only the four states that a turn has.
-// The other states would outrank what the screen shows.
+// readRule checks a rule of Readings. Such a rule is allowed to mean only the four
+// states that a turn has. Any other state would outrank what the screen shows.
 func (c *compiler) readRule(path string, r *Rule) {
 	c.rule(path, r)
 	allowed := []coleo.State{coleo.Idle, coleo.Processing, coleo.Executing, coleo.Failed}
@@ -149,7 +150,8 @@ func (c *compiler) readDialog(path string, r ReadDialog) DialogRule {
 	return d
 }
 
-// readComposer checks the keys of a composer that a harness.toml may have with any value.
+// readComposer checks keys of a pack's composer that can have any value in a
+// harness.toml.
 func (c *compiler) readComposer(b *Composer) {
 	if b.Drop < 0 || b.Drop > maxConds {
 		c.fail("composer.drop", "composer.drop = %d is not between 0 and %d", b.Drop, maxConds)
@@ -159,8 +161,8 @@ func (c *compiler) readComposer(b *Composer) {
 	}
 }
 
-// packName returns the name of a rule of a pack as Coleo shows it. It differs from every
-// name of a built-in rule.
+// packName returns the name under which Coleo shows a rule of a pack. It differs from
+// every name of a built-in rule.
 func packName(name string) string { return "pack: " + name }
 
 // copySameFields copies each field of from to the field with the same name in to.
@@ -171,9 +173,9 @@ func copySameFields(to, from any) {
 	}
 }
 
-// WithPack returns the Spec together with a pack. The Spec's own rules stay as they are.
-// Where the pack says where the composer is, the Spec's own keys still decide what is
-// typed. A nil pack takes the pack away.
+// WithPack returns a copy of the Spec with a pack. The Spec's own rules do not change.
+// If the pack says where the composer is, the Spec's own keys still decide what Coleo
+// types. With a nil p, the copy has no pack.
 func (s *Spec) WithPack(p *Pack) *Spec {
 	out := *s
 	out.pack = p
@@ -192,16 +194,17 @@ func (s *Spec) WithPack(p *Pack) *Spec {
 	return &out
 }
 
-// Pack returns the pack of the Spec, or nil.
+// Pack returns the pack of the Spec, or nil if it has none.
 func (s *Spec) Pack() *Pack { return s.pack }
 
-// Judged reports whether the Spec or its pack was judged on a version of the agent CLI.
+// Judged reports whether the Spec or its pack was judged on this version of the agent
+// CLI.
 func (s *Spec) Judged(version string) bool {
 	return slices.Contains(s.Checked, version) || s.pack != nil && s.pack.Judged(version)
 }
 
-// Picture returns a screen as the pack sees it. If the pack does not say where the
-// composer is, this is the picture own itself.
+// Picture returns a picture of the screen s with the composer that the pack describes.
+// If the pack does not describe the composer, Picture returns own.
 func (p *Pack) Picture(own *Picture, s coleo.Screen) *Picture {
 	if !p.composes {
 		return own
@@ -209,8 +212,9 @@ func (p *Pack) Picture(own *Picture, s coleo.Screen) *Picture {
 	return NewPicture(s, &p.spec.Composer)
 }
 
-// Read applies the dialogs and the rules of the pack to a picture of it. The mark of the
-// verdict's dialog is one of its options, or not known.
+// Read applies the dialogs and the rules of the pack to a picture that Picture
+// returned. In the verdict's dialog, the marked option is one of the options, or is not
+// known.
 func (p *Pack) Read(picture *Picture) Verdict {
 	v := p.spec.Read(picture)
 	if v.Dialog != nil && v.Dialog.Default >= len(v.Dialog.Options) {
@@ -219,7 +223,7 @@ func (p *Pack) Read(picture *Picture) Verdict {
 	return v
 }
 
-// Judged reports whether the pack was judged on a version of the agent CLI.
+// Judged reports whether the pack was judged on this version of the agent CLI.
 func (p *Pack) Judged(version string) bool {
 	return version != "" && slices.Contains(p.Versions, version)
 }

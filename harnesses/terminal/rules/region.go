@@ -28,8 +28,8 @@ import (
 //	above cursor N    the last N rows above the cursor's row that are not blank; it is not
 //	                  on the screen while the cursor is hidden
 //
-// A region that is not on the screen, such as a missing composer, matches no pattern. A
-// condition with Not holds for such a region.
+// If the screen does not show a region, such as a composer, no pattern matches in that
+// region. A condition with Not holds for such a region.
 type region struct {
 	name string
 	n    int
@@ -38,13 +38,13 @@ type region struct {
 var regionForms = regexp.MustCompile(`^(screen|cursor|cursor line|wrapped line|title|modes|composer|below ` +
 	`composer|(bottom|above composer|above cursor) ([1-9][0-9]?))$`)
 
-// mostRowsNot is the largest N of a region whose condition has Not. A condition with Not
-// on more rows sees the transcript too. A model can then write text that the condition
-// forbids, and the arm is locked until that text is gone.
+// mostRowsNot is the largest N of a region in a condition with Not. A larger region
+// would contain part of the transcript. A model could then write the text that must not
+// show, and the arm would be locked until that text is gone.
 const mostRowsNot = 15
 
-// isWhole reports whether region r is the whole screen, or too large a part of it for a
-// condition with Not.
+// isWhole reports whether region r is too large for a condition with Not: it is the
+// whole screen, or has more than mostRowsNot rows.
 func (r region) isWhole() bool { return r.name == "screen" || r.n > mostRowsNot }
 
 func parseRegion(s string) (region, error) {
@@ -60,8 +60,8 @@ func parseRegion(s string) (region, error) {
 	return region{name: m[2], n: n}, err
 }
 
-// region returns the rows of region r. It also returns whether the region is on the
-// screen.
+// region returns the rows of region r. The bool says whether the screen shows the
+// region.
 func (p *Picture) region(r region) ([]string, bool) {
 	switch r.name {
 	case "screen":
@@ -97,8 +97,8 @@ func (p *Picture) region(r region) ([]string, bool) {
 	}
 }
 
-// Part returns the rows of a part of the screen, named as in Cond.Where. It also returns
-// whether the screen shows that part.
+// Part returns the rows of a part of the screen. The argument where names the part as
+// in Cond.Where. The result shown says whether the screen shows that part.
 func (p *Picture) Part(where string) (rows []string, shown bool) {
 	r, err := parseRegion(where)
 	if err != nil {
@@ -116,7 +116,7 @@ func (p *Picture) cursorRow() string {
 
 // cursorLine returns the cursor's row, joined with the rows above that continue into
 // it. A row continues into the next row if it had no room for the first character of
-// the next row. A row that draws a line does not continue.
+// the next row. A row that only draws a line does not continue.
 func (p *Picture) cursorLine() string {
 	line := p.cursorRow()
 	for y := min(p.cursorY(), len(p.rows)) - 1; y >= 0; y-- {
@@ -130,7 +130,7 @@ func (p *Picture) cursorLine() string {
 	return line
 }
 
-// showsCursor reports whether the cursor is visible, and its row is known.
+// showsCursor reports whether the cursor is visible and its row is known.
 func (p *Picture) showsCursor() bool {
 	y := p.Screen.Cursor[1]
 	return p.Screen.CursorVisible && 0 <= y && y < len(p.rows)
@@ -186,9 +186,8 @@ func lastRows(rows []string, n int) []string {
 	return out
 }
 
-// rowNumbers returns the numbers of the screen rows that make up a region. It returns
-// nil for a region that does not consist of whole screen rows. The region must be on
-// the screen.
+// rowNumbers returns the numbers of the screen rows of a region. It returns nil if the
+// region does not consist of whole screen rows. The screen must show the region.
 func (p *Picture) rowNumbers(r region) []int {
 	switch r.name {
 	case "screen":
@@ -215,8 +214,8 @@ func upTo(from, end int) []int {
 	return out
 }
 
-// notBlank looks at the rows before the row with number above. It returns the numbers
-// of the last n of them that are not blank.
+// notBlank returns the numbers of the last n rows above the row with number above that
+// are not blank.
 func (p *Picture) notBlank(above, n int) []int {
 	var out []int
 	for y := above - 1; y >= 0 && len(out) < n; y-- {

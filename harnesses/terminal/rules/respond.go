@@ -7,26 +7,33 @@ import (
 	"coleo.dev"
 )
 
-// Steps describes how a decision on a dialog is typed. Either Keys are typed, or the
-// mark is moved to an option before ENTER is pressed.
+// Steps describes how to type a decision on a dialog. There are three forms:
+//
+//   - Keys are typed.
+//   - The mark is moved to an option, and ENTER is pressed.
+//   - Ticking says which options are ticked.
 type Steps struct {
 	Keys     string // for KeySequence; "" if the mark must be moved
-	Option   int    // index of the option; the first option has index 0; -1 if the option for Text is out of sight
-	Back, On string // the keys that move the mark to a lower and to a higher index
-	Text     string // what is typed at the option before ENTER; "" for nothing
-	// Ticking is set if several options are ticked. All other fields are then empty.
+	Option   int    // index of the option, from 0; -1 if the option for Text is out of sight
+	Back, On string // the keys that move the mark to a lower or a higher index
+	Text     string // the text to type at the option before ENTER; "" for nothing
+	// Ticking is set if several options are ticked. All other fields are empty in that
+	// case.
 	Ticking *Ticking
 }
 
-// answerer is one way to answer a dialog, called a style. The key `select` of a dialog
-// chooses the style when the description is read.
+// answerer is one way to answer a dialog, called a style. The key `select` of a
+// dialog's rule names the style.
 type answerer interface {
-	// check checks the parts of a dialog's rule that the style needs, and compiles
-	// them. The argument at is the path of the rule, with a dot at its end.
+	// check checks and compiles the keys of a dialog's rule that the style needs. The
+	// argument at is the path of the rule, with a dot at its end.
 	check(c *compiler, at string, d *DialogRule)
-	// steps returns how a decision on the dialog of a verdict is typed. The error is
-	// EUnsupported if the style cannot type the decision or the dialog does not offer
-	// it. The error is EInvalid if the option does not exist.
+	// steps returns how to type a decision on the dialog of a verdict. It returns one
+	// of these errors:
+	//
+	//   - EUnsupported if the style cannot type the decision, or if the dialog does not
+	//     offer the decision
+	//   - EInvalid if the option does not exist
 	steps(v Verdict, d coleo.Decision) (Steps, error)
 }
 
@@ -45,7 +52,8 @@ var answerStyles = []answerStyle{
 	{"keys", byKeys{}},
 }
 
-// selects chooses the style for a dialog, and checks what the style needs.
+// selects chooses the style of a dialog's rule, and checks the keys that the style
+// needs.
 func (c *compiler) selects(at string, d *DialogRule) {
 	var names []string
 	for _, style := range answerStyles {
@@ -61,9 +69,14 @@ func (c *compiler) selects(at string, d *DialogRule) {
 		names[last], d.Select)
 }
 
-// Respond returns how a decision on the dialog is typed. The error is EUnsupported if
-// the dialog does not offer the decision. The error is EInvalid if the option does not
-// exist. The picture must show a dialog.
+// Respond returns how to type a decision on the dialog. It returns one of these errors:
+//
+//   - EUnsupported if the dialog does not offer the decision, or if Coleo cannot type
+//     the decision
+//   - EInvalid if the decision names an option that does not exist, or does not fit the
+//     dialog in another way
+//
+// The picture must show a dialog.
 func (v Verdict) Respond(d coleo.Decision) (Steps, error) {
 	if v.by.answers == nil {
 		return Steps{}, coleo.Errorf(coleo.EUnsupported,
@@ -98,14 +111,14 @@ func (v Verdict) Respond(d coleo.Decision) (Steps, error) {
 	return v.by.answers.steps(v, d)
 }
 
-// labels compiles the patterns that find the label of the option for each choice. It is
-// for the styles that pick an option.
+// labels compiles the patterns of a dialog's rule that find the option for each choice.
+// It is for the styles that pick an option.
 func (c *compiler) labels(at string, d *DialogRule) {
 	c.regexps(at, map[string]pattern{"approve": {d.Approve, &d.approve}, "always": {d.Always, &d.always},
 		"deny": {d.Deny, &d.deny}})
 }
 
-// optionFor returns the index of the option that decision means.
+// optionFor returns the index of the option that a decision means.
 func (r *DialogRule) optionFor(d *coleo.Dialog, decision coleo.Decision) (int, error) {
 	if decision.Choice == coleo.Reply {
 		if n := decision.Option - 1; n >= 0 && n < len(d.Options) {

@@ -8,22 +8,24 @@ import (
 	"coleo.dev"
 )
 
-// byTick is the value of DialogRule.Tick with which an option's number ticks it.
+// byTick is the value of DialogRule.Tick for a dialog in which an option is ticked by
+// typing its number.
 const byTick = "digit"
 
-// Ticking describes how several options are ticked and then submitted.
+// Ticking describes how to tick several options and then submit them.
 type Ticking struct {
-	Want []int  // the numbers of the options to tick, from 1; all others are unticked
-	Text string // what the option that takes a text gets; "" for nothing
-	// Key ticks the marked option. It is "" if each option is ticked by its number.
+	Want []int  // the numbers of the options to tick, from 1; all other options are unticked
+	Text string // the text for the option that takes a text; "" for none
+	// Key ticks the marked option. It is "" if each option is ticked by typing its
+	// number.
 	Key        string
-	SubmitKeys string // the keys that submit; "" if a row does
+	SubmitKeys string // the keys that submit; "" if a row of the dialog submits
 }
 
-// Wants reports whether the option with the given index is to be ticked.
+// Wants reports whether to tick the option with the given index, counted from 0.
 func (s *Ticking) Wants(option int) bool { return slices.Contains(s.Want, option+1) }
 
-// ticks checks the keys of a dialog in which several options may be ticked.
+// ticks checks the keys of a dialog's rule that say how options are ticked.
 func (c *compiler) ticks(at string, d *DialogRule) {
 	if d.Tick == "" {
 		return
@@ -48,7 +50,8 @@ func (c *compiler) ticks(at string, d *DialogRule) {
 	c.keys(at+"submit_keys", d.SubmitKeys)
 }
 
-// submitRow returns what rows show of the row that submits.
+// submitRow returns what rows show of the row that submits. The values are those of
+// optionRows.submit.
 func (d *DialogRule) submitRow(rows []string) Tick {
 	if d.submit == nil {
 		return NoTick
@@ -67,7 +70,7 @@ func (v Verdict) SubmitMarked() bool { return v.options.submit == Ticked }
 // Digit returns the key that ticks the option with the given index.
 func (v Verdict) Digit(option int) (string, error) { return v.digit(option) }
 
-// ticking returns how several options are ticked.
+// ticking returns the steps that tick several options.
 func (v Verdict) ticking(d coleo.Decision) (Steps, error) {
 	want := slices.Clone(d.Options)
 	if d.Option > 0 {
@@ -109,7 +112,8 @@ func (v Verdict) ticking(d coleo.Decision) (Steps, error) {
 // ticksAll reports whether the option with a label ticks all options above it.
 func (d *DialogRule) ticksAll(label string) bool { return d.all != nil && d.all.MatchString(label) }
 
-// spreadAll puts the options above an option that ticks all of them in its place.
+// spreadAll looks for options in want that tick all options above them. It replaces
+// each such option by the options above it.
 func (v Verdict) spreadAll(want []int) (out []int) {
 	for _, n := range want {
 		if n < 1 || n > len(v.Dialog.Options) || !v.by.ticksAll(v.Dialog.Options[n-1]) {
@@ -123,15 +127,16 @@ func (v Verdict) spreadAll(want []int) (out []int) {
 	return out
 }
 
-// takesOne reports whether a decision names one option that cannot be ticked. Such an
-// option is chosen alone.
+// takesOne reports whether a decision names exactly one option, and that option cannot
+// be ticked. Such an option is chosen alone.
 func (v Verdict) takesOne(d coleo.Decision) bool {
 	n := d.Option
 	return len(d.Options) == 0 && d.Words == "" && n >= 1 && n <= len(v.options.ticks) &&
 		v.options.ticks[n-1] == NoTick && !v.by.ticksAll(v.Dialog.Options[n-1])
 }
 
-// fillText returns how a text is typed into the option that takes one, and chosen.
+// fillText returns the steps that type words into the option that takes a text, and
+// choose that option.
 func (v Verdict) fillText(d coleo.Decision) (Steps, error) {
 	n := v.Dialog.TextOption - 1
 	switch {
@@ -143,7 +148,8 @@ func (v Verdict) fillText(d coleo.Decision) (Steps, error) {
 	return Steps{Option: n, Back: "UP", On: "DOWN", Text: d.Words}, nil
 }
 
-// checkText returns EInvalid for a text that would be more than the text of one row.
+// checkText returns an EInvalid error if text is not one line of printable characters,
+// or if it has blanks at its ends.
 func checkText(text string) error {
 	if strings.TrimSpace(text) != text || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return coleo.Errorf(coleo.EInvalid, "the text %q must be one line without blanks around it and control characters", text)
@@ -151,12 +157,12 @@ func checkText(text string) error {
 	return nil
 }
 
-// noText is the error for a text at a dialog that takes none.
+// noText returns the error for a decision with a text on a dialog that takes no text.
 func noText(d *coleo.Dialog) error {
 	return coleo.Errorf(coleo.EUnsupported,
 		"the dialog %q takes no words: pick an option, or deny and send a prompt", d.Title)
 }
 
-// SameText reports whether two texts are equal but for their blanks. A terminal may have
-// wrapped one of them.
+// SameText reports whether two texts are equal without their blanks. A terminal may
+// have wrapped one of the texts.
 func SameText(a, b string) bool { return squeeze(a) == squeeze(b) }

@@ -33,10 +33,10 @@ func (c *Composer) endsLike(shown, text string) bool {
 	return whole || c.garblesTabs(text) && beginsLike(shown, text) && endsBelow(shown, text)
 }
 
-// endsComposed reports whether shown and text have the same end if each letter with
-// combining marks may be shown as one character. Claude Code 2.1.329 shows the letter e
-// and a combining accent as the one character é. endsComposed accepts any character in
-// that place.
+// endsComposed reports whether shown and text have the same end, if shown can have one
+// character in place of a letter with combining marks. Claude Code 2.1.329 shows the
+// letter e and a combining accent as the one character é. In that place, endsComposed
+// accepts any letter.
 func endsComposed(shown, text string) bool {
 	var all []rune
 	for _, r := range text[endOf(text, tailRunes+1):] {
@@ -56,20 +56,21 @@ func endsComposed(shown, text string) bool {
 	})
 }
 
-// garblesTabs reports whether the agent CLI may show text in another order, because
-// text has tabs.
+// garblesTabs reports whether text has tabs, and the agent CLI draws rows over each
+// other after a tab. The agent CLI may then show text in another order.
 func (c *Composer) garblesTabs(text string) bool { return c.TabGarbles && strings.Contains(text, "\t") }
 
-// tabOver is the difference in columns between the width at which a tab is drawn and
-// the width that the agent CLI counts. Because of the difference, text may run over the
-// edge of a row. This text is overwritten.
+// tabOver is how many columns wider a tab is drawn than the agent CLI counts. Because
+// of the difference, text can run over the edge of a row. The next row overwrites that
+// text.
 const tabOver = 3
 
 // endsBelow reports whether the last row of shown is the end of text. It allows for
 // tabs that are drawn wider than the agent CLI counted. The agent CLI draws the last
-// row last. So the last row begins with its own words, and not with the text that ran
-// over from the row above. What ran over the edge of the last row itself is lost. That
-// may be one word and all text after the word.
+// row last. So the last row begins with its own words, and not with text that ran over
+// from the row above. But text that runs over the edge of the last row itself is lost.
+// The lost text is at most one word, followed by tabOver columns for each tab from the
+// beginning of the last row on.
 func endsBelow(shown, text string) bool {
 	last := squeeze(shown[strings.LastIndexByte(shown, '\n')+1:])
 	if last == "" {
@@ -97,13 +98,13 @@ func beginsLike(shown, text string) bool {
 	return head != "" && strings.HasPrefix(squeeze(shown), head)
 }
 
-// columns returns the width of text in columns when its tabs are drawn as blanks.
+// columns returns the width of text in columns, if each tab is drawn as blanks.
 func columns(text string) int {
 	return utf8.RuneCountInString(text) + tabOver*strings.Count(text, "\t")
 }
 
-// behindSqueezed drops the beginning of text from which squeeze leaves n bytes, and
-// returns the rest.
+// behindSqueezed returns the rest of text after its beginning. The beginning is the
+// part from which squeeze leaves n bytes.
 func behindSqueezed(text string, n int) string {
 	for i, r := range text {
 		if n <= 0 {
@@ -114,9 +115,9 @@ func behindSqueezed(text string, n int) string {
 	return ""
 }
 
-// Overflows reports whether the screen shows the end of a long text right before the
-// cursor, in a composer that is taller than the screen. The edges of such a composer
-// are out of sight.
+// Overflows reports whether a composer is taller than the screen, and the screen shows
+// the end of a long text right before the cursor. The edges of such a composer are out
+// of sight.
 func (p *Picture) Overflows(text string) bool {
 	c, y, text := p.spec, p.Screen.Cursor[1], squeezedEnd(text, tailRunes)
 	if !c.Tall || p.Composer != nil || !p.Screen.CursorVisible || y < 0 || y >= len(p.rows) ||
@@ -126,7 +127,8 @@ func (p *Picture) Overflows(text string) bool {
 	return c.endsLike(strings.Join(p.rows[:y+1], "\n"), text)
 }
 
-// Released reports whether the picture shows a composer that no longer holds text.
+// Released reports whether the picture shows a composer without text, or a composer
+// with another text.
 func (p *Picture) Released(text string) bool {
 	if p.Composer == nil {
 		return false

@@ -7,12 +7,12 @@ import (
 	"coleo.dev"
 )
 
-// These types tell what a text in a harness.toml holds. The reference of the keys uses
-// their names (docs/harness-reference.md).
+// These types tell what kind of text a key of a harness.toml holds. The reference of
+// the keys uses their names (docs/harness-reference.md).
 type (
-	patternText  = string // a regular expression, as the package regexp takes it
-	keysText     = string // names of keys, as KeySequence takes them
-	templateText = string // a template, as Render takes it
+	patternText  = string // a regular expression of Go's package regexp
+	keysText     = string // names of keys, in the form that KeySequence takes
+	templateText = string // a template, in the form that Render takes
 )
 
 // Spec is a harness.toml: what Coleo knows about one agent CLI.
@@ -21,19 +21,19 @@ type (
 // every type that its fields use. So the comments are written for the author of a
 // harness.toml.
 type Spec struct {
-	// The name of a built-in harness that this one changes. The keys of this file
-	// replace those of the base. The rules and dialogs of this file come before those
-	// of the base. They replace rules and dialogs of the base with the same name. Any
-	// other list replaces the whole list of the base.
+	// The name of a built-in harness that this file changes. The file's keys replace
+	// those of the base. The file's rules and dialogs come before those of the base.
+	// They replace rules and dialogs of the base with the same name. Any other list
+	// replaces the whole list of the base.
 	Base string `toml:"base"`
 	// The name of the harness, as `coleo arm spawn --harness` takes it. It consists of
 	// small letters, digits, dots, dashes and underscores. The key is required.
 	Name string `toml:"name"`
-	// The name of the agent CLI for people, such as `Claude Code`. Errors show it.
+	// The name of the agent CLI that Coleo shows to people, such as `Claude Code`.
 	Title string `toml:"title"`
 	// The version of this description, not of the agent CLI.
 	Version string `toml:"version"`
-	// The versions of the agent CLI with which this description was checked, such as
+	// The versions of the agent CLI on which somebody checked this description, such as
 	// `["1.2.3"]`.
 	Checked []string `toml:"checked"`
 	// The program to start. Coleo looks for it in `PATH`. The key is required.
@@ -45,40 +45,43 @@ type Spec struct {
 	// Whether arms of this harness need a host agent. The user can allow a start
 	// without a host agent.
 	DaemonManaged bool `toml:"daemon_managed"`
-	// Whether the models come from OpenCode's catalog. Coleo then replaces a model that
-	// is not in the catalog.
+	// Whether the models come from OpenCode's catalog. If so, Coleo replaces a model
+	// that is not in the catalog.
 	Catalog bool `toml:"catalog"`
-	// How complete the harness is. With `full`, everything that the agent CLI can do is
-	// claimed and tested. With `partial`, `missing` lists what is not claimed.
-	// `declared` is for a harness that never ran under Coleo.
+	// How complete the harness is. With `full`, the harness claims everything that the
+	// agent CLI can do, and all of it is tested. With `partial`, `missing` lists what
+	// the harness does not claim. `declared` is for a harness that never ran under
+	// Coleo.
 	Support string `toml:"support"`
-	// What full support would need. Each item is one sentence. The list is required
-	// with less than full support, and must be empty with full support.
+	// What the harness lacks for full support. Each item is one sentence. The list is
+	// required with less than full support, and must be empty with full support.
 	Missing []string `toml:"missing"`
-	// Whether the program uses no model. A shell is an example. Checks that need a
-	// model are then skipped.
+	// Whether the program uses no model. A shell is an example. The checks that need a
+	// model then skip the program.
 	NoModel bool `toml:"no_model"`
 	// How Coleo talks to the agent CLI: `pty` through its terminal, `http` through its
-	// API. `http` is for a harness that has Go code of its own. With `http`, only the
-	// top level, `[capabilities]` and `[launch]` have an effect.
+	// API. `http` is only for a harness that has Go code of its own. With `http`, only
+	// the top level, `[capabilities]` and `[launch]` have an effect.
 	Transport string `toml:"transport"`
 	// Whether the agent CLI draws an emoji such as ❤️ as one cell and a blank. Such an
 	// emoji is a character followed by U+FE0F.
 	NarrowEmoji bool `toml:"narrow_emoji"`
 	// Whether the agent CLI paints its whole screen in one synchronized update whenever
-	// it takes a new size. After a new size, Coleo then waits for that update before it
-	// sends the next size.
+	// the terminal has a new size. If so, Coleo waits for that update before it sends
+	// the next size.
 	WholeAfterResize bool `toml:"whole_after_resize"`
-	// What makes the agent CLI draw its whole picture again: `signal`, `rows` or `columns`.
-	// With `signal`, Coleo sends it SIGWINCH. With `rows` or `columns`, Coleo makes the
-	// terminal one row or one column smaller, and then as large as before. Coleo does so
-	// once if no rule knows a picture, or if a picture shows work and stands still. Nothing
-	// is typed. Without this key, Coleo never does so.
+	// What makes the agent CLI draw its whole picture again: `signal`, `rows` or
+	// `columns`. With `signal`, Coleo sends SIGWINCH to the agent CLI. With `rows` or
+	// `columns`, Coleo makes the terminal one row or one column smaller, and then as
+	// large as before. Coleo does so once if no rule knows a picture, or if a picture
+	// shows work and does not change. Coleo types nothing for this. Without this key,
+	// Coleo never makes the agent CLI draw its picture again.
 	Redraw string `toml:"redraw"`
 
-	// What an agent CLI that says "working" by an escape sequence adds to that word when
-	// its turn has ended and only work in the background goes on. It is a regular
-	// expression. The arm is then idle, and Coleo shows the text.
+	// A regular expression for an agent CLI that says "working" by an escape sequence
+	// while only work in the background goes on. Coleo matches it with the text that
+	// the agent CLI adds to the word "working". If it matches, the turn has ended and
+	// the arm is idle. Coleo shows the text.
 	Background patternText `toml:"background"`
 
 	// What the agent CLI can do through this harness. `coleo harness test` tests each
@@ -86,70 +89,75 @@ type Spec struct {
 	Capabilities coleo.Capabilities `toml:"capabilities"`
 	// How the agent CLI is started.
 	Launch Launch `toml:"launch"`
-	// A setting that users of the agent CLI may have chosen, and that changes its picture
-	// or its keys. `coleo harness test NAME --settings all` tests each one. The table also
-	// says which settings Coleo refuses at the start of an arm. At most 60 are allowed.
+	// A setting that users of the agent CLI may have chosen, and that changes its
+	// picture or its keys. `coleo harness test NAME --settings all` tests each setting.
+	// The table also says which settings Coleo refuses at the start of an arm. At most
+	// 60 are allowed.
 	Settings []Setting `toml:"setting"`
 	// One thing that makes the agent CLI ask its user: a tool of the model, or a way to
-	// start. `coleo harness test NAME --asks all` answers each dialog in each way, and
-	// checks what was done then. At most 60 are allowed.
+	// start. `coleo harness test NAME --asks all` gives each possible answer to each
+	// dialog, and checks what the agent CLI does after the answer. At most 60 are
+	// allowed.
 	Asks []coleo.Ask `toml:"asks"`
 	// The tools that the agent CLI offers to the model and that never ask in the mode
-	// `ask`. The keys are their names. The values are the arguments with which the checks
-	// call them. A tool with an empty value is not called. `coleo harness test NAME --asks
-	// all` fails for a tool that is neither here nor in `[[asks]]`.
+	// `ask`. The keys are the names of the tools. The values are the arguments with
+	// which the checks call the tools. The checks do not call a tool with an empty
+	// value. `coleo harness test NAME --asks all` fails for a tool that is neither here
+	// nor in `[[asks]]`.
 	QuietTools map[string]string `toml:"quiet_tools"`
-	// What the agent CLI reports to a hook, a program that it starts at certain
-	// moments. Leave the table out for an agent CLI that starts no such program.
+	// What the agent CLI reports to a hook. A hook is a program that the agent CLI
+	// starts at certain moments. Leave the table out for an agent CLI that starts no
+	// such program.
 	Hook Hook `toml:"hook"`
 	// The keys that Coleo presses. A key is `ENTER`, `TAB`, `SHIFT_TAB`, `SHIFT_ENTER`,
 	// `SPACE`, `ESCAPE`, `BACKSPACE`, `UP`, `DOWN`, `LEFT`, `RIGHT`, `CTRL_C`, `CTRL_D`,
 	// `CTRL_K`, `CTRL_L`, `CTRL_U`, `CTRL_Z` or one character. A blank separates two
 	// writes, and `+` joins keys into one write: `ESCAPE ESCAPE`, `y+ENTER`.
 	Keys Keys `toml:"keys"`
-	// How long Coleo waits. Leave these keys out until a check needs another value. The
-	// longest time is 600000 ms.
+	// How long Coleo waits. Leave these keys out unless a check needs another value.
+	// The longest time is 600000 ms.
 	Timing Timing `toml:"timing"`
-	// What the screen shows when Coleo may submit the command of `keys.compact`. An
-	// agent CLI completes commands from a menu. It runs the marked entry of the menu,
-	// whatever was typed. This key is required if `compact` is claimed in
-	// `[capabilities]`.
+	// What the screen must show before Coleo submits the command of `keys.compact`. The
+	// reason is that an agent CLI completes commands from a menu, and runs the marked
+	// entry of the menu, whatever was typed. This key is required if `[capabilities]`
+	// claims `compact`.
 	CompactWhen []Cond `toml:"compact_when"`
 	// What the screen shows between the first and the last key of `keys.interrupt`.
-	// Coleo presses the last key only while these conditions hold. Until then it
-	// presses the first key again. Without this key, Coleo presses the keys one after
-	// the other.
+	// Coleo presses the last key only while these conditions hold. If they do not hold,
+	// Coleo presses the first key again. Without this key, Coleo presses the keys one
+	// after the other.
 	InterruptWhen []Cond `toml:"interrupt_when"`
 	// Where the agent CLI takes text: the rows between an upper and a lower edge.
 	Composer Composer `toml:"composer"`
-	// A kind of screen, and the state of the agent CLI that it means. Coleo tries the
-	// rules after the dialogs, in the order of the file. The first rule whose
+	// A kind of screen, and the state of the agent CLI that such a screen means. Coleo
+	// tries the rules after the dialogs, in the order of the file. The first rule whose
 	// conditions all hold decides. At most 100 rules are allowed.
 	Rules []Rule `toml:"rule"`
 	// How to recognize one kind of dialog, and how to answer it. Coleo tries the
 	// dialogs before the rules. The first dialog whose conditions all hold decides. At
 	// most 100 dialogs are allowed. The kind, the title, the subject and the options
-	// are the dialog's identity. The dialog's fingerprint is made of these four parts.
+	// are the dialog's identity. Coleo makes the dialog's fingerprint from these four.
 	// If one of them changes, the dialog counts as another dialog. The marked option is
-	// the dialog's state: it may change, and the dialog is still the same. So no
-	// pattern may take a mark, a tick or typed text into the title, the subject or a
-	// label.
+	// the dialog's state: if the mark moves, the dialog is still the same. So the
+	// patterns must not take a mark, a tick or typed text into the title, the subject
+	// or a label.
 	Dialogs []DialogRule `toml:"dialog"`
-	// How Coleo reads the last answer from the screen. Coleo uses this table if the
-	// agent CLI keeps no transcript that Coleo can read.
+	// How Coleo finds the last answer on the screen. Coleo uses this table if the agent
+	// CLI keeps no transcript that Coleo can read.
 	Answer AnswerRule `toml:"answer"`
 	// The file of JSON lines in which the agent CLI keeps a conversation. Answers in
 	// this file are complete. To name a key inside an entry, join the keys on the way
-	// to it with dots: `message.content.text`. If a value on the way is a list, Coleo
-	// searches each of its elements.
+	// to that key with dots: `message.content.text`. If a value on the way is a list,
+	// Coleo searches each of its elements.
 	Transcript Transcript `toml:"transcript"`
 
 	background *regexp.Regexp
-	pack       *Pack // newer reading rules; nil if there are none
+	pack       *Pack // newer rules that only read the screen; nil if there are none
 }
 
-// OnlyBackground reports whether the agent CLI adds detail to the word "working" when only
-// work in the background goes on.
+// OnlyBackground reports whether detail says that the turn has ended and only work in
+// the background goes on. The argument detail is the text that the agent CLI adds to
+// the word "working".
 func (s *Spec) OnlyBackground(detail string) bool {
 	return s.background != nil && s.background.MatchString(detail)
 }
@@ -159,34 +167,35 @@ type Keys struct {
 	// The keys that submit the composer's text, such as `ENTER`. The key is required.
 	Submit keysText `toml:"submit"`
 	// The keys that queue a prompt while the agent CLI works. They must not answer a
-	// dialog. While the agent CLI works, Coleo presses them instead of `submit`. During
-	// work, Coleo refuses a text that the composer would show only as a note.
+	// dialog. While the agent CLI works, Coleo presses these keys instead of `submit`.
+	// During that time Coleo refuses a long text if the composer would show only a note
+	// in place of the text.
 	Queue keysText `toml:"queue"`
 	// The keys that stop a running turn, such as `ESCAPE`.
 	Interrupt keysText `toml:"interrupt"`
-	// The command or the keys that end the agent CLI, such as `/exit`. No part of Coleo uses
-	// this key yet: an arm is ended through its processes.
+	// The command or the keys that end the agent CLI, such as `/exit`. No part of Coleo
+	// uses this key yet, because Coleo ends an arm through its processes.
 	Quit string `toml:"quit"`
-	// The command that shortens the conversation, such as `/compact`. Coleo types it, and
-	// submits it once `compact_when` holds.
+	// The command that shortens the conversation, such as `/compact`. Coleo types the
+	// command, and submits it once `compact_when` holds.
 	Compact string `toml:"compact"`
 	// The keys that empty the composer, such as `CTRL_U`. Coleo presses the keys again
-	// as long as each press changes something. So the keys should remove a row wherever
-	// the cursor is in that row.
+	// as long as each press changes something. So one press should remove a whole row,
+	// wherever in the row the cursor is.
 	Clear keysText `toml:"clear"`
 }
 
-// Milliseconds is a time in a harness.toml.
+// Milliseconds is a time in a harness.toml, in milliseconds.
 type Milliseconds int
 
 // Duration returns the time as a Duration.
 func (m Milliseconds) Duration() time.Duration { return time.Duration(m) * time.Millisecond }
 
-// Timing holds times in milliseconds.
+// Timing holds the times that Coleo waits.
 type Timing struct {
 	// How long the screen must read `idle` or `error` before Coleo reports that state.
-	// It must be longer than the longest time for which the screen reads `idle` within
-	// a turn.
+	// Within a turn, the screen may read `idle` for short times. This value must be
+	// longer than the longest such time.
 	Settle Milliseconds `toml:"settle_ms"`
 	// For this time after a submit, `idle` counts only if Coleo has seen work.
 	Begin Milliseconds `toml:"begin_ms"`
@@ -194,15 +203,16 @@ type Timing struct {
 	PasteGap Milliseconds `toml:"paste_gap_ms"`
 	// The pause between the keys of a sequence.
 	KeyGap Milliseconds `toml:"key_gap_ms"`
-	// How old a dialog must be before Coleo presses keys in it. It is also the pause
-	// between the last move of the mark and `ENTER`.
+	// How old a dialog must be before Coleo presses keys in the dialog. It is also the
+	// pause between the last move of the mark and `ENTER`.
 	DialogGap Milliseconds `toml:"dialog_gap_ms"`
-	// How long the agent CLI may take from its start to the first screen that a rule
-	// recognizes. After that time Coleo reports the unknown screen.
+	// How long the agent CLI can take from its start to the first screen that a rule
+	// recognizes. After that time Coleo reports that no rule knows the screen.
 	Start Milliseconds `toml:"start_ms"`
-	// How long a later screen may stay unknown before Coleo reports it.
+	// How long a screen after the start can stay unknown to all rules before Coleo
+	// reports it.
 	Unknown Milliseconds `toml:"unknown_ms"`
-	// How long the agent CLI may take to stop after an interrupt.
+	// How long the agent CLI can take to stop after an interrupt.
 	Interrupted Milliseconds `toml:"interrupted_ms"`
 }
 
@@ -214,13 +224,13 @@ type Rule struct {
 	Name string `toml:"name"`
 	// The state that this screen means, such as `processing`, `executing`, `idle` or
 	// `error`. `initializing` and `waiting_approval` are rare. `dead` is for the last
-	// screen of an agent CLI. The screen counts as unknown until the process has ended.
+	// screen of an agent CLI: the screen counts as unknown as long as the process runs.
 	// The key is required.
 	State string `toml:"state"`
 	// Whether Coleo ignores the rule while the agent CLI is still starting.
 	Late bool `toml:"late"`
-	// The conditions, 1 to 16. All conditions must hold. Coleo shows the text of a
-	// group named `detail` with the state: `attempt (?P<detail>\d+)`.
+	// The conditions, 1 to 16. All conditions must hold. If a pattern has a group named
+	// `detail`, Coleo shows the group's text with the state: `attempt (?P<detail>\d+)`.
 	When []Cond `toml:"when"`
 }
 

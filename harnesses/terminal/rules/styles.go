@@ -6,8 +6,8 @@ import (
 	"coleo.dev"
 )
 
-// byDigit answers a dialog by typing the number that is shown before an option. The
-// number answers without ENTER.
+// byDigit answers a dialog by typing the number that the dialog shows before an option.
+// The number answers the dialog without ENTER.
 type byDigit struct{}
 
 func (byDigit) check(c *compiler, at string, d *DialogRule) { c.labels(at, d) }
@@ -24,8 +24,9 @@ func (byDigit) steps(v Verdict, d coleo.Decision) (Steps, error) {
 	return Steps{Keys: digit}, err
 }
 
-// digit returns the key that picks an option: the number shown before it. In a list
-// that has scrolled, this number differs from the option's place in the list.
+// digit returns the key that picks option n: the number that the dialog shows before
+// the option. In a list that has scrolled, this number differs from the option's place
+// in the list.
 func (v Verdict) digit(n int) (string, error) {
 	number := strconv.Itoa(n + 1)
 	if n < len(v.options.numbers) {
@@ -39,14 +40,14 @@ func (v Verdict) digit(n int) (string, error) {
 	return number, nil
 }
 
-// byMark answers a dialog in two steps. It first moves the mark of the list to an
-// option. It presses ENTER when it sees the mark at that option.
+// byMark answers a dialog in two steps. First it moves the mark of the list to an
+// option. When it sees the mark at that option, it presses ENTER.
 type byMark struct {
 	back, on string // the keys that move the mark to a lower and to a higher index
 }
 
-// check makes sure that the mark must be seen. ENTER takes the marked option, so with a
-// guessed mark ENTER could take another option.
+// check makes Coleo answer only if it sees the mark. ENTER takes the marked option, so
+// after a guess of the mark ENTER could take another option.
 func (byMark) check(c *compiler, at string, d *DialogRule) {
 	c.labels(at, d)
 	d.Default = -1
@@ -61,7 +62,7 @@ func (m byMark) steps(v Verdict, d coleo.Decision) (Steps, error) {
 }
 
 // byKeys answers a dialog with the keys that the dialog's rule names for each choice.
-// It picks no option by its number, unless the rule names exactly one.
+// It picks an option by its number only if the rule names exactly one option.
 type byKeys struct{}
 
 func (byKeys) check(c *compiler, at string, d *DialogRule) {
@@ -78,7 +79,7 @@ func (byKeys) steps(v Verdict, d coleo.Decision) (Steps, error) {
 		if len(v.by.Options) != 1 {
 			return Steps{}, notOffered(v.Dialog, d)
 		}
-		d.Choice = coleo.Approve // the only option is what the keys of approve do
+		d.Choice = coleo.Approve // the keys of approve take the only option
 	}
 	keys := map[coleo.Choice]string{coleo.Approve: v.by.Approve, coleo.ApproveAlways: v.by.Always,
 		coleo.Deny: v.by.Deny}[d.Choice]

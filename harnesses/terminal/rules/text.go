@@ -7,9 +7,9 @@ import (
 )
 
 // squeeze drops all blanks, because each screen breaks lines at other places. It also
-// drops combining marks, joiners and symbols such as emoji. Programs disagree about the
-// width of these characters. Some agent CLIs take a character for narrower than it is,
-// and paint over it.
+// drops combining marks, joiners and symbols such as emoji, because programs disagree
+// about the width of these characters. Some agent CLIs assume that such a character is
+// narrower than it is, and paint over it.
 func squeeze(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.So) {
@@ -20,11 +20,12 @@ func squeeze(s string) string {
 }
 
 // squeezedEnd returns the last n runes of squeeze(s). It reads only as much of s as it
-// needs: a prompt may be long, and every picture is compared with the prompt.
+// needs, because a prompt may be long, and Coleo compares every picture with the
+// prompt.
 func squeezedEnd(s string, n int) string { return squeeze(s[endOf(s, n):]) }
 
-// endOf returns the offset in s at which the last n runes begin that squeeze would
-// leave.
+// endOf returns the largest offset in s after which squeeze leaves n runes. It returns
+// 0 if squeeze leaves fewer runes of s.
 func endOf(s string, n int) int {
 	at := len(s)
 	for at > 0 && n > 0 {
@@ -53,7 +54,7 @@ func lastRunes(s string, n int) string {
 	return s[at:]
 }
 
-// boxDrawing holds the characters of rows that only draw a box or a scroll bar.
+// boxDrawing holds the characters that draw a box or a scroll bar, and the blank.
 const boxDrawing = "─━═╌╍┄┅│┃║╭╮╰╯┌┐└┘├┤█▀▄ "
 
 // joinRows joins rows into one text. It drops indents and rows that only draw frames.
@@ -67,9 +68,10 @@ func joinRows(rows []string) string {
 	return strings.Join(out, "\n")
 }
 
-// anyLetter stands for a letter with a combining mark in the text that is searched for.
+// anyLetter stands for a letter with a combining mark in the text that Coleo searches
+// for.
 const anyLetter = '\uffff'
 
-// tailRunes is the number of characters that must be seen: at the end of a prompt in
-// the composer, and at its beginning in the transcript.
+// tailRunes is how many characters of a prompt Coleo must see: from the end of the
+// prompt in the composer, and from its beginning in the transcript.
 const tailRunes = 24

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// findTitle reads the title. It returns the first and the last row of the title, or -1
-// if there is no title.
+// findTitle reads the title into out. It returns the first and the last row of the
+// title, or -1 if there is no title.
 func (d *DialogRule) findTitle(w wrappedRows, out *coleo.Dialog) (first, last int) {
 	if d.Block {
 		return d.findBlock(w, out)
@@ -53,8 +53,8 @@ func (d *DialogRule) findBlock(w wrappedRows, out *coleo.Dialog) (first, last in
 	return at, max(at, above-1)
 }
 
-// findHeading reads the title from the first row below the top. If the screen shows
-// several tops, the lowest counts.
+// findHeading reads the title from the first row below the row of `top`. If several
+// rows match `top`, the lowest counts.
 func (d *DialogRule) findHeading(w wrappedRows, out *coleo.Dialog) (first, last int) {
 	for i := len(w.rows) - 1; i >= 0; i-- {
 		if !d.top.MatchString(w.rows[i]) {
@@ -71,9 +71,9 @@ func (d *DialogRule) findHeading(w wrappedRows, out *coleo.Dialog) (first, last 
 
 func (d *DialogRule) isTop(row string) bool { return d.top != nil && d.top.MatchString(row) }
 
-// firstOption returns the row of the lowest option that has the number 1. If no option
-// 1 is in sight, it returns the row of the highest option. It returns 0 if there is no
-// option.
+// firstOption returns the row of the lowest option with the number 1. If no option 1 is
+// in sight, it returns the row of the highest option. If there is no option, it returns
+// 0.
 func (d *DialogRule) firstOption(rows []string) int {
 	number, highest := d.option.SubexpIndex("number"), 0
 	for i := len(rows) - 1; i >= 0; i-- {
@@ -104,24 +104,26 @@ func (d *DialogRule) chooseFrom(text string, out *coleo.Dialog) {
 }
 
 const (
-	// wrapMargin is the largest distance in columns from the right edge at which a text
-	// may be wrapped. Indents, frames and scroll bars take some columns.
+	// wrapMargin is the largest distance in columns between the right edge and the end
+	// of a row that was wrapped. Indents, frames and scroll bars take some of these
+	// columns.
 	wrapMargin = 8
-	// fullMargin is the same distance for a word that is longer than a row.
+	// fullMargin is like wrapMargin, but for a word that is longer than a row.
 	fullMargin = 2
 	// wrapRows is the largest number of rows of a title or an option.
 	wrapRows = 6
 )
 
-// wrappedRows joins the rows of a text that an agent CLI has wrapped in a narrow terminal.
+// wrappedRows joins the rows of a text that an agent CLI has wrapped in a narrow
+// terminal.
 type wrappedRows struct {
 	rows  []string // the rows as the patterns of a dialog see them
 	plain []string // the rows as they are on the screen
 	cols  int
 }
 
-// continues reports whether the text of row i continues in the next row. It does when
-// row i had no room for the first word of the next row.
+// continues reports whether the text of row i continues in the next row. It does if row
+// i had no room for the first word of the next row.
 func (w wrappedRows) continues(i int) bool {
 	if i+1 >= len(w.rows) || strings.TrimSpace(w.rows[i]) == "" {
 		return false
@@ -137,7 +139,7 @@ func (w wrappedRows) end(i int) int {
 	return pty.Cells(w.plain[i][:at]) + pty.Cells(text)
 }
 
-// join appends the text of row i+1 to text, which holds the rows up to i.
+// join appends the text of row i+1 to text, the joined text of the rows up to row i.
 func (w wrappedRows) join(text string, i int) string {
 	if w.end(i) >= w.cols && indent(w.rows[i+1]) < 2 {
 		return text + w.rows[i+1] // the terminal itself has wrapped the row
@@ -157,8 +159,9 @@ func (w wrappedRows) join(text string, i int) string {
 // indent returns the number of blanks at the beginning of a row.
 func indent(row string) int { return len(row) - len(strings.TrimLeft(row, " ")) }
 
-// pageOf returns which one of several questions a picture shows, and how many there are.
-// The page is 0 if no name or more than one stands out.
+// pageOf returns the number of the question that a picture shows, among several
+// questions, and how many questions there are. The first question has number 1. The
+// number is 0 if no name or more than one name stands out.
 func (d *DialogRule) pageOf(p *Picture) (page, pages int) {
 	if d.tabs == nil {
 		return 0, 0
@@ -189,8 +192,8 @@ func (d *DialogRule) pageOf(p *Picture) (page, pages int) {
 
 func isBold(c pty.Cell) bool { return c.Bold }
 
-// onlyOne returns the number of the only column that holds, from 1. It returns 0 if none
-// or several do.
+// onlyOne returns the number of the only column for which holds returns true. The first
+// column has number 1. onlyOne returns 0 if there is no such column, or more than one.
 func onlyOne(columns []int, holds func(x int) bool) int {
 	found := 0
 	for i, x := range columns {

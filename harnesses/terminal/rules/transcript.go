@@ -8,17 +8,17 @@ import (
 
 // Transcript describes the file of JSON lines in which an agent CLI keeps a
 // conversation. Answers in this file are complete. To name a value inside an entry,
-// join the keys on the way to it with dots. If a value on the way is a list, each of
-// its elements is searched.
+// join the keys on the way to the value with dots. If a value on the way is a list,
+// Coleo searches each of its elements.
 type Transcript struct {
-	// The path of the file below HOME. The path may contain `*`. `{id}` stands for the
+	// The path of the file below HOME. The path can contain `*`. `{id}` stands for the
 	// id of the conversation: `.mine/chats/{id}.jsonl`.
 	File string `toml:"file"`
-	// How an entry of the user is recognized, as KEY=VALUE: `type=user`. The answer
+	// How Coleo recognizes an entry of the user, as KEY=VALUE: `type=user`. The answer
 	// comes after the last entry of the user.
 	Prompt string `toml:"prompt"`
-	// How an entry of the model is recognized, as KEY=VALUE: `type=assistant`. The last
-	// such entry that has a text is the answer.
+	// How Coleo recognizes an entry of the model, as KEY=VALUE: `type=assistant`. The
+	// last entry of the model that has a text is the answer.
 	Answer string `toml:"answer"`
 	// The key of the text in the user's entries and in the model's entries:
 	// `message.content.text`.
@@ -43,20 +43,21 @@ func (c *compiler) transcript(t *Transcript) {
 	c.required("transcript.text", t.Text)
 }
 
-// Search looks through the entries of a transcript for the answer to a prompt.
+// Search looks for the answer to a prompt in the entries of a transcript.
 type Search struct {
 	rule   *Transcript
-	prompt string // the beginning of the prompt; the user's entry must hold it
+	prompt string // the beginning of the prompt; the user's entry must contain it
 	last   string // the model's last text after the last prompt
-	mine   bool   // the last prompt is the prompt that is searched for
+	mine   bool   // the last prompt is the one whose answer is searched for
 }
 
-// Search begins a search for the answer to prompt.
+// Search returns a search for the answer to prompt.
 func (t *Transcript) Search(prompt string) *Search {
 	return &Search{rule: t, prompt: firstRunes(squeeze(prompt), tailRunes)}
 }
 
-// Take looks at the next entry. The entry is a value that was decoded from JSON.
+// Take adds the next entry to the search. The entry is a value that was decoded from
+// JSON.
 func (s *Search) Take(entry any) {
 	t := s.rule
 	text := strings.Join(t.texts(entry, strings.Split(t.Text, ".")), "")
@@ -69,8 +70,8 @@ func (s *Search) Take(entry any) {
 	}
 }
 
-// Answer returns the model's last text after the prompt, if the prompt is the last
-// prompt so far. It returns "" if the entries so far do not hold that text.
+// Answer returns the model's last text after the prompt. It returns "" if there is no
+// such text yet, or if a later prompt has followed.
 func (s *Search) Answer() string {
 	if !s.mine {
 		return ""
@@ -78,7 +79,8 @@ func (s *Search) Answer() string {
 	return strings.Trim(s.last, "\n ")
 }
 
-// texts returns the strings that an entry has at the path keys.
+// texts returns the strings of an entry at the path keys, without those that t.Without
+// excludes.
 func (t *Transcript) texts(v any, keys []string) []string {
 	var out []string
 	walk(v, keys, func(beside map[string]any, value any) {
@@ -89,8 +91,8 @@ func (t *Transcript) texts(v any, keys []string) []string {
 	return out
 }
 
-// holdsPair reports whether an entry has the given value at the given key. The pair has
-// the form key=value.
+// holdsPair reports whether an entry has the given value at the given key. The argument
+// pair has the form key=value.
 func holdsPair(v any, pair string) bool {
 	key, want, _ := strings.Cut(pair, "=")
 	found := false
@@ -105,8 +107,8 @@ func holdsPair(v any, pair string) bool {
 	return found
 }
 
-// walk calls take with each value at the path keys, and with the object that holds the
-// value.
+// walk calls take with each value at the path keys, and with the object that contains
+// the value.
 func walk(v any, keys []string, take func(beside map[string]any, value any)) {
 	switch x := v.(type) {
 	case []any:

@@ -9,21 +9,22 @@ import (
 
 // Verdict is what the rules found on one picture.
 type Verdict struct {
-	State   coleo.State // "" when no rule recognizes the picture
+	State   coleo.State // "" if no rule recognizes the picture
 	Rule    string
 	Detail  string
-	Rows    []string // the rows that the rule looked at
+	Rows    []string // the rows in which the rule's patterns were found
 	Dialog  *coleo.Dialog
-	by      *DialogRule // the rule that recognised the dialog
+	by      *DialogRule // the rule that recognized the dialog
 	Late    bool        // the rule does not count while the agent CLI is still starting
 	shown   []string    // the visible rows of the subject, if the subject is cut off
-	options optionRows  // what the screen shows of the options beside their labels
+	options optionRows  // what the options show in addition to their labels
 
-	Draft   bool // the dialog's subject is not drawn yet
-	Partial bool // the screen shows no title or no options, though the rule has them
+	Draft   bool // the subject of the dialog is not drawn yet
+	Partial bool // the screen shows no title or no options, although the rule has them
 }
 
-// Read applies the dialogs, and then the rules. It is a pure function of the picture.
+// Read applies the dialogs and then the rules to a picture. Its result depends on
+// nothing else.
 func (s *Spec) Read(p *Picture) Verdict {
 	for i := range s.Dialogs {
 		d := &s.Dialogs[i]
@@ -45,10 +46,10 @@ func (s *Spec) Read(p *Picture) Verdict {
 	return Verdict{}
 }
 
-// parse reads the parts of the dialog on a picture. A part that it cannot find stays
-// empty. The dialog counts nevertheless. If the screen cuts the subject off, the result
-// shown holds the visible rows of the subject. The result options holds what the screen
-// shows of the options beside their labels.
+// parse reads the parts of the dialog on a picture. A part that parse cannot find stays
+// empty, and the dialog still counts. If the screen cuts the subject off, the result
+// shown has the visible rows of the subject. The result options is what the rows of the
+// options show in addition to the labels.
 func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown []string, options optionRows) {
 	rows := make([]string, len(p.rows))
 	for i, row := range p.rows {
@@ -91,7 +92,7 @@ func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown []string, optio
 	return out, nil, options
 }
 
-// withoutState removes from rows what is state.
+// withoutState returns rows without the text that matches the key `state`.
 func (d *DialogRule) withoutState(rows []string) []string {
 	if d.state == nil {
 		return rows
@@ -103,8 +104,8 @@ func (d *DialogRule) withoutState(rows []string) []string {
 	return out
 }
 
-// findTop returns the first row of the subject above a title, and whether the dialog
-// continues above the screen.
+// findTop returns the first row of a subject above the title. The result clipped is
+// true if the dialog continues above the screen.
 func (d *DialogRule) findTop(rows []string, title int) (top int, clipped bool) {
 	if d.top == nil {
 		return max(0, title-1), false
@@ -117,8 +118,8 @@ func (d *DialogRule) findTop(rows []string, title int) (top int, clipped bool) {
 	return 0, true
 }
 
-// cutsOff reports whether the agent CLI shows that the subject has more rows than are
-// visible.
+// cutsOff reports whether the agent CLI shows that the subject has more rows than the
+// visible ones.
 func (d *DialogRule) cutsOff(p *Picture, shown []string) bool {
 	if len(d.Cut) > 0 {
 		return p.Shows(d.Cut)
@@ -133,8 +134,8 @@ func (d *DialogRule) isDraft(p *Picture) bool {
 	return len(d.Draft) > 0 && p.Shows(d.Draft)
 }
 
-// isPartial reports whether a dialog shows no title or no options although its rule has
-// them. Such a dialog may be half drawn.
+// isPartial reports whether a dialog shows no title or no options, although its rule
+// has them. Such a dialog may be half drawn.
 func (d *DialogRule) isPartial(shown *coleo.Dialog) bool {
 	return shown.Title == "" || len(shown.Options) == 0 && (d.option != nil || d.choice != nil)
 }

@@ -9,14 +9,16 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// submitAgain is for a submit key that had no effect: an idle agent CLI still shows the
-// prompt in its composer. That alone does not prove that the key was dropped, because the
-// agent CLI may not have read it yet. So submitAgain types a probe behind the prompt. Keys
-// keep their order. If the composer shows the probe behind the prompt, the agent CLI has
-// read the submit key, and has dropped it. Then submitAgain removes the probe and presses
-// the submit key a second and last time. It returns the last outcome.
+// submitAgain is for a submit key that had no visible effect: an idle agent CLI still
+// shows the prompt in its composer. That alone does not prove that the agent CLI
+// dropped the key, because the agent CLI may not have read the key yet.
 //
-// Gemini CLI 0.61.0 drops the key if it reads the key together with the paste.
+// So submitAgain types a probe after the prompt. Keys keep their order. If the composer
+// shows the probe after the prompt, the agent CLI has read the submit key and dropped
+// it. submitAgain then removes the probe, and presses the submit key a second and last
+// time. It returns the last outcome.
+//
+// Gemini CLI 0.61.0 drops the submit key if it reads the key together with the paste.
 func (t *Typist) submitAgain(ctx context.Context, s submission) outcome {
 	composer := peek(t.view, contentOf)
 	stands, probed := unsubmitted(s, composer.text), unsubmitted(s, composer.text+probe)
@@ -38,8 +40,9 @@ func (t *Typist) submitAgain(ctx context.Context, s submission) outcome {
 	return t.awaitDecided(ctx, s)
 }
 
-// decidedOr waits until the outcome of a prompt is decided, or a check passes. It returns
-// the last outcome, and whether the check passed while nothing was decided.
+// decidedOr waits until the outcome of a prompt is decided, or until a check passes. It
+// returns the last outcome. The result passed is true if the check passed while nothing
+// was decided.
 func (t *Typist) decidedOr(ctx context.Context, s submission, check Check, limit time.Duration) (last outcome, passed bool) {
 	last, _ = await(ctx, t.view, limit, func(r *reading.Reader) (outcome, bool) {
 		now := outcomeOf(r, s)
@@ -49,8 +52,8 @@ func (t *Typist) decidedOr(ctx context.Context, s submission, check Check, limit
 	return last, passed
 }
 
-// unsubmitted returns a check that passes if an idle agent CLI shows text in its composer,
-// and has done nothing since the submit key was pressed.
+// unsubmitted returns a check that passes if the agent CLI is idle and shows text in
+// its composer. The agent CLI must have done nothing since the submit key was pressed.
 func unsubmitted(s submission, text string) Check {
 	return func(r *reading.Reader) error {
 		c := contentOf(r)

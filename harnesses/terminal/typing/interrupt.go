@@ -11,25 +11,27 @@ import (
 )
 
 const (
-	// armedTimeout is how long the first key of an interrupt may take to show an
-	// effect. After that time the key is pressed again. OpenCode 1.18.33 shows an
+	// armedTimeout is how long the first key of an interrupt can take to show an
+	// effect. After that time Coleo presses the key again. OpenCode 1.18.33 shows an
 	// effect within 40 ms.
 	armedTimeout = time.Second
-	// haltTimeout is how long an agent CLI may take to stop after the last key of an
-	// interrupt. After that time the interrupt begins anew. OpenCode 1.18.33 takes 0.1
-	// s.
+	// haltTimeout is how long an agent CLI can take to stop after the last key of an
+	// interrupt. After that time Coleo begins the interrupt again. OpenCode 1.18.33
+	// takes 0.1 s.
 	haltTimeout = 3 * time.Second
 )
 
-// Interrupt stops the running turn. If a dialog is open, Interrupt denies the dialog.
-// The denial ends the turn. If no turn is running, it does nothing. On a screen that no
-// rule recognizes, it presses no key. On such a screen the key that stops a turn might
-// answer a question or end the agent CLI.
+// Interrupt stops the running turn. If a dialog is open, Interrupt denies the dialog,
+// which ends the turn. If no turn is running, Interrupt does nothing. It presses no key
+// on a screen that no rule recognizes. There, the key that stops a turn might answer a
+// question or end the agent CLI.
 //
-// The error is EUnsupported if the agent CLI cannot be interrupted. It is EUnrecognised
-// if no rule recognizes the screen. It is EExited if the agent CLI has ended. It is
-// ETimeout if the turn did not stop in time. Interrupt also returns what it did if it
-// returns an error.
+// Interrupt returns what it did, also together with one of these errors:
+//
+//   - EUnsupported if the agent CLI cannot be interrupted
+//   - EUnrecognised if no rule recognizes the screen
+//   - EExited if the agent CLI has ended
+//   - ETimeout if the turn did not stop in time
 func (t *Typist) Interrupt(ctx context.Context) (out coleo.Interruption, err error) {
 	_, done := t.turn.take()
 	defer done()
@@ -55,8 +57,8 @@ func (t *Typist) Interrupt(ctx context.Context) (out coleo.Interruption, err err
 	return out, t.awaitStopped(ctx)
 }
 
-// mayInterrupt checks that a rule recognizes the screen. The screen may be unknown if
-// the agent CLI has ended, or has not been given any work since its start.
+// mayInterrupt is a check that passes if a rule recognizes the screen. It also passes
+// if the agent CLI has ended, or is still starting and has got no work.
 func (t *Typist) mayInterrupt(r *reading.Reader) error {
 	if r.Verdict().State != "" || r.Starting() || r.Reading().State == coleo.Dead {
 		return nil
@@ -65,7 +67,7 @@ func (t *Typist) mayInterrupt(r *reading.Reader) error {
 		"no rule of %s knows the screen: no key of the interrupt was pressed on it", t.Spec().Name)}
 }
 
-// awaitStopped waits until the screen shows that an interrupt ended the turn.
+// awaitStopped waits until the screen shows that an interrupt has ended the turn.
 func (t *Typist) awaitStopped(ctx context.Context) error {
 	limit := t.Spec().Timing.Interrupted.Duration()
 	stopped := func(r *reading.Reader) bool {
@@ -90,10 +92,12 @@ func (t *Typist) awaitStopped(ctx context.Context) error {
 	})
 }
 
-// pressInterrupt presses the keys of an interrupt. The harness may specify what the
-// screen shows between the first key and the last key. Then the last key is pressed
-// only while the screen shows that. Before that, the first key is pressed again.
-// pressInterrupt presses no more keys when no turn is running. It adds to out what it did.
+// pressInterrupt presses the keys of an interrupt, and adds to out what it did. It
+// stops when no turn is running.
+//
+// The harness can specify what the screen shows between the first key and the last key.
+// If it does, pressInterrupt presses the last key only while the screen shows that.
+// Until the screen shows that, it presses the first key again.
 func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) error {
 	names := t.Spec().Keys.Interrupt
 	keys, err := rules.KeySequence(names)
@@ -119,7 +123,7 @@ func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) er
 		switch {
 		case err == nil:
 			t.view.Await(limit, most, func(r *reading.Reader) bool { return t.hasAdvanced(r, now) })
-		// EBusy and EStale mean that the screen has changed: try again
+		// EBusy and EStale mean that the screen has changed, so the loop tries again.
 		case limit.Err() == nil && code != coleo.EBusy && code != coleo.EStale:
 			return err
 		}
@@ -127,8 +131,8 @@ func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) er
 	return ctx.Err()
 }
 
-// pressNext presses the next key of an interrupt, and adds it to out. It returns how long
-// the agent CLI may take to show an effect.
+// pressNext presses the next key of an interrupt, and adds it to out. It returns how
+// long the agent CLI can take to show an effect.
 func (t *Typist) pressNext(ctx context.Context, now progress, keys [][]byte, out *coleo.Interruption) (
 	most time.Duration, err error) {
 	key := 0
@@ -151,8 +155,8 @@ func (t *Typist) pressNext(ctx context.Context, now progress, keys [][]byte, out
 	return most, err
 }
 
-// deny denies the dialog of a turn that is interrupted. If the harness has no way to
-// deny the dialog, deny presses the key of the interrupt.
+// deny denies the dialog of a turn that is being interrupted. If the harness has no way
+// to deny the dialog, deny presses the key of the interrupt.
 func (t *Typist) deny(ctx context.Context, v rules.Verdict, key []byte) error {
 	same := showing(v.Dialog.Fingerprint)
 	err := t.choose(ctx, same, v, coleo.Decision{Choice: coleo.Deny})
@@ -166,15 +170,15 @@ func (t *Typist) deny(ctx context.Context, v rules.Verdict, key []byte) error {
 type phase string
 
 const (
-	phaseUnbegun phase = "unbegun" // a prompt was submitted, and no work on it shows yet
+	phaseUnbegun phase = "unbegun" // a prompt was submitted, and the screen shows no work on it yet
 	phaseRunning phase = "running"
 	phaseAsking  phase = "asking" // a dialog is open
 	phaseArmed   phase = "armed"  // the screen shows that the first key had its effect
 	phaseHalted  phase = "halted"
 )
 
-// progress is the phase that a picture shows, and the verdict of the rules on that
-// picture.
+// progress is the phase of an interrupt that a picture shows, with the verdict of the
+// rules on that picture.
 type progress struct {
 	phase   phase
 	verdict rules.Verdict
@@ -205,7 +209,8 @@ func (t *Typist) phaseOf(r *reading.Reader) phase {
 	return phaseHalted
 }
 
-// hasAdvanced reports whether the screen shows what comes after the phase in was.
+// hasAdvanced reports whether the screen shows a phase that comes after the phase in
+// was.
 func (t *Typist) hasAdvanced(r *reading.Reader, was progress) bool {
 	now := t.phaseOf(r)
 	switch {
@@ -216,8 +221,8 @@ func (t *Typist) hasAdvanced(r *reading.Reader, was progress) bool {
 	case was.phase == phaseRunning || was.phase == phaseUnbegun:
 		return now != was.phase
 	}
-	// After the last key the screen first shows the old phase, because the work ends
-	// later.
+	// After the last key, the screen can show an earlier phase for a moment, because
+	// the work has not ended yet.
 	return now == phaseHalted || now == phaseAsking
 }
 

@@ -12,20 +12,20 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// typeWindow is how long keys wait for a moment in which the screen for which they were
-// meant is still the newest.
+// typeWindow is how long Coleo tries to type keys while the program keeps drawing. A
+// try fails if the program has written output that the picture does not show yet.
 const typeWindow = 3 * time.Second
 
-// typeWhile types data only if look succeeds on the newest picture. The holder refuses
-// the bytes if there is output that this picture does not show yet. In that case
-// typeWhile calls look on the newer picture. It returns what look found on the picture
-// on which the bytes were typed, and the session's At for that picture.
+// typeWhile types data only if look succeeds on the newest picture. If there is output
+// that this picture does not show yet, the holder refuses the bytes, and typeWhile
+// calls look on the newer picture. It returns what look found on the picture on which
+// the bytes were typed, and the session's At for that picture.
 func typeWhile[T any](ctx context.Context, t *Typist, data []byte,
 	look func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	return keysWhile(ctx, t, Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true}, look)
 }
 
-// keysWhile is like typeWhile, for keys of any kind.
+// keysWhile is like typeWhile, for any Keys.
 func keysWhile[T any](ctx context.Context, t *Typist, keys Keys,
 	look func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	order := ctx
@@ -48,8 +48,8 @@ func keysWhile[T any](ctx context.Context, t *Typist, keys Keys,
 	}
 }
 
-// sequenceWhile types keys one by one. It types each key only if look succeeds. For the
-// last key, it returns the same results as typeWhile.
+// sequenceWhile types keys one by one. Before each key it calls look, and it types the
+// key only if look succeeds. It returns the results of typeWhile for the last key.
 func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	look func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	keys, err := rules.KeySequence(names)
@@ -61,8 +61,7 @@ func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	return found, at, err
 }
 
-// nothing returns a look that only runs the check ok. The look succeeds when the check
-// passes.
+// nothing returns a look that finds nothing, and succeeds if the check ok passes.
 func nothing(ok Check) func(*reading.Reader) (struct{}, error) {
 	return func(r *reading.Reader) (struct{}, error) { return struct{}{}, ok(r) }
 }
@@ -73,26 +72,27 @@ func (t *Typist) typeIf(ctx context.Context, ok Check, data []byte) error {
 	return err
 }
 
-// typeInside types data that changes a dialog without answering it, only if the check ok
-// passes on the newest picture.
+// typeInside types data only if the check ok passes on the newest picture. The data
+// must change a dialog without answering it.
 func (t *Typist) typeInside(ctx context.Context, ok Check, data []byte) error {
 	_, _, err := keysWhile(ctx, t, Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true, Inside: true}, nothing(ok))
 	return err
 }
 
-// pressIf types keys one by one. It types each key only if the check ok passes.
+// pressIf types keys one by one. Before each key it runs the check ok, and it types the
+// key only if the check passes.
 func (t *Typist) pressIf(ctx context.Context, names string, ok Check) error {
 	_, _, err := sequenceWhile(ctx, t, names, nothing(ok))
 	return err
 }
 
-// pressSlowlyIf does the same as pressIf, with the harness's pause between the keys.
+// pressSlowlyIf is like pressIf, but makes the harness's pause between the keys.
 func (t *Typist) pressSlowlyIf(ctx context.Context, names string, ok Check) error {
 	return t.eachKey(ctx, names, func(key []byte) error { return t.typeIf(ctx, ok, key) })
 }
 
 // press types keys one by one, with the harness's pause between them. It does not check
-// the screen, so it may only be used for keys that can do no harm.
+// the screen, so use it only for keys that can do no harm.
 func (t *Typist) press(ctx context.Context, names string) error {
 	return t.eachKey(ctx, names, func(key []byte) error {
 		_, err := t.view.Write(ctx, Keys{ID: coleo.NewUUID(), Data: key})
@@ -120,10 +120,12 @@ func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []b
 	return nil
 }
 
-// nothingTyped is what most errors of this package say was done.
+// nothingTyped is the part of most errors of this package that says what was done.
 const nothingTyped = "nothing was typed"
 
-// afterKeys returns the error err of a sequence of keys of which the first typed were typed.
+// afterKeys is for a sequence of keys that failed with err. The sequence has all keys,
+// and the first typed keys of it were typed. afterKeys returns err with both numbers in
+// its message.
 func afterKeys(err error, typed, all int) error {
 	if typed == 0 {
 		return err
@@ -131,7 +133,7 @@ func afterKeys(err error, typed, all int) error {
 	return saying(err, fmt.Sprintf("only the first %d of %d keys were typed", typed, all))
 }
 
-// saying returns err with another text in the place of nothingTyped.
+// saying returns err with the text done in place of nothingTyped.
 func saying(err error, done string) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) || !strings.Contains(e.Message, nothingTyped) {

@@ -13,35 +13,38 @@ import (
 )
 
 const (
-	// heldTimeout is how long a composer may take to show a paste. A long text gets
-	// additional time.
+	// heldTimeout is how long a composer can take to show a paste. A long text gets
+	// more time: see digesting.
 	heldTimeout = 10 * time.Second
-	// slowest is the lowest rate, in bytes per second, at which an agent CLI handles a
-	// text. The agent CLI may be showing the text or starting to work on it. Gemini CLI
-	// 0.61.0 stalls for 27 to 100 s over 100 kB in one line, and longer on a loaded
-	// machine.
+	// slowest is the lowest rate, in bytes per second, at which an agent CLI shows a
+	// text or begins to work on it. Gemini CLI 0.61.0 stalls for 27 to 100 s over 100
+	// kB in one line, and longer on a loaded machine.
 	slowest = 400
-	// settledTimeout is how long a prompt waits for the first reading of a screen that was
-	// drawn before the session was opened. The screen settles in less than a second, but a
-	// loaded machine needs longer.
+	// settledTimeout is how long a prompt waits for the first reading of a screen that
+	// was drawn before the session was opened. The screen settles in less than a
+	// second, but a loaded machine needs longer.
 	settledTimeout = 10 * time.Second
-	// clearTries is how many times in a row the keys that clear a row may have no
-	// effect. Each try lasts clearTimeout. clearMost limits all tries: each try clears
-	// one row.
+	// clearTries is how many times in a row the keys that clear a row can have no
+	// effect. Each try waits for clearTimeout. clearMost is the largest number of tries
+	// in all. Each try that has an effect clears one row.
 	clearTries, clearMost = 3, 300
 	clearTimeout          = time.Second
 )
 
 // SendPrompt types a prompt, submits it, and returns when the agent CLI has taken it.
-// If p.Interrupt is set, SendPrompt first interrupts the running turn.
+// If p.Interrupt is set, SendPrompt first interrupts the running turn. It returns one
+// of these errors:
 //
-// The error is EInvalid if the prompt is empty, or if the agent CLI would not take it
-// as text but, for example, as a command. It is EBlocked if a dialog is open. It is
-// EBusy if no prompt can be typed at present. It is EExited if the agent CLI has ended.
-// It is EUnrecognised if no rule recognizes the screen. It is ETimeout if ctx ended
-// first. It is EPromptLost if it cannot be proven that the prompt arrived. If a dialog
-// opens after the text was typed and before it was submitted, the error is EBlocked, and
-// says so.
+//   - EInvalid if the prompt is empty, or if the agent CLI would not take it as text
+//     but, for example, as a command
+//   - EBlocked if a dialog is open; the message says so if the dialog opened after the
+//     text was typed and before it was submitted
+//   - EUnsettled if a dialog opened while the submit key was pressed
+//   - EBusy if no prompt can be typed at present
+//   - EExited if the agent CLI has ended
+//   - EUnrecognised if no rule recognizes the screen
+//   - ETimeout if ctx ended first
+//   - EPromptLost if nothing proves that the prompt arrived
 func (t *Typist) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	text, err := t.Spec().PromptText(p.Text)
 	if err != nil {
@@ -63,7 +66,7 @@ func (t *Typist) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt,
 	return t.send(ctx, text, nil)
 }
 
-// SendCompact submits the command by which the agent CLI shortens its conversation. It
+// SendCompact submits the command that makes the agent CLI shorten its conversation. It
 // returns when the agent CLI has taken the command. The error is EUnsupported if the
 // agent CLI has no such command. It is EBusy if the agent CLI is working. SendCompact
 // also returns the errors of SendPrompt.
@@ -91,8 +94,8 @@ func (t *Typist) SendCompact(ctx context.Context) (coleo.Receipt, error) {
 	return receipt, err
 }
 
-// provenIdle returns an error if the screen is idle and something speaks against the last
-// turn having ended. A prompt that is typed now could answer a dialog that is not drawn
+// provenIdle returns an error if the screen is idle, but nothing proves that the last
+// turn has ended. Without that proof, a prompt could answer a dialog that is not drawn
 // yet.
 func (t *Typist) provenIdle() error {
 	why := peek(t.view, (*reading.Reader).Unproven)
@@ -104,7 +107,7 @@ func (t *Typist) provenIdle() error {
 }
 
 // send types text into the composer and submits it. If also is not nil, send submits
-// the text only when the check also passes.
+// the text only if the check also passes.
 func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Receipt, error) {
 	left, done := t.turn.take()
 	defer done()
@@ -140,8 +143,8 @@ func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Recei
 }
 
 // unsubmittedError returns the error for a prompt whose time ran out after its text was
-// typed. The text stays in the composer. No key may be typed after the time has run
-// out, not even a key that clears the text.
+// typed and before it was submitted. The text stays in the composer, because Coleo
+// types no key after the time has run out, not even a key that clears the text.
 func (t *Typist) unsubmittedError() error {
 	return coleo.Errorf(coleo.ETimeout,
 		"time was up before the prompt was submitted to %s: its text stands in the composer, "+
@@ -149,9 +152,10 @@ func (t *Typist) unsubmittedError() error {
 		t.Spec().Title)
 }
 
-// notHeldError returns the error for a text that was typed and that the composer did not
-// show. The submit key was not pressed. So the prompt has not been submitted, unless the
-// agent CLI took a new line in it for that key.
+// notHeldError returns the error for a text that was typed and that the composer did
+// not show. The submit key was not pressed, so the prompt has not been submitted. There
+// is one exception: without bracketed paste, the agent CLI can take a line end in the
+// text for the submit key.
 func (t *Typist) notHeldError(ctx context.Context, text string) error {
 	dialog := peek(t.view, func(r *reading.Reader) *coleo.Dialog {
 		if !asks(r) {
@@ -165,8 +169,8 @@ func (t *Typist) notHeldError(ctx context.Context, text string) error {
 	return unsubmittedAt(dialog)
 }
 
-// unsubmittedAt returns the error for a prompt that was typed and not submitted, because a
-// dialog opened meanwhile.
+// unsubmittedAt returns the error for a prompt that was typed but not submitted,
+// because a dialog opened.
 func unsubmittedAt(dialog *coleo.Dialog) error {
 	e := coleo.Blocked(dialog)
 	e.Message = "the prompt was typed and not submitted, because a dialog opened meanwhile; if its text stands in the " +
@@ -174,8 +178,7 @@ func unsubmittedAt(dialog *coleo.Dialog) error {
 	return e
 }
 
-// lostError returns the error for a prompt that may not have arrived: there is no
-// proof.
+// lostError returns the error for a prompt if nothing proves that it arrived.
 func (t *Typist) lostError(ctx context.Context, why string) error {
 	if coleo.Wanted(ctx) != nil {
 		return coleo.Errorf(coleo.ETimeout,
@@ -193,8 +196,8 @@ func (t *Typist) lostError(ctx context.Context, why string) error {
 	})
 }
 
-// awaitHeld waits until the composer shows text, and reports whether it does. It stops
-// waiting when a dialog takes the composer's place.
+// awaitHeld waits until the composer shows text, and reports whether the composer shows
+// it. It also stops waiting when a dialog opens.
 func (t *Typist) awaitHeld(ctx context.Context, text string) bool {
 	held, _ := await(ctx, t.view, heldTimeout+digesting(text), func(r *reading.Reader) (held, done bool) {
 		held = r.Picture().Holds(text) || r.Picture().Overflows(text)
@@ -206,13 +209,13 @@ func (t *Typist) awaitHeld(ctx context.Context, text string) bool {
 // asks reports whether a dialog is open.
 func asks(r *reading.Reader) bool { return r.Reading().Dialog != nil && r.Verdict().Dialog != nil }
 
-// digesting returns how long an agent CLI may stall while it handles text.
+// digesting returns how long an agent CLI can stall while it handles text.
 func digesting(text string) time.Duration {
 	return time.Duration(len(text)/slowest) * time.Second
 }
 
-// mayPrompt is the check that is made before text is typed. It passes if the picture
-// shows the composer and no dialog, and the agent CLI takes prompts at present.
+// mayPrompt is the check before text is typed. It passes if the picture shows the
+// composer and no dialog, and the agent CLI takes prompts at present.
 func (t *Typist) mayPrompt(r *reading.Reader) error {
 	spec, v, picture, state := t.Spec(), r.Verdict(), r.Picture(), r.Reading().State
 	switch {
@@ -237,7 +240,8 @@ func (t *Typist) mayPrompt(r *reading.Reader) error {
 			"%s is working, and its hook has not spoken: what is submitted now might answer a dialog that is not "+
 				"drawn yet; wait until it is idle, or interrupt it", spec.Title)
 	case r.AtWork() && !spec.Capabilities.QueueWhileBusy:
-		// The screen and the other signs of the turn's end may come some moments apart.
+		// The screen may show the end of a turn some moments before the other witnesses
+		// report it.
 		return Passing{coleo.Errorf(coleo.EBusy, "%s is working, although its screen does not show it, and keeps no "+
 			"queue: wait until it is idle, or interrupt it", spec.Title)}
 	case picture.Trapped():
@@ -246,15 +250,15 @@ func (t *Typist) mayPrompt(r *reading.Reader) error {
 	return nil
 }
 
-// onScreen returns an error that has the picture's screen attached.
+// onScreen returns an error with the screen of picture p attached.
 func onScreen(p *rules.Picture, code coleo.Code, format string, args ...any) error {
 	e := coleo.Errorf(code, format, args...)
 	e.Screen = &p.Screen
 	return e
 }
 
-// emptyComposer clears text that somebody left in the composer. The agent CLI would
-// join such text to the prompt.
+// emptyComposer clears text that somebody left in the composer, because the agent CLI
+// would join that text to the prompt.
 func (t *Typist) emptyComposer(ctx context.Context) error {
 	keys, err := rules.KeySequence(t.Spec().Keys.Clear)
 	if err != nil {
@@ -290,7 +294,7 @@ func (t *Typist) emptyComposer(ctx context.Context) error {
 	})
 }
 
-// content is what the composer holds.
+// content is what the screen shows of the composer.
 type content struct {
 	shown bool // the screen shows the composer
 	empty bool

@@ -10,17 +10,20 @@ import (
 	"coleo.dev/pty"
 )
 
-// proveTimeout is how long a working agent CLI may take to show the prompt on which it
-// works. It begins to draw the prompt at once, but may draw slowly.
+// proveTimeout is how long a working agent CLI can take to show the prompt that it
+// works on. It begins to draw the prompt immediately, but may draw slowly.
 const proveTimeout = 5 * time.Second
 
-// Prove looks for a prompt that somebody was about to type at the time p.Time. The hook
-// proves that the prompt arrived if it has named the prompt since then. The screen
-// proves it if the composer does not hold the prompt and the transcript shows the
-// prompt once more than at that time. screenThen returns the terminal as it was at that
-// time. It returns an error if no such terminal is kept. Then only the hook can prove
-// the prompt. If Prove finds neither proof, it returns an empty proof. If ctx ends, it
-// returns the error of ctx.
+// Prove looks for proof that a prompt arrived. Somebody was about to type the prompt at
+// the time p.Time. There are two proofs:
+//
+//   - The hook or the record has named the prompt at that time or later.
+//   - The composer does not hold the prompt, and the transcript shows the prompt more
+//     often than at that time.
+//
+// The function screenThen returns the terminal as it was at that time, or an error if
+// no such terminal is kept. After an error, only the first proof is possible. If Prove
+// finds no proof, it returns "". If ctx ends, it returns the error of ctx.
 func (t *Typist) Prove(ctx context.Context, p coleo.Receipt,
 	screenThen func() (*pty.Core, error)) (coleo.Proof, error) {
 	text, err := t.Spec().PromptText(p.Text)
@@ -28,7 +31,7 @@ func (t *Typist) Prove(ctx context.Context, p coleo.Receipt,
 		text, err = t.Spec().Keys.Compact, nil
 	}
 	if err != nil || text == "" {
-		// No caller can have typed a prompt that is not valid.
+		// Such a prompt is not valid, so no caller can have typed it.
 		return "", nil
 	}
 	if _, err := t.view.Still(ctx, func(*reading.Reader) error { return nil }); err != nil {
@@ -54,7 +57,7 @@ func (t *Typist) Prove(ctx context.Context, p coleo.Receipt,
 	})
 	if !proven {
 		left, done := t.turn.take()
-		left.text = text // the prompt may still be on its way
+		left.text = text // the agent CLI may not have read the prompt yet
 		done()
 	}
 	return proof, ctx.Err()

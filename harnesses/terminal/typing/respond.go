@@ -11,18 +11,22 @@ import (
 )
 
 const (
-	// goneTimeout is how long an answered dialog may stay on the screen.
+	// goneTimeout is how long an answered dialog can stay on the screen.
 	goneTimeout = 10 * time.Second
-	// markTimeout is how long the mark of a list may take to move. It is as long as
+	// markTimeout is how long the mark of a list can take to move. It is as long as
 	// tickTimeout, for the same reason.
 	markTimeout = tickTimeout
 )
 
 // Respond answers one appearance of one dialog. It returns when the dialog is gone from
-// the screen. The error is EStale if another dialog, or no dialog, is on the screen. It
-// is EUnsupported if the dialog does not offer the decision. It is EInvalid if the
-// option does not exist. It is EBusy if the screen never held still. It is ETimeout if
-// the dialog stays. If ctx ends first, Respond returns the error of ctx.
+// the screen. It returns one of these errors:
+//
+//   - EStale if the screen shows another dialog, or no dialog
+//   - EUnsupported if the dialog does not offer the decision
+//   - EInvalid if the option does not exist
+//   - EBusy if the screen never stopped changing
+//   - ETimeout if the dialog stays on the screen
+//   - the error of ctx if ctx ends first
 func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	_, done := t.turn.take()
 	defer done()
@@ -36,8 +40,8 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 	if err != nil {
 		return err
 	}
-	// A dialog loses keys that arrive with its first picture, because it does not read
-	// keys yet.
+	// A dialog loses keys that arrive together with its first picture, because it does
+	// not read keys at that time.
 	if err := pause(ctx, t.Spec().Timing.DialogGap.Duration()-asked.age); err != nil {
 		return err
 	}
@@ -59,7 +63,7 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 	return nil
 }
 
-// question is a dialog on the screen, and the time for which it has been there.
+// question is a dialog on the screen, and how long the dialog has been there.
 type question struct {
 	verdict rules.Verdict
 	age     time.Duration
@@ -71,8 +75,8 @@ func (t *Typist) lapseClaims() {
 }
 
 // showing returns a check that passes while the given appearance of a dialog is on the
-// screen. If another dialog is in its place, the check reports the other dialog only
-// when that dialog has settled and its fingerprint is final.
+// screen. If the screen shows another dialog, the check fails for good only after that
+// dialog has settled, because its fingerprint is then final.
 func showing(dialog coleo.Fingerprint) Check {
 	return func(r *reading.Reader) error {
 		v := r.Verdict()
@@ -115,11 +119,13 @@ func (t *Typist) choose(ctx context.Context, same Check, v rules.Verdict, d cole
 	return saying(t.moveTo(ctx, same, steps), mayHaveMoved)
 }
 
-// mayHaveMoved is what was done if an answer by the mark of a list fails on its way.
+// mayHaveMoved is for the error of an answer that moves the mark of a list and fails
+// before it chooses an option. It says what was done.
 const mayHaveMoved = "at most the mark of the list was moved"
 
-// whileDrawn returns a check that waits while the screen shows something else under the
-// same title. Between two keys that move a mark, an agent CLI may draw the dialog in parts.
+// whileDrawn returns a check that waits while the screen shows another dialog with the
+// same title. Between two keys that move a mark, an agent CLI may draw the dialog in
+// parts.
 func whileDrawn(same Check, title string) Check {
 	return func(r *reading.Reader) error {
 		err := same(r)
@@ -132,8 +138,8 @@ func whileDrawn(same Check, title string) Check {
 }
 
 // moveTo moves the mark of a list to an option. It presses ENTER only after it has seen
-// the mark there. After a move it pauses first, because Gemini CLI 0.61.0 loses an
-// ENTER that comes right after the new picture.
+// the mark there. After a move of the mark it waits before it presses ENTER. Gemini CLI
+// 0.61.0 loses an ENTER that comes right after the new picture.
 func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) error {
 	for moved := false; ; moved = true {
 		marked, _, err := find(ctx, t.view, func(r *reading.Reader) (int, error) { return markedOption(r), same(r) })
@@ -163,7 +169,8 @@ func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) erro
 	}
 }
 
-// moveMark moves the mark of a list away from where it was seen.
+// moveMark presses a key, and waits until the mark of a list is no longer at the option
+// with index marked.
 func (t *Typist) moveMark(ctx context.Context, same Check, key string, marked int) error {
 	if err := t.pressSlowlyIf(ctx, key, same); err != nil {
 		return err
@@ -175,8 +182,8 @@ func (t *Typist) moveMark(ctx context.Context, same Check, key string, marked in
 	return nil
 }
 
-// findText moves the mark through a list until the option that takes a text is in sight. It
-// returns the index of that option.
+// findText moves the mark down through a list until the option that takes a text is in
+// sight. It returns the index of that option.
 func (t *Typist) findText(ctx context.Context, same Check, on string) (int, error) {
 	for last := -1; ; {
 		var d coleo.Dialog
@@ -192,7 +199,7 @@ func (t *Typist) findText(ctx context.Context, same Check, on string) (int, erro
 			return 0, err
 		case d.TextOption > 0:
 			return d.TextOption - 1, nil
-		case d.Default <= last: // the mark has gone round, or cannot be seen
+		case d.Default <= last: // the mark has returned to the top, or cannot be seen
 			return 0, coleo.Errorf(coleo.EUnsupported,
 				"the dialog %q takes no words: pick an option, or deny and send a prompt", d.Title)
 		}
@@ -203,7 +210,8 @@ func (t *Typist) findText(ctx context.Context, same Check, on string) (int, erro
 	}
 }
 
-// markedOption returns the index of the marked option, or -1 if no mark is seen.
+// markedOption returns the index of the marked option, or -1 if the screen shows no
+// mark.
 func markedOption(r *reading.Reader) int {
 	if d := r.Verdict().Dialog; d != nil {
 		return d.Default
@@ -211,7 +219,7 @@ func markedOption(r *reading.Reader) int {
 	return -1
 }
 
-// enterText types a text into the marked option, and presses ENTER when the dialog shows
+// enterText types a text into the marked option. It presses ENTER when the dialog shows
 // the text there.
 func (t *Typist) enterText(ctx context.Context, same Check, steps rules.Steps) error {
 	holds := func(text string) Check {
@@ -242,7 +250,7 @@ func (t *Typist) enterText(ctx context.Context, same Check, steps rules.Steps) e
 	return saying(t.pressSlowlyIf(ctx, "ENTER", holds(steps.Text)), done)
 }
 
-// enter presses ENTER while the mark of a list is at the option with index option.
+// enter presses ENTER if the mark of a list is at the option with index option.
 func (t *Typist) enter(ctx context.Context, same Check, option int) error {
 	return t.pressSlowlyIf(ctx, "ENTER", func(r *reading.Reader) error {
 		if err := same(r); err != nil {

@@ -9,13 +9,13 @@ import (
 )
 
 // ignoredGap is how long a composer must show that the submit key became a new row
-// before the key is pressed again. For about 40 ms by its own clock, an agent CLI takes
-// the key for part of a paste. A loaded machine slows that clock.
+// before Coleo presses the key again. For about 40 ms by its own clock, an agent CLI
+// treats the key as part of a paste. On a loaded machine that time is longer.
 const ignoredGap = 500 * time.Millisecond
 
-// ignored returns a check if the pressed key may be ignored by the agent CLI, and nil
-// otherwise. The check passes if the pressed key did not submit the prompt and the
-// submit key will do so.
+// ignored returns nil if the agent CLI cannot have ignored the pressed key. Otherwise
+// it returns a check. The check passes if the pressed key did not submit the prompt,
+// and the submit key would submit it.
 func (t *Typist) ignored(s submission) Check {
 	switch {
 	case s.queued:
@@ -26,9 +26,9 @@ func (t *Typist) ignored(s submission) Check {
 	return nil
 }
 
-// notQueued returns a check that passes if the work ended before the key arrived that
-// queues a prompt. The queue key then has no effect, and the composer still holds the
-// text.
+// notQueued returns a check that passes if the agent CLI is idle and the composer still
+// holds the text. In that case, the work ended before the key that queues a prompt
+// arrived, so the key had no effect.
 func notQueued(s submission) Check {
 	return func(r *reading.Reader) error {
 		v := r.Verdict()
@@ -39,9 +39,13 @@ func notQueued(s submission) Check {
 	}
 }
 
-// becameRow returns a check that passes if the submit key became an empty row. The
-// composer then still holds the whole text. It has one more row than before, at its
-// end. The agent CLI has done nothing since the key was pressed.
+// becameRow returns a check that passes if the submit key became an empty row. It
+// passes if all of these hold:
+//
+//   - The composer still holds the whole text.
+//   - The composer has exactly one more row than before the key, and its last row is
+//     empty.
+//   - The agent CLI is idle, and has done nothing since the key was pressed.
 func becameRow(s submission) Check {
 	return func(r *reading.Reader) error {
 		v, picture := r.Verdict(), r.Picture()
@@ -56,10 +60,10 @@ func becameRow(s submission) Check {
 	}
 }
 
-// resubmit waits until the outcome of the prompt is decided, or the prompt has been
-// ignored for ignoredGap. If the prompt was ignored, resubmit presses the submit key a
-// second and last time, while the picture still shows this. It returns the last
-// outcome. The result ok is false if neither event happened in time.
+// resubmit waits until the outcome of the prompt is decided, or until the agent CLI has
+// ignored the pressed key for ignoredGap. If the key was ignored, resubmit presses the
+// submit key a second and last time, while the picture still shows this. It returns the
+// last outcome. The result ok is false if the time ran out before either event.
 func (t *Typist) resubmit(ctx context.Context, s submission, ignored Check) (last outcome, ok bool) {
 	type look struct {
 		outcome outcome
@@ -78,8 +82,8 @@ func (t *Typist) resubmit(ctx context.Context, s submission, ignored Check) (las
 		return now, now.outcome.decided() || !now.ignored
 	})
 	if !hit {
-		// If the picture changes before the key is pressed, no key is pressed. The
-		// caller sees what became of the prompt.
+		// pressIf presses no key if the picture has changed. The caller sees what
+		// became of the prompt.
 		_ = t.pressIf(ctx, t.Spec().Keys.Submit, ignored)
 	}
 	return seen.outcome, true

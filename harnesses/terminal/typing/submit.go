@@ -9,29 +9,29 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// startTimeout is how long the agent CLI may take to begin work after submit. On a
+// startTimeout is how long the agent CLI can take to begin work after submit. On a
 // loaded machine, one agent CLI took 18 s for the first prompt of its process.
 const startTimeout = 30 * time.Second
 
 // submission is a prompt whose submit key was pressed.
 type submission struct {
 	text   string
-	time   time.Time // a time before the key was pressed
-	queued bool      // the pressed key is the key that queues prompts
+	time   time.Time // a time just before the key was pressed
+	queued bool      // the pressed key is the one that queues prompts
 	before before
 }
 
-// before is what was seen on the picture just before the submit key was pressed.
+// before is what the Reader knew just before the submit key was pressed.
 type before struct {
 	busy     bool // the agent CLI was working
-	workSeen int  // number of looks that had seen the agent CLI at work
+	workSeen int  // how often work or a dialog had been seen
 	echoes   int  // how many times the transcript showed the prompt
 	rows     int  // rows of the composer; 0 if there was no composer
 }
 
-// submit presses the submit key while the composer holds the text. It then waits for
-// proof that the agent CLI took the prompt. It presses the key a second time only if it
-// saw that the agent CLI ignored the first one: see resubmit and submitAgain.
+// submit presses the submit key if the composer holds the text. It then waits for proof
+// that the agent CLI took the prompt. It presses the key a second time only if the
+// screen shows that the agent CLI ignored the first one: see resubmit and submitAgain.
 func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Check) (coleo.Receipt, error) {
 	receipt := coleo.Receipt{ID: coleo.NewUUID(), Time: time.Now(), Text: text}
 	sent, at, err := t.pressSubmit(ctx, submission{text: text, time: receipt.Time}, also)
@@ -70,8 +70,9 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 	return receipt, nil
 }
 
-// unsettledError returns the error for a prompt whose submit key was pressed when a dialog
-// opened. What became of the prompt shows when the dialog has been answered.
+// unsettledError returns the error for a prompt whose submit key was pressed at about
+// the time when a dialog opened. The screen shows what became of the prompt only after
+// the dialog has been answered.
 func (t *Typist) unsettledError(s submission) error {
 	return peek(t.view, func(r *reading.Reader) error {
 		r.PromptUnsettled(s.before.echoes)
@@ -82,14 +83,18 @@ func (t *Typist) unsettledError(s submission) error {
 	})
 }
 
-// errChanged makes pressSubmit decide again whether to submit, and with which key.
+// errChanged makes pressSubmit start again: it decides once more whether to submit, and
+// with which key.
 var errChanged = errors.New("work has begun or ended meanwhile, or may come to a dialog")
 
-// pressSubmit presses the submit key while the composer holds the text. A dialog is
-// open before it is drawn, and the submit key would answer that dialog. So while the
-// agent CLI works, pressSubmit uses the key that queues prompts, if the harness has
-// such a key. When the hook has just reported a tool, pressSubmit waits to see whether
-// the tool opens a dialog.
+// pressSubmit presses the submit key if the composer holds the text. It must not answer
+// a dialog: an agent CLI accepts keys for a dialog before it draws the dialog. So
+// pressSubmit does two things:
+//
+//   - While the agent CLI works, it presses the key that queues prompts, if the harness
+//     has such a key.
+//   - If the hook has just reported a tool, it first waits to see whether the tool
+//     opens a dialog.
 func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (submission, At, error) {
 	for {
 		t.view.Await(ctx, reading.ToolAsks, func(r *reading.Reader) bool { return !r.MayAsk(time.Now()) })
@@ -116,7 +121,7 @@ func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (sub
 // works reports whether the screen shows work.
 func works(r *reading.Reader) bool { return r.Verdict().State.Working() }
 
-// beforeSubmit returns what the picture shows before the submit key is pressed.
+// beforeSubmit returns what the Reader knows before the submit key is pressed.
 func beforeSubmit(r *reading.Reader, text string) before {
 	out := before{busy: r.Reading().State.Working(), workSeen: r.WorkSeen(), echoes: r.Echoes(text)}
 	if c := r.Picture().Composer; c != nil {
@@ -125,18 +130,19 @@ func beforeSubmit(r *reading.Reader, text string) before {
 	return out
 }
 
-// safelyQueues reports whether a prompt can be submitted during work. As far as Coleo
-// can know, the prompt must not answer a dialog that is not drawn yet. There is no such
-// danger if the harness has a key that only queues prompts, or if the hook does not
-// report tools before their dialogs. In any other case the hook must have reported
-// something before.
+// safelyQueues reports whether Coleo is allowed to submit a prompt while the agent CLI
+// works. A submit key could answer a dialog that is not drawn yet. As far as Coleo can
+// know, there is no such danger in these cases:
+//
+//   - The harness has a key that only queues prompts.
+//   - The hook does not report tools before their dialogs.
+//   - The hook has reported something, so Coleo can rely on its reports of tools.
 func (t *Typist) safelyQueues(r *reading.Reader) bool {
 	return t.Spec().Keys.Queue != "" || !t.Spec().Hook.ReportsTools() || r.HookUsed()
 }
 
-// maySubmit is the check that is made before submit. It passes if the composer holds
-// the text. It also passes if the composer is taller than the screen and the text ends
-// at the cursor.
+// maySubmit is the check before submit. It passes if the composer holds the text, or if
+// the composer is taller than the screen and the text ends at the cursor.
 func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 	picture := r.Picture()
 	if s.queued && picture.Folded() {
@@ -150,7 +156,8 @@ func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 		return err
 	}
 	if !tall && !picture.Holds(s.text) {
-		// Gemini CLI 0.61.0 draws such a picture just before a dialog.
+		// Gemini CLI 0.61.0 shows a composer without the text just before it draws a
+		// dialog.
 		return Passing{coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")}
 	}
 	if also != nil {
@@ -161,18 +168,18 @@ func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 
 // outcome is what is known about a prompt after its submit key was pressed.
 type outcome struct {
-	taken    bool // the agent CLI has begun to work, and the composer no longer holds the text
-	reported bool // the hook has named the prompt
-	blocked  bool // a dialog is open that proves nothing; the user must answer it
+	taken    bool // the agent CLI has begun to work, and the composer has released the text
+	reported bool // the hook or the record has named the prompt
+	blocked  bool // a dialog is open; only the user can answer it
 }
 
-// undecided is the outcome of a prompt of which nothing is known.
+// undecided is the outcome of a prompt if nothing is known about it.
 var undecided outcome
 
 func (o outcome) decided() bool { return o.taken || o.blocked }
 
-// awaitTaken waits for proof that the agent CLI has taken a prompt. It returns what is
-// known at the end. It stops waiting when a dialog opens that proves nothing.
+// awaitTaken waits for proof that the agent CLI has taken a prompt. It also stops
+// waiting when a dialog opens. It returns the last outcome.
 func (t *Typist) awaitTaken(ctx context.Context, s submission) outcome {
 	if ignored := t.ignored(s); ignored != nil {
 		if last, ok := t.resubmit(ctx, s, ignored); !ok {
@@ -191,7 +198,8 @@ func (t *Typist) awaitDecided(ctx context.Context, s submission) outcome {
 	return last
 }
 
-// outcomeOf returns what the newest picture and the hook tell about a prompt.
+// outcomeOf returns what the newest picture, the hook and the record tell about a
+// prompt.
 func outcomeOf(r *reading.Reader, s submission) outcome {
 	reported := r.PromptReported(s.text, s.time)
 	begun := reported || r.WorkSeen() > s.before.workSeen || r.Picture().Echoes(s.text) ||
@@ -199,16 +207,20 @@ func outcomeOf(r *reading.Reader, s submission) outcome {
 	return outcome{taken: begun && released(r, s, reported), reported: reported, blocked: asks(r)}
 }
 
-// released reports whether the composer no longer holds a prompt.
+// released reports whether the composer has released a prompt.
 //
-// A picture without a composer may be half drawn. It may also show a dialog that came
-// before the prompt was read. So such a picture counts only in two cases. It shows work
-// that only this prompt can have caused, or it shows a dialog after the hook has
-// reported the prompt.
+// A picture without a composer proves nothing by itself. It may be half drawn, or show
+// a dialog that opened before the agent CLI read the prompt. Such a picture counts only
+// in these cases:
 //
-// During work, a composer counts as released only if it is empty. A composer with
-// another text may really be a box of the transcript that looks like a composer. Gemini
-// CLI 0.61.0 shows such a box just before a dialog takes the composer's place.
+//   - It shows work or a dialog of work, and the agent CLI was not working before. Only
+//     this prompt can have caused that.
+//   - It shows a dialog, and the hook or the record has named the prompt.
+//
+// If the agent CLI was working before, a composer counts as released only if it is
+// empty. A composer with another text may be a box of the transcript that looks like a
+// composer. Gemini CLI 0.61.0 shows such a box just before a dialog replaces the
+// composer.
 func released(r *reading.Reader, s submission, reported bool) bool {
 	dialog, picture := r.Verdict().Dialog, r.Picture()
 	switch {

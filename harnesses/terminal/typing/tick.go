@@ -15,14 +15,16 @@ import (
 )
 
 const (
-	// tickTimeout is how long a tick or a typed text may take to appear. Gemini CLI 0.61.0
-	// takes 0.1 s, and more than 3 s if ten other programs want each core.
+	// tickTimeout is how long a tick or a typed text can take to appear. Gemini CLI
+	// 0.61.0 takes 0.1 s, and more than 3 s if ten other programs want each core.
 	tickTimeout = 20 * time.Second
-	// mostRows is the largest number of rows over which the mark is moved in one list.
-	// Nobody ticks options in a longer list, and a mark that goes round is noticed.
+	// mostRows is the largest number of rows over which Coleo moves the mark in one
+	// list. Nobody ticks options in a longer list. In a list whose mark goes from the
+	// end to the beginning, it also stops the search.
 	mostRows = 200
-	// mostPasses is how often a list is gone through. The last pass only looks. A tick
-	// may change other ticks, so a second pass may have to correct the first.
+	// mostPasses is the largest number of times that Coleo goes through a list. A tick
+	// can change other ticks, so a second pass may have to correct the first. The last
+	// pass must find nothing to change.
 	mostPasses = 3
 )
 
@@ -31,7 +33,7 @@ type ticker struct {
 	*Typist
 	rules.Ticking
 	same   Check
-	dialog coleo.Dialog // as it was last seen
+	dialog coleo.Dialog // as the screen last showed it
 }
 
 // listView is what a picture shows of a list whose options are ticked.
@@ -43,8 +45,8 @@ type listView struct {
 
 // tickAll ticks options and submits them. Before each key it looks at the newest
 // picture, and after each key it waits for the effect. It submits only if exactly the
-// wanted options are ticked. If it stops earlier, the error says which options are
-// ticked, and nothing was submitted.
+// wanted options are ticked. If it fails before that, the error says that nothing was
+// submitted, and which options are ticked.
 func (t *Typist) tickAll(ctx context.Context, same Check, v rules.Verdict, how rules.Ticking) error {
 	k := &ticker{Typist: t, Ticking: how, same: same, dialog: *v.Dialog}
 	do := k.byMark
@@ -61,7 +63,7 @@ func (t *Typist) tickAll(ctx context.Context, same Check, v rules.Verdict, how r
 	return saying(&told, "keys may have been typed before")
 }
 
-// ticked says which options are ticked.
+// ticked returns a text for people that says which options are ticked.
 func (k *ticker) ticked() string {
 	if d := peek(k.view, func(r *reading.Reader) *coleo.Dialog { return r.Verdict().Dialog }); d != nil &&
 		d.Fingerprint == k.dialog.Fingerprint {
@@ -92,7 +94,8 @@ func (k *ticker) look(ctx context.Context) (listView, error) {
 	return l, err
 }
 
-// press types one key while ok holds on the newest picture, and waits for its effect.
+// press types one key if ok holds on the newest picture. It then waits until done
+// holds. The argument what names the key in errors.
 func (k *ticker) press(ctx context.Context, key, what string, ok, done func(listView) bool) error {
 	unchanged := func(r *reading.Reader) error {
 		l, err := k.see(r)
@@ -118,12 +121,12 @@ func (k *ticker) press(ctx context.Context, key, what string, ok, done func(list
 	return nil
 }
 
-// hasTick returns a check of the tick of an option.
+// hasTick returns a function that reports whether an option has the given tick.
 func hasTick(option int, tick rules.Tick) func(listView) bool {
 	return func(l listView) bool { return option < len(l.ticks) && l.ticks[option] == tick }
 }
 
-// tickFor returns the tick that an option must get, and the other one.
+// tickFor returns the tick that an option must have, and the opposite tick.
 func (k *ticker) tickFor(option int) (want, other rules.Tick) {
 	if k.Wants(option) {
 		return rules.Ticked, rules.Unticked
@@ -131,7 +134,7 @@ func (k *ticker) tickFor(option int) (want, other rules.Tick) {
 	return rules.Unticked, rules.Ticked
 }
 
-// byDigit ticks options by their numbers. All options must be in sight.
+// byDigit ticks options by typing their numbers. All options must be in sight.
 func (k *ticker) byDigit(ctx context.Context) error {
 	l, err := k.look(ctx)
 	if err != nil {
@@ -164,7 +167,8 @@ func (k *ticker) byDigit(ctx context.Context) error {
 	})
 }
 
-// exact returns an error unless exactly the wanted options are ticked.
+// exact returns an error if an option has a wrong tick, or if the option for a text
+// holds another text than k.Text.
 func (k *ticker) exact(l listView) error {
 	for i, tick := range l.ticks {
 		if tick == rules.NoTick && k.Wants(i) {
@@ -187,9 +191,10 @@ func (k *ticker) exact(l listView) error {
 	return nil
 }
 
-// byMark goes through the list with the mark, and ticks what is wanted. It repeats that
-// until one pass has changed nothing. So each tick was seen to be right after the last
-// key that ticked something. Then the mark is at the row that submits.
+// byMark moves the mark through the list, and ticks the wanted options. It repeats this
+// until one pass has changed nothing. That pass sees each tick after the last key that
+// changed one, so it proves that all ticks are right. After that pass the mark is where
+// the ticks are submitted.
 func (k *ticker) byMark(ctx context.Context) error {
 	for range mostPasses {
 		changed, err := k.pass(ctx)
@@ -210,9 +215,10 @@ func (k *ticker) byMark(ctx context.Context) error {
 	return coleo.Errorf(coleo.ETimeout, "the ticks change again and again")
 }
 
-// atEnd reports whether the mark is where the ticks are submitted: at the row that submits,
-// or at the last option if keys submit. An option for a text takes these keys while it is
-// empty, so the last option is then the one above it.
+// atEnd reports whether the mark is where the ticks are submitted. That is the row that
+// submits, or the last option if keys submit. While the option that takes a text is
+// empty, it takes these keys itself. If that option is the last one, the option above
+// it counts as the last one.
 func (k *ticker) atEnd(l listView) bool {
 	if k.SubmitKeys == "" {
 		return l.submit
@@ -224,8 +230,8 @@ func (k *ticker) atEnd(l listView) bool {
 	return l.dialog.Default == last
 }
 
-// submit presses the keys that submit while the mark is where they do and the ticks are
-// exactly those that are wanted.
+// submit presses the keys that submit, if the mark is where the ticks are submitted and
+// exactly the wanted options are ticked.
 func (k *ticker) submit(ctx context.Context) error {
 	if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {
 		return err
@@ -242,8 +248,9 @@ func (k *ticker) submit(ctx context.Context) error {
 	})
 }
 
-// pass moves the mark to the first option, and then down to the row that submits. On its
-// way it ticks what is wanted. It reports whether it changed anything.
+// pass moves the mark to the first option, and from there down to where the ticks are
+// submitted. It ticks the wanted options on the way. The result changed is true if it
+// changed a tick or a text.
 func (k *ticker) pass(ctx context.Context) (changed bool, err error) {
 	if err := k.moveUntil(ctx, "UP", func(l listView) bool { return !l.submit && l.dialog.Default == 0 }); err != nil {
 		return false, err
@@ -264,7 +271,7 @@ func (k *ticker) pass(ctx context.Context) (changed bool, err error) {
 	return changed, coleo.Errorf(coleo.ETimeout, "the row that submits was not found")
 }
 
-// tickMarked gives the marked option the tick or the text that it must have.
+// tickMarked gives the marked option the tick or the text that the option must have.
 func (k *ticker) tickMarked(ctx context.Context, l listView) (changed bool, err error) {
 	i := l.dialog.Default
 	at := func(l listView) bool { return !l.submit && l.dialog.Default == i }
@@ -285,8 +292,8 @@ func (k *ticker) tickMarked(ctx context.Context, l listView) (changed bool, err 
 		func(l listView) bool { return at(l) && hasTick(i, other)(l) }, hasTick(i, want))
 }
 
-// fill types the text into the marked option, which takes one. It never presses the key
-// that ticks there: in some agent CLIs that key submits the text.
+// fill types the text into the marked option, which takes a text. It never presses the
+// key that ticks, because in some agent CLIs that key submits the text.
 func (k *ticker) fill(ctx context.Context, l listView, at func(listView) bool) (changed bool, err error) {
 	if rules.SameText(l.dialog.Typed, k.Text) {
 		return false, nil
@@ -321,7 +328,7 @@ func (t *Typist) awaitText(ctx context.Context, same Check, text string) error {
 	return nil
 }
 
-// moveUntil moves the mark with a key until a picture shows it where it must be.
+// moveUntil moves the mark with a key until there holds on the newest picture.
 func (k *ticker) moveUntil(ctx context.Context, key string, there func(listView) bool) error {
 	for range mostRows {
 		l, err := k.look(ctx)
@@ -335,12 +342,14 @@ func (k *ticker) moveUntil(ctx context.Context, key string, there func(listView)
 	return coleo.Errorf(coleo.ETimeout, "the mark of the list did not arrive")
 }
 
-// mostMoves is how often a key that only moves the mark is pressed. Gemini CLI 0.61.0 loses
-// keys while it draws. Where the mark is, is seen before each of them.
+// mostMoves is how often Coleo presses a key that only moves the mark, because Gemini
+// CLI 0.61.0 loses keys while it draws. Before each press, the screen must show that
+// the mark has not moved.
 const mostMoves = 3
 
-// move moves the mark by one row, from where it was seen. Gemini CLI 0.61.0 loses a key at
-// the option that takes a text, right behind the picture that marks it.
+// move moves the mark by one row from the row in from. If the mark is at the option
+// that takes a text, move first waits. Gemini CLI 0.61.0 loses a key that comes right
+// after the picture that marks this option.
 func (k *ticker) move(ctx context.Context, key string, from listView) (err error) {
 	if n := from.dialog.TextOption; n > 0 && from.dialog.Default == n-1 && !from.submit {
 		if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {

@@ -18,8 +18,8 @@ type Typist struct {
 	turn turn
 }
 
-// New returns a Typist that types into the session that view shows. It uses the rules
-// of spec.
+// New returns a Typist that types into the session that view shows, with the rules of
+// spec.
 func New(view View, spec *rules.Spec) *Typist {
 	t := &Typist{view: view}
 	t.spec.Store(spec)
@@ -29,7 +29,7 @@ func New(view View, spec *rules.Spec) *Typist {
 // Spec returns the Spec that the Typist uses.
 func (t *Typist) Spec() *rules.Spec { return t.spec.Load() }
 
-// Reload makes the Typist use another Spec for all further typing. It calls apply while
+// Reload makes the Typist use another Spec from this call on. It calls apply while
 // nobody types. The error is EBusy if somebody is typing.
 func (t *Typist) Reload(spec *rules.Spec, apply func()) error {
 	_, done, free := t.turn.tryTake()
@@ -42,29 +42,29 @@ func (t *Typist) Reload(spec *rules.Spec, apply func()) error {
 	return nil
 }
 
-// Pause waits until the present caller has finished typing. Nobody types until resume
-// is called.
+// Pause waits until the present caller has finished typing. After that, nobody types
+// until resume is called.
 func (t *Typist) Pause() (resume func()) {
 	_, resume = t.turn.take()
 	return resume
 }
 
-// TryPause does the same as Pause, but only if nobody types.
+// TryPause is like Pause, but does not wait: free is false if somebody is typing.
 func (t *Typist) TryPause() (resume func(), free bool) {
 	_, resume, free = t.turn.tryTake()
 	return resume, free
 }
 
-// turn lets one caller type at a time. Only the caller who has taken the turn can
-// access unseen, which the last caller left behind.
+// turn lets one caller type at a time. Only the caller that has taken the turn is
+// allowed to access the unseen text of the last caller.
 type turn struct {
 	mu     sync.Mutex
 	unseen unseen
 }
 
-// unseen is the text that was typed last, if nobody saw it arrive.
+// unseen is the text that was typed last, if the screen did not show that it arrived.
 type unseen struct {
-	text string // "" if the text was seen to arrive
+	text string // "" if the text arrived
 	torn bool   // only the beginning of the text was typed
 }
 

@@ -8,15 +8,17 @@ import (
 	"coleo.dev/pty"
 )
 
-// probe is typed to find out whether the agent CLI has read all earlier input. Keys
-// keep their order. Neither a dialog nor a composer acts on this key.
+// probe is a key that Coleo types to find out whether the agent CLI has read all
+// earlier input. This works because keys keep their order. The probe is harmless,
+// because neither a dialog nor a composer acts on this key.
 const probe = "."
 
 // flushUnseen makes sure that the agent CLI has read the text that was typed last. It
-// does nothing if the text was seen in the composer or as a taken prompt. An agent CLI
-// that stalls would read the old text later, and would join it to the next text.
-// flushUnseen types a probe and returns when the composer shows the probe. By then the
-// old text is in the composer too, and can be cleared. The error is EBusy if the agent
+// does nothing if the screen showed that this text arrived. Otherwise an agent CLI that
+// stalls would read the old text after a delay, and join it to the next text.
+//
+// flushUnseen types a probe and waits until the composer shows the probe. The old text
+// is then in the composer too, where it can be cleared. The error is EBusy if the agent
 // CLI stalls.
 func (t *Typist) flushUnseen(ctx context.Context, left *unseen) error {
 	if left.text == "" {

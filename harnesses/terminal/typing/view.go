@@ -9,27 +9,26 @@ import (
 )
 
 // Check tests whether keys that are about to be typed are meant for the newest picture.
-// It returns nil if they are. A Check must not keep the Reader, and must not change it.
+// It returns nil if they are. A Check must neither keep the Reader nor change it.
 type Check func(r *reading.Reader) error
 
-// View is a session as a Typist sees the session. The View calls a function with a
-// Reader only while nobody else uses that Reader.
+// View is a session as a Typist sees it. The View calls a function with a Reader only
+// while nobody else uses that Reader.
 type View interface {
-	// Still looks at the screen and calls check with the newest complete picture. A
-	// half-drawn picture would prove nothing. As long as the check returns a Passing,
-	// Still waits for another picture, for up to one second. It returns the error of
-	// the check, or the error of ctx. The At describes the session at the last call of
-	// the check.
+	// Still waits for a complete picture and calls check with it, because a half-drawn
+	// picture proves nothing. As long as check returns a Passing, Still waits for
+	// another picture, for up to one second. It returns the error of check, or the
+	// error of ctx. The At describes the session at the last call of check.
 	Still(ctx context.Context, check Check) (At, error)
-	// Await calls ok on each new picture until ok returns true. It reports whether that
-	// happened within limit. It stops waiting when the agent CLI ends or ctx is
+	// Await calls ok on each new picture until ok returns true, and reports whether
+	// that happened within limit. It stops waiting when the agent CLI ends or ctx is
 	// canceled.
 	Await(ctx context.Context, limit time.Duration, ok func(r *reading.Reader) bool) bool
-	// Update calls change. The function change may tell the Reader what was typed. If
-	// change returns true, the View looks at the screen again.
+	// Update calls change, which can tell the Reader what was typed. If change returns
+	// true, the View looks at the screen again.
 	Update(change func(r *reading.Reader) (look bool))
-	// Write sends keys to the program, and reports whether they were typed. The error
-	// is an Unwanted if ctx ended, so that nobody wants the keys any longer.
+	// Write sends keys to the program, and reports whether they were typed. If ctx
+	// ended, so that nobody waits for the keys anymore, the error is an Unwanted.
 	Write(ctx context.Context, k Keys) (typed bool, err error)
 }
 
@@ -39,8 +38,9 @@ type Keys struct {
 	Data   []byte
 	IfSeen bool  // type nothing if there is output after the offset Seen
 	Seen   int64 // end of the output that the caller had seen, in bytes
-	// Inside means that the keys change a dialog and do not answer it, such as a tick. The
-	// caller waits for that change. A picture without the dialog is then a redraw.
+	// Inside means that the keys change a dialog without answering it: they tick an
+	// option, for example. The caller waits for that change. After such keys, a picture
+	// without the dialog counts as a redraw of the dialog.
 	Inside bool
 }
 
@@ -69,8 +69,8 @@ func (a At) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Passing is a check's error that may pass: the picture may show a screen that is being
-// redrawn.
+// Passing is an error of a check that can go away by itself: the picture may show a
+// screen that is being redrawn.
 type Passing struct{ Err error }
 
 func (p Passing) Error() string { return p.Err.Error() }
@@ -84,10 +84,10 @@ type Unwanted struct{ Err error }
 
 func (u Unwanted) Error() string { return u.Err.Error() }
 
-// Unwrap returns the reason why nobody waits.
+// Unwrap returns the reason why nobody waits for the keys.
 func (u Unwanted) Unwrap() error { return u.Err }
 
-// find calls look on the newest complete picture, and returns what look found there.
+// find calls look on the newest complete picture, and returns what look found on it.
 func find[T any](ctx context.Context, v View, look func(*reading.Reader) (T, error)) (T, At, error) {
 	var found T
 	at, err := v.Still(ctx, func(r *reading.Reader) (err error) {
@@ -97,8 +97,8 @@ func find[T any](ctx context.Context, v View, look func(*reading.Reader) (T, err
 	return found, at, err
 }
 
-// await calls look on each new picture until look returns done, for at most limit. It
-// returns what look found last, and whether look returned done.
+// await calls look on each new picture until look returns true for done, for at most
+// limit. It returns what look found last, and whether look returned true for done.
 func await[T any](ctx context.Context, v View, limit time.Duration,
 	look func(*reading.Reader) (found T, done bool)) (T, bool) {
 	var found T
@@ -109,7 +109,8 @@ func await[T any](ctx context.Context, v View, limit time.Duration,
 	return found, hit
 }
 
-// peek returns what look finds at this moment, even on an incomplete picture.
+// peek returns what look finds on the present picture, even if the picture is
+// incomplete.
 func peek[T any](v View, look func(*reading.Reader) T) T {
 	var found T
 	v.Update(func(r *reading.Reader) bool {
