@@ -20,7 +20,7 @@ func auditFields(a *coleo.Audit) []field {
 	}
 }
 
-// BeginAudit records a command that is about to be carried out. It returns the id of
+// BeginAudit records a command before the command is carried out. It returns the id of
 // the record. The record survives a power failure.
 func (s *ServeDB) BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err error) {
 	a.Result, a.Error = coleo.AuditOpen, ""
