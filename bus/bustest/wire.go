@@ -18,9 +18,9 @@ type Wire struct {
 	conns []net.Conn
 }
 
-// NewWire listens at the socket path. It forwards each connection to the bus. The
-// function dial connects to the bus. A Wire is never closed, because tests shut down
-// processes over it.
+// NewWire listens at the unix socket path, and forwards each connection to a connection
+// from dial, which connects to the bus. A Wire is never closed, because tests shut down
+// their processes over it.
 func NewWire(path string, dial func() (net.Conn, error)) (*Wire, error) {
 	l, err := localsocket.Listen(path, nil)
 	if err != nil {
@@ -61,8 +61,8 @@ func (w *Wire) keep(conns ...net.Conn) bool {
 	return !w.cut
 }
 
-// Set cuts the wire and all its connections if cut is true. Otherwise it mends the
-// wire.
+// Set(true) cuts the wire: it ends all connections and lets no new ones through.
+// Set(false) also ends all connections, but then lets new ones through.
 func (w *Wire) Set(cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
