@@ -97,8 +97,8 @@ type Arm struct {
 	Runtime Runtime `json:"runtime"`
 }
 
-// Signals returns the signals for Summarise from the arm's row. Its field Watch is
-// empty.
+// Signals returns the signals for Summarise from the arm's row. The field Watch of the
+// result is empty.
 func (a Arm) Signals() Signals {
 	return Signals{
 		Status: a.Status, State: a.State,

@@ -1,7 +1,7 @@
 package coleo
 
 // Ask is one way to make an agent CLI ask its user a question. It is one entry of the
-// catalogue of a harness: one `[[asks]]` of a harness.toml. The conformance suite
+// catalogue of a harness: one `[[asks]]` table of a harness.toml. The conformance suite
 // answers the question in each possible way, and checks what the agent CLI does after
 // each answer.
 //
@@ -12,7 +12,7 @@ type Ask struct {
 	// The name of the entry, for `coleo harness test --asks`. It consists of small
 	// letters, digits, dots, dashes and underscores. The key is required.
 	Name string `json:"name" toml:"name"`
-	// One sentence that tells people who or what asks. The key is required.
+	// One sentence that tells people what makes the agent CLI ask. The key is required.
 	Doc string `json:"doc" toml:"doc"`
 	// The kind of the dialog, as in `[[dialog]]`. The key is required.
 	Kind DialogKind `json:"kind" toml:"kind"`

@@ -21,8 +21,8 @@ const (
 	EBlocked      Code = "waiting_approval"    // a dialog is open; see Error.Dialog
 	EBusy         Code = "busy"                // the agent CLI works and cannot queue, or somebody else has the lease
 	EUnrecognised Code = "screen_unrecognised" // no rule matches the screen, so Coleo types nothing; see Error.Screen
-	EPromptLost   Code = "prompt_lost"         // it cannot be proved that the prompt arrived; see Error.Screen
-	EUnsettled    Code = "unsettled"           // a dialog hides if the prompt arrived; later events tell; see Error.Dialog
+	EPromptLost   Code = "prompt_lost"         // nothing proves that the prompt arrived; see Error.Screen
+	EUnsettled    Code = "unsettled"           // a dialog hides whether the prompt arrived; see Error.Dialog and the log
 	EStale        Code = "stale"               // the answered dialog is no longer on the screen
 	EExited       Code = "exited"              // the agent CLI has ended; see Error.Screen
 	EUnproven     Code = "unproven"            // a process or holder could not prove that it belongs to the arm
@@ -30,8 +30,8 @@ const (
 	EUnsupported  Code = "unsupported"         // this harness cannot carry out the request
 	EInternal     Code = "internal"            // a fault of Coleo
 
-	// The following codes mean that a prompt was delivered, but that its turn has not
-	// finished as it should.
+	// The following codes mean that a prompt was delivered, but that its turn did not
+	// finish normally.
 	ETurnAsks        Code = "turn_asks"        // a dialog is open; see Error.Dialog
 	ETurnFailed      Code = "turn_failed"      // the agent CLI shows an error
 	ETurnInterrupted Code = "turn_interrupted" // the turn was interrupted, or one of its dialogs was denied

@@ -113,10 +113,10 @@ type Harness interface {
 	// the configuration demands.
 	Spawn(ctx context.Context, c SpawnConfig) (Session, error)
 	// Attach attaches to a session that an earlier host agent started. The holder must
-	// prove that it is the holder in the handle, with the boot id, the process
-	// identity, the nonce and the generation. If the holder cannot prove this, Attach
-	// returns EUnproven and leaves the process alone. Attach returns EUnavailable if
-	// the holder is gone. It returns ETimeout if the holder does not answer.
+	// prove, with the boot id, the process identity, the nonce and the generation, that
+	// it is the holder in the handle. If the holder cannot prove this, Attach returns
+	// EUnproven and leaves the process alone. Attach returns EUnavailable if the holder
+	// is gone. It returns ETimeout if the holder does not answer.
 	Attach(ctx context.Context, h Handle) (Session, error)
 }
 
@@ -152,14 +152,14 @@ type Settable interface {
 // Reloader is a session that can change to a newer description of its harness while it
 // runs.
 type Reloader interface {
-	// Reload replaces the description by which the session reads the screen and types
-	// with the description of h. It does not change the options with which the agent
-	// CLI was started. Reload returns EInvalid if h is another harness. It returns
-	// EBusy while the session is typing.
+	// Reload makes the session use the description of h, to read the screen and to
+	// type. It does not change the options with which the agent CLI was started. Reload
+	// returns EInvalid if h is another harness. It returns EBusy while the session is
+	// typing.
 	Reload(h Harness) error
 }
 
-// Versioned is a session that can find out the version of its agent CLI.
+// Versioned is a session that sometimes knows the version of its agent CLI.
 type Versioned interface {
 	// Unjudged returns the version of the running agent CLI, if neither the harness nor
 	// its pack was judged on this version. Otherwise, or if the version is unknown, it

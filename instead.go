@@ -23,7 +23,6 @@ const (
 // SendInstead returns EBlocked if the agent CLI shows another dialog. It returns
 // EExited if the agent CLI has ended. It returns ETimeout if ctx ends first. It returns
 // the errors of send unchanged.
-// errors of send unchanged.
 func SendInstead(ctx context.Context, s Session, denied Fingerprint, send func(context.Context) error) error {
 	for try := 1; ; try++ {
 		if err := awaitDenied(ctx, s, denied); err != nil {

@@ -19,8 +19,8 @@ var (
 // names.
 const nameTries = 40
 
-// NewName returns a random name for an arm that is not in use. The function taken
-// reports whether a name is in use.
+// NewName returns a random arm name that is not in use. The function taken reports
+// whether a name is in use.
 func NewName(taken func(name string) bool) string {
 	for try := 0; ; try++ {
 		name := nameHeads[rand.IntN(len(nameHeads))] + "-" + nameTails[rand.IntN(len(nameTails))]

@@ -262,7 +262,8 @@ type Compactor interface {
 }
 
 // Prover is a session that can find out afterwards whether a prompt has arrived. This
-// is necessary if the process that sent the prompt was killed before it knew.
+// is necessary if the process that sent the prompt was killed before it knew the
+// result.
 type Prover interface {
 	// Prove looks for a prompt with the text r.Text that was about to be sent at the
 	// time r.Time. If r.Compact is set, Prove looks for the command that shortens the

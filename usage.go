@@ -35,8 +35,7 @@ func SumUsage(list iter.Seq[Usage]) Usage {
 	return sum
 }
 
-// Minus returns the difference of u and earlier, an older Usage of the same
-// conversation.
+// Minus returns u minus earlier, which must be an older Usage of the same conversation.
 func (u Usage) Minus(earlier Usage) Usage {
 	u.Input, u.Cached = u.Input-earlier.Input, u.Cached-earlier.Cached
 	u.Output, u.Reasoning = u.Output-earlier.Output, u.Reasoning-earlier.Reasoning

@@ -17,12 +17,12 @@ const auditedText = 200
 const auditPage = 100
 
 // goesFirst has the commands that are carried out even if the audit cannot be written.
-// They end processes or free space, so a full disk must not stop them.
+// These commands end processes or free space, so a full disk must not stop them.
 var goesFirst = map[string]bool{"kill-arm": true, "delete-arm": true, "interrupt-arm": true}
 
-// audited wraps f, the function of a route that changes something. The wrapper writes
-// who calls into the audit, then calls f, and then writes the result of f into the
-// audit.
+// audited wraps f, the function of a route that changes something. The wrapper first
+// writes the caller into the audit, then calls f, and then writes the result of f into
+// the audit.
 func audited[I, O any](s *Server, command string,
 	f func(context.Context, *I) (*reply[O], error)) func(context.Context, *I) (*reply[O], error) {
 	return func(ctx context.Context, in *I) (*reply[O], error) {

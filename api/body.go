@@ -15,7 +15,7 @@ import (
 type times struct {
 	body   time.Duration // for a request's body to arrive
 	write  time.Duration // for sending one message to a WebSocket client
-	silent time.Duration // how long a WebSocket client can give no sign of life
+	silent time.Duration // for a WebSocket client to give a sign of life
 	ping   time.Duration // between two pings to a WebSocket client
 	auth   time.Duration // for the token of a WebSocket client to arrive
 	poll   time.Duration // for one call of Brain.Output
@@ -49,7 +49,7 @@ type bodyRead struct{ *bytes.Reader }
 
 func (bodyRead) Close() error { return nil }
 
-// bodyError is an error while a body was read.
+// bodyError is an error that occurred while a body was read.
 type bodyError struct{ error }
 
 func (e bodyError) Unwrap() error { return e.error }

@@ -82,10 +82,10 @@ type Brain interface {
 	// Events returns events in order, and the cursor for the next call.
 	Events(ctx context.Context, f wire.EventFilter) (list []coleo.Event, next string, err error)
 	// Subscribe returns a sequence of updates, which ends when ctx ends. The sequence
-	// has each event after the cursor after, once, with its own cursor. It also has
-	// each arm that changes after the call of Subscribe. If after is empty, the
-	// sequence begins with the next new event. If the reader falls too far behind, the
-	// sequence ends early. Subscribe returns EInvalid for a bad cursor.
+	// has each event after the given cursor, once, with its own cursor. It also has
+	// each arm that changes after the call of Subscribe. If the given cursor is empty,
+	// the sequence begins with the next new event. If the reader falls too far behind,
+	// the sequence ends early. Subscribe returns EInvalid for a bad cursor.
 	Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error)
 
 	// BeginAudit records a command before the command is carried out.

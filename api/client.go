@@ -26,9 +26,10 @@ type ClientConfig struct {
 	Token  string
 
 	// Peer checks whether the server's process can answer. It returns an error with the
-	// reason if the process cannot, for example because a signal has stopped it.
-	// Otherwise, or if this is unknown, Peer returns nil. The client calls Peer before
-	// each request and while it waits for an answer. Peer is allowed to be nil.
+	// reason if the process cannot, for example because a signal has stopped it. If the
+	// process can answer, or if this is unknown, Peer returns nil. The client calls
+	// Peer before each request and while it waits for an answer. The field Peer can be
+	// nil.
 	Peer func() error
 }
 

@@ -40,8 +40,8 @@ func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, fun
 
 // Follow returns a sequence of updates, which ends when ctx ends. The sequence begins
 // with all present arms, one after another. Then it has every change of an arm, and
-// every event after the cursor after. If after is empty, the first event is the next
-// new event. If the connection breaks, the sequence ends with EUnavailable. To
+// every event after the given cursor. If the given cursor is empty, the first event is
+// the next new event. If the connection breaks, the sequence ends with EUnavailable. To
 // continue, call Follow again with the cursor of the last event.
 func (c *Client) Follow(ctx context.Context, after string) iter.Seq2[wire.Update, error] {
 	return func(yield func(wire.Update, error) bool) {

@@ -85,7 +85,8 @@ func rest(ctx context.Context, d time.Duration) bool {
 }
 
 // unreachable returns the error for a request that got no answer. If the request could
-// have changed something, the message says that it is unknown whether it did.
+// have changed something, the message says that nobody knows whether the request was
+// carried out.
 func (c *Client) unreachable(ctx context.Context, method string, err error) error {
 	unknown := ""
 	if method != get {

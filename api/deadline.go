@@ -49,7 +49,7 @@ func awaited(next http.Handler) http.Handler {
 }
 
 // hungUp reports whether the other end of a request's connection is closed. It asks the
-// kernel, because net/http needs a moment longer to notice that.
+// kernel, because net/http needs a moment longer to notice a closed connection.
 func hungUp(ctx context.Context) bool {
 	conn, ok := ctx.Value(connKey{}).(syscall.Conn)
 	if !ok {

@@ -4,5 +4,4 @@
 // Package api makes no decisions about arms: each route calls one method of the Brain.
 // The package decides who is allowed to call, how large and how slow a request can be,
 // and which HTTP status belongs to an error.
-// HTTP status an error gets.
 package api

@@ -42,11 +42,11 @@ type feed struct {
 	*socket
 	s *Server
 
-	mu     sync.Mutex // held during a snapshot, so that the client gets nothing older after it
+	mu     sync.Mutex // held during a snapshot, so that nothing older than the snapshot follows it
 	on     map[string]bool
 	known  map[string]bool // the arms that the client has got, by id
 	source chan iter.Seq[wire.Update]
-	begun  bool // the client has subscribed, so source has or had its updates
+	begun  bool // the client has subscribed, so its sequence of updates exists
 }
 
 func (s *Server) serveFeed(w http.ResponseWriter, r *http.Request) {

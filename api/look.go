@@ -105,8 +105,8 @@ func (s *Server) wait(ctx context.Context, in *waitInput) (*reply[armReply], err
 		now.Name, strings.Join(in.State, " or "), limit, now.State)
 }
 
-// inTime reports whether err is something else than a time-out. It returns true for
-// nil.
+// inTime returns false if err is a time-out. It returns true for any other error and
+// for nil.
 func inTime(err error) bool {
 	return !errors.Is(err, context.DeadlineExceeded) && coleo.ErrorCode(err) != coleo.ETimeout
 }

@@ -35,7 +35,7 @@ type armBody[T any] struct {
 	Body T
 }
 
-// table is where the routes are added.
+// table collects the routes.
 type table struct {
 	huma.API
 	s *Server

@@ -60,7 +60,7 @@ type control struct {
 	Error   *coleo.Error `json:"error,omitempty"`
 }
 
-// accept makes a WebSocket of a request, and checks that the client has shown the
+// accept upgrades a request to a WebSocket, and checks that the client has shown the
 // token. If either step fails, accept also answers the client. box is the number of
 // messages that can wait to be sent.
 func (s *Server) accept(w http.ResponseWriter, r *http.Request, box int) (*socket, error) {

@@ -29,8 +29,8 @@ type Config struct {
 	// the process can carry out orders, or with an error. If Local is nil, every arm
 	// needs a host agent.
 	Local func(context.Context) error
-	// Arbiter decides which generation of an arm accepts typed keys. If Arbiter is nil,
-	// there is no other brain, and this brain decides alone.
+	// Arbiter decides on which host an arm accepts typed keys. If Arbiter is nil, there
+	// is no other brain, and this brain decides alone.
 	Arbiter Arbiter
 }
 

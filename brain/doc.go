@@ -3,5 +3,4 @@
 // sends the commands of callers to the host agents of the arms.
 //
 // Package brain types nothing and reads no screen. Host agents do both.
-// Package brain types nothing and reads no screen. Host agents type and read.
 package brain

@@ -62,7 +62,7 @@ func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 	to := position{epoch: piece.Epoch, seq: piece.Head}
 	if len(piece.List) == 0 && from.epoch == piece.Epoch && piece.Head > max(from.seq, piece.Deleted) {
 		// An older host agent can report an event in Head before the event is in List.
-		// It will announce this event again.
+		// The host agent will announce this event again.
 		return false, nil
 	}
 	if len(piece.List) > 0 {

@@ -14,7 +14,7 @@ import (
 const handOverTimeout = spawnTimeout
 
 // keepHandingOver gives the arms that serve itself drives to host agents that can take
-// them. It tries at the interval of pulses.
+// them. It tries every bus.PulseEvery.
 func (b *Brain) keepHandingOver(ctx context.Context) {
 	tick := time.NewTicker(bus.PulseEvery)
 	defer tick.Stop()

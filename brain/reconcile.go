@@ -15,9 +15,9 @@ const (
 	ruleNotStarted = "not started" // the host agent has reported that it did not start the arm
 )
 
-// reconcile corrects rows that contradict a host agent's pulse. It needs a brain that
-// has read the host's log exactly up to the position in the pulse. If the brain has
-// read further, the rows are newer than the pulse.
+// reconcile corrects rows that contradict a host agent's pulse. It corrects a row only
+// if the brain has read the host's log exactly up to the position in the pulse. If the
+// brain has read further, the rows are newer than the pulse.
 func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 	list, err := b.DB.Doubtful(ctx, id, ruleOrdered)
 	if err != nil {
@@ -58,8 +58,9 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 
 // learnName writes the name of an arm into the arm's row, if the row still has the
 // arm's id as its name. A row has the id as its name if it was made from the log alone.
-// Such a row also lacks the start configuration, so learnName stores that too. The host
-// agent reports both. learnName returns true if it has written a name.
+// Such a row also lacks the start configuration, so learnName also stores the
+// configuration. The name and the configuration come from the host agent. learnName
+// returns true if it has written a name.
 func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	var report bus.ArmReport
 	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)

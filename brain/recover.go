@@ -93,10 +93,9 @@ func ended(arm coleo.Arm) bool {
 	return arm.Status == coleo.StatusStopped && arm.Rule != coleo.RuleUnproven && arm.Rule != coleo.RuleOrphaned
 }
 
-// find asks the arm's host agent what it knows of the arm. If the host agent does not
-// know the arm, the finding is Gone: before a host agent replies so, it has searched
-// the folders of arms. If the host agent cannot be asked, find returns the zero
-// Finding.
+// find asks the arm's host agent for a report about the arm. If the host agent does not
+// know the arm, it has also searched the folders of arms, so the finding is Gone. If
+// the host agent cannot be asked, find returns the zero Finding.
 func (b *Brain) find(ctx context.Context, arm coleo.Arm) recovery.Finding {
 	var report bus.ArmReport
 	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)

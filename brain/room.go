@@ -10,8 +10,8 @@ import (
 	"coleo.dev/store"
 )
 
-// tidyEvery is the time between two calls that maintain the database. Each fills up the
-// reserve file and deletes old rows.
+// tidyEvery is the time between two passes of tidy. Each pass fills up the reserve file
+// and deletes old rows.
 const tidyEvery = 30 * time.Second
 
 // tidy maintains the database until ctx ends.
@@ -40,7 +40,7 @@ func (b *Brain) tidy(ctx context.Context) {
 const thinMost = 20
 
 // thin deletes old records of commands and old events. It begins with the events of the
-// arm whose id follows the id arm. It returns the id for the next call.
+// arm with the lowest id above arm. It returns the value of arm for the next call.
 func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bound) (string, error) {
 	deleted, err := b.DB.ThinAudit(ctx, b.Now(), commands)
 	for range thinMost {

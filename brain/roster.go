@@ -10,7 +10,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// member is a host, host agent or host local, from which this serve process has heard.
+// member is a host, host agent or host local, that has sent a message to this serve
+// process.
 type member struct {
 	beat   bus.Beat
 	seen   time.Time
@@ -23,7 +24,7 @@ type member struct {
 	pulse     bus.Pulse
 	asked     int       // the number of pulse requests so far
 	answered  int       // the highest number of a pulse request that was answered
-	pulsed    time.Time // when that request was sent; zero before the first pulse
+	pulsed    time.Time // when the request with the number answered was sent; zero before the first pulse
 	arms      map[string]bus.ArmPulse
 	parts     map[string]partPulse // the reports about single arms that are newer than the pulse
 	settled   bool                 // no row contradicts the pulse
@@ -145,8 +146,8 @@ func (b *Brain) rows(ctx context.Context, beats []bus.ArmBeat) (map[string]coleo
 	return rows, err
 }
 
-// tells stores the arm's health and returns true if the health differs from the one
-// stored before. Only takeArms calls tells, and beats are handled one at a time.
+// tells stores the arm's health. It returns true if this health differs from the last
+// stored health. Only takeArms calls tells, and beats are handled one at a time.
 func (m *member) tells(arm coleo.Arm) bool {
 	last, known := m.told[arm.ID]
 	m.told[arm.ID] = arm.Runtime.State

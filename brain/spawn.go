@@ -206,8 +206,9 @@ func (b *Brain) harness(asked, own string) (string, error) {
 }
 
 // place chooses the host agent for a harness. If the request names a host agent, place
-// chooses that one. Otherwise it prefers the host agent last, which last had the arm.
-// If last is not suitable, it chooses the host agent with the fewest arms.
+// chooses this host agent. Otherwise it prefers the host agent with the id last, which
+// had the arm before. If that host agent cannot start the arm, place chooses the one
+// with the fewest arms.
 func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 	live := b.live()
 	var able []bus.Beat

@@ -76,13 +76,14 @@ func (u *updates) end() {
 }
 
 // Subscribe returns a sequence of updates:
-//   - each event of serve's log after the event with the cursor after, once, in order,
-//     with its own cursor;
+//   - each event of serve's log after the given cursor, once, in order, with its own
+//     cursor;
 //   - the row of each arm that changes after the call of Subscribe.
 //
-// If after is empty, the sequence begins with the next new event. This differs from
-// Events, where an empty cursor means the beginning of the log. The sequence ends when
-// ctx ends, when the reader falls too far behind, or when the store cannot be read.
+// If the given cursor is empty, the sequence begins with the next new event. This
+// differs from Events, where an empty cursor means the beginning of the log. The
+// sequence ends when ctx ends, when the reader falls too far behind, or when the store
+// cannot be read.
 //
 // Subscribe returns EInvalid for a bad cursor. A cursor beyond the end of the log is
 // bad, because it comes from another store, or from a newer copy of this store.
@@ -153,7 +154,7 @@ func asUpdate(e store.Entry) update {
 	return update{wire.Update{Event: &e.Event, Cursor: cursorOf(e.Position)}, e.Position}
 }
 
-// publishLog publishes each event of serve's log after the position after, once and in
+// publishLog publishes each event of serve's log at a position above after, once and in
 // order. After each event it publishes the present row of the event's arm. publishLog
 // returns when ctx ends or when the store is closed.
 func (b *Brain) publishLog(ctx context.Context, after uint64) {
@@ -184,7 +185,7 @@ func (b *Brain) publishLog(ctx context.Context, after uint64) {
 func (b *Brain) publishArm(ctx context.Context, id string) {
 	b.publishing.Lock()
 	defer b.publishing.Unlock()
-	// If the row is missing, the arm was removed. publishRemoved publishes that.
+	// If the row is missing, the arm was removed. publishRemoved publishes the removal.
 	if arm, err := b.Arm(ctx, id); err == nil {
 		b.updates.publish(update{Update: wire.Update{Arm: &arm}})
 	}

@@ -92,7 +92,7 @@ func (b *Brain) takePulseOf(ctx context.Context, id, arm string) {
 	asked := b.Now()
 	var pulse bus.Pulse
 	if err := b.Bus.Ask(ctx, id, bus.OpPulse, bus.PulseOrder{Arm: arm}, &pulse); err != nil {
-		return // takePulse shows the reason
+		return // the next call of takePulse finds the reason
 	}
 	for _, a := range pulse.Arms {
 		if a.ID == arm { // an older host agent reports all arms
@@ -209,8 +209,8 @@ func notConnected(id string) string {
 // start.
 const notTakenUp = "serve has not taken it up yet"
 
-// lose marks a host agent as away and stores the reason why. The next sign of life from
-// the host agent clears the reason.
+// lose marks a host agent as away and stores the reason. The next sign of life from the
+// host agent clears the reason.
 func (b *Brain) lose(ctx context.Context, id, why string) {
 	b.mu.Lock()
 	m, ok := b.hosts[id]

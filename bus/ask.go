@@ -18,14 +18,13 @@ const (
 	// watchEvery is the time between two questions to a host agent whether it still
 	// works on an order.
 	watchEvery = time.Second
-	// goneAfter is how long nobody must listen for a host agent's orders before the
-	// host agent counts as gone. A reconnect takes much less time.
+	// If nobody has listened for a host agent's orders for goneAfter, the host agent
+	// counts as gone. A reconnect takes much less time.
 	goneAfter = 3 * time.Second
-	// silentAfter is how long a host agent can leave requests with opAlive without a
-	// reply before Ask gives up the order. A host agent normally replies within a
-	// millisecond. On a loaded machine it takes longer, but much less than silentAfter.
-	// The host agent knows this limit, so it types nothing for an order that Ask has
-	// given up.
+	// If a host agent has not replied to opAlive for silentAfter, Ask gives up the
+	// order. A host agent normally replies within a millisecond. On a loaded machine it
+	// takes longer, but much less than silentAfter. The host agent knows this limit, so
+	// it types nothing for an order that Ask has given up.
 	silentAfter = 10 * time.Second
 	// answerTime is how much earlier than the caller's deadline the host agent must
 	// finish. So the host agent's own error, which says what was done, arrives before

@@ -3,7 +3,5 @@
 //
 // A host agent can be killed at any moment. The next host agent finds the holders of
 // the arms, attaches to those that prove their identity, and continues. If an arm needs
-// a remedy, the host agent does not choose the remedy: the brain chooses it and sends
-// an order.
-// brain decides and sends an order.
+// a remedy, the brain chooses the remedy and sends an order to the host agent.
 package host

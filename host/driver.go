@@ -27,7 +27,7 @@ const (
 	driverLook = 5 * time.Millisecond
 )
 
-// driving is the lock on an arm's folder, as far as this process has it.
+// driving is this process's lock on an arm's folder.
 type driving struct {
 	mu    sync.Mutex
 	file  *os.File // the locked file; nil if this process does not have the lock
@@ -70,9 +70,9 @@ func (a *arm) driveOwn() error {
 	return nil
 }
 
-// rest releases the lock on the arm's folder if this process no longer needs it. It
-// needs the lock if it has a session, if an action runs, or if it waits for the reply
-// of a holder.
+// rest releases the lock on the arm's folder if this process no longer needs it. The
+// process needs the lock while it has a session of the arm, while an action of the arm
+// runs, or while it waits for the reply of a holder.
 func (a *arm) rest() {
 	a.driving.mu.Lock()
 	defer a.driving.mu.Unlock()
@@ -82,8 +82,8 @@ func (a *arm) rest() {
 	if needed || a.driving.doing || a.driving.file == nil {
 		return
 	}
-	// Closing the file alone can leave it locked. A child that another goroutine has
-	// just forked also has the file open, until the child executes its program.
+	// Closing the file alone can leave the file locked. A child that another goroutine
+	// has just forked also has the file open, until the child executes its program.
 	_ = syscall.Flock(int(a.driving.file.Fd()), syscall.LOCK_UN)
 	_ = a.driving.file.Close()
 	a.driving.file = nil
@@ -120,8 +120,8 @@ func lockDriver(path string) (*os.File, error) {
 	}
 }
 
-// sameFile reports whether f is still the file at path. It is not if the arm was
-// removed with its lock file after f was opened.
+// sameFile reports whether f is still the file at path. If the arm was removed after f
+// was opened, its lock file is gone or is a new file.
 func sameFile(f *os.File, path string) bool {
 	mine, err := f.Stat()
 	if err != nil {
@@ -141,9 +141,9 @@ func driverOf(root string) string {
 	return "another process"
 }
 
-// owns reports whether an arm belongs to this host if the arm's folder names the host
-// named. The id of a host agent can have changed, so owns does not compare ids. A state
-// folder has at most two hosts: one host agent, and host local.
+// owns reports whether named, the host that an arm's folder names, is this host. It
+// does not compare ids, because the id of a host agent can have changed. A state folder
+// has at most two hosts: one host agent, and host local.
 func (h *Host) owns(named string) bool {
 	return (named == coleo.LocalHost) == (h.ID == coleo.LocalHost)
 }

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/store"
 )
 
-// failed records that a start has failed. Before that, it ends the processes of this
-// start. If it cannot end some of them, the event names them.
+// failed ends the processes of a start that has failed, and records the failure. The
+// event names the processes that could not be ended.
 func (a *arm) failed(ctx context.Context, c coleo.SpawnConfig, cause error) {
 	ctx = context.WithoutCancel(ctx)
 	reading := coleo.Reading{State: coleo.Dead, Rule: "not started", Known: true, Since: time.Now().UTC(),

@@ -20,8 +20,8 @@ import (
 // sessions, they belong to the original folder.
 const ruleCopied = "copied"
 
-// armFile is the name of a file with a copy of the arm's record. Coleo uses it if the
-// database is lost, or if the database was replaced by an older copy.
+// armFile is the name of a file with a copy of the arm's record. Coleo uses the file if
+// the database is lost, or if the database was replaced by an older copy.
 const armFile = "arm.json"
 
 // keptArm is the content of armFile.
@@ -42,8 +42,8 @@ func (a *arm) fileOrLog() {
 	}
 }
 
-// LastID returns the id of the host agent that last used a state folder. The arms'
-// folders have this id. LastID returns "" if no folder has it.
+// LastID returns the id of the host agent that last used a state folder. It finds the
+// id in the folders of the arms. It returns "" if no folder has an id of a host agent.
 func LastID(dir string) string {
 	for _, id := range armFolders(dir) {
 		if kept, err := readKept(dir, id); err == nil && kept.Host != "" && kept.Host != coleo.LocalHost {

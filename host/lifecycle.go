@@ -132,8 +132,8 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 }
 
 // launch starts the agent CLI of a generation that is already in the database. If it
-// cannot write the new handle into the database, it ends the agent CLI, because no host
-// agent could find it.
+// cannot write the new handle into the database, it ends the agent CLI, because nobody
+// would follow the agent CLI.
 func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig) error {
 	made, err := a.withModel(c)
 	var s coleo.Session

@@ -36,7 +36,7 @@ const (
 // writing is one transaction: events, and the update or the removal of an arm's record.
 type writing struct {
 	events []coleo.Event
-	put    *arm   // the arm whose record to store; this is the record at the time of the write
+	put    *arm   // the arm whose record is stored, as the record is at the time of the write
 	forget string // the id of the arm whose record to remove
 }
 

@@ -64,8 +64,8 @@ func (m *marking) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
 // reported within two pulses.
 const lookAfter = 2 * time.Second
 
-// pulse returns the part of a pulse for one arm. The last look at the arm's process is
-// allowed to have the age old.
+// pulse returns the part of a pulse for one arm. It looks at the arm's process again if
+// the last look is older than the parameter old.
 func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 	a.mu.Lock()
 	handle := a.record.Handle
@@ -118,8 +118,8 @@ func (a *arm) lookAt(id coleo.Identity, attached bool, old time.Duration) proces
 	return process.Alive
 }
 
-// vouch is like report, but asks the holder over the session's existing connection. If
-// this proves nothing, it opens a new connection. It is for beats.
+// vouch is like report, but is for beats. It asks the holder over the session's
+// existing connection. If the reply proves nothing, it opens a new connection.
 func (a *arm) vouch() bus.ArmReport {
 	return a.reportBy(func(h coleo.Handle) (bus.Proof, string) {
 		s, err := a.live()

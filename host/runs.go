@@ -84,7 +84,7 @@ func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 	return receipt, nil
 }
 
-// notSent handles a prompt that was not delivered:
+// notSent handles a prompt after send has returned an error:
 //   - If the prompt was refused or lost, notSent removes it from the intended prompts.
 //   - If ctx ended while the prompt was being sent, the prompt may have arrived, and
 //     notSent looks for it.
@@ -107,9 +107,9 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 }
 
 // keepUnsettled keeps a prompt if a dialog hides whether the prompt arrived. A later
-// change of the session says whether it did. If the session or the host agent ends
-// before that, the prompt is treated like any intended prompt: Coleo looks for it, or
-// records it as lost.
+// change of the session says whether the prompt arrived. If the session or the host
+// agent ends before that, the prompt is treated like any intended prompt: Coleo looks
+// for it, or records it as lost.
 func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
 		run.Unsettled = true
@@ -162,7 +162,8 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 
 // openOther begins the run of a turn that Coleo did not begin, or whose prompt arrived
 // late. If Coleo did not begin the turn, and a run is open or a prompt is being sent,
-// openOther does nothing: the turn belongs to that run.
+// openOther does nothing. The turn then belongs to the open run, or to the run of that
+// prompt.
 func (a *arm) openOther(ctx context.Context, c coleo.Change) error {
 	if c.Origin == coleo.OriginLate {
 		run, ok := a.unsettled()

@@ -65,8 +65,8 @@ type Offer struct {
 	Source       Source `json:"price_source"`
 }
 
-// Split splits "provider/model" at the first slash. More slashes belong to the model.
-// If there is no slash, the whole text is the model.
+// Split splits "provider/model" at the first slash. All later slashes belong to the
+// model. If there is no slash, the whole text is the model.
 func Split(combined string) (provider, model string) {
 	provider, model, found := strings.Cut(combined, "/")
 	if !found {

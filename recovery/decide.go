@@ -60,9 +60,9 @@ func (e Evidence) reattach() Remedy {
 	return r
 }
 
-// proven reports whether a session was found that has proved that it belongs to the
-// arm, and that a remedy can use. Only the host that found the session can reach the
-// session. So this host must be a live host agent, or LocalHost.
+// proven reports whether a remedy can use the found session. The session must have
+// proved that it belongs to the arm. The host that found the session must be LocalHost
+// or a live host agent, because only this host can reach the session.
 func (e Evidence) proven() bool {
 	if e.Found.Proof != Proven {
 		return false

@@ -9,13 +9,13 @@ import (
 
 // target chooses the host that starts the arm. It prefers, in this order:
 //
-//   - the host where the arm was proven to run
+//   - the host on which a session has proved that it belongs to the arm
 //   - the requested host agent
-//   - the host agent that had the arm
-//   - a host agent of the arm's machine
-//   - this process, if the arm had no host agent and its harness needs none
+//   - the host agent that last had the arm
+//   - a host agent on the arm's machine
+//   - LocalHost, if the arm had no host agent and its harness needs none
 //   - the host agent with the fewest arms
-//   - this process, if the policy allows it
+//   - LocalHost, if the policy allows it
 //
 // target ignores host agents that are not live. If no host can start the arm, the
 // second result is the reason.

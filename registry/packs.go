@@ -56,7 +56,8 @@ func (p *packs) changed() bool {
 }
 
 // join returns the harnesses, each with its pack if it has one. If a harness and its
-// pack have not changed since the last call, the result has the same object for them.
+// pack have not changed since the last call, the new result has the same object as the
+// last result.
 func (p *packs) join(plain map[string]coleo.Harness) map[string]coleo.Harness {
 	out, kept := maps.Clone(plain), map[string]joined{}
 	for name, pack := range p.used {

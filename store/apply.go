@@ -96,10 +96,9 @@ func applyChange(arm coleo.Arm, e coleo.Event) coleo.Arm {
 }
 
 // statusAfter returns the new status of an arm whose session has entered state s. The
-// parameter old is the arm's status before that. A paused arm stays paused when a turn
-// begins or ends. The pause ends when the session fails, starts or ends. No code of
-// Coleo sets StatusPaused.
-// starts or ends, the pause ends. No code of Coleo sets StatusPaused.
+// parameter old is the arm's status before the change. A paused arm stays paused when a
+// turn begins or ends. The pause ends when the session fails, starts or ends. No code
+// of Coleo sets StatusPaused.
 func statusAfter(old coleo.Status, s coleo.State) coleo.Status {
 	status := coleo.StatusOf(s)
 	paused := old == coleo.StatusPaused || old == coleo.StatusPlanningBlocked

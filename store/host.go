@@ -118,8 +118,9 @@ func (h *HostDB) SetHost(ctx context.Context, id string) error {
 // epoch that the first event will have.
 func (h *HostDB) Epoch() string { return *h.newest.Load() }
 
-// Has reports whether the log has the event with the epoch and the number seq. For seq
-// 0, the position before the first event of any log, Has always returns true.
+// Has reports whether the log has the event with the given epoch and sequence number.
+// If seq is 0, Has returns true: this is the position before the first event of any
+// log.
 func (h *HostDB) Has(ctx context.Context, epoch string, seq uint64) (bool, error) {
 	if seq == 0 {
 		return true, nil
@@ -223,9 +224,9 @@ func appendOne(tx *sql.Tx, e *coleo.Event) error {
 	return err
 }
 
-// Events returns the events after the number after, in order. It returns at most limit
-// events, or 1000 if limit is 0. If the events are large, it returns fewer. An empty
-// result means that the log has no events after that number.
+// Events returns the events with sequence numbers above after, in order. It returns at
+// most limit events, or 1000 if limit is 0. If the events are large, it returns fewer.
+// An empty result means that the log has no such events.
 func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.Event, error) {
 	var shape coleo.Event
 	rows, err := h.db.reader.QueryContext(ctx,
@@ -242,6 +243,6 @@ func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.E
 	return events, nil
 }
 
-// Wait returns nil as soon as the log has an event after the number after. It returns
-// ctx's error if ctx ends first. It returns EUnavailable if the log is closed.
+// Wait returns nil when the log has an event with a sequence number above after. It
+// returns ctx's error if ctx ends first. It returns EUnavailable if the log is closed.
 func (h *HostDB) Wait(ctx context.Context, after uint64) error { return h.head.wait(ctx, after) }

@@ -55,8 +55,8 @@ func checkEvent(e coleo.Event) error {
 	return nil
 }
 
-// collectEvents reads rows of events. It stops before the event with which the payloads
-// would exceed pageBytes together.
+// collectEvents reads rows of events. It stops before the total size of the payloads
+// exceeds pageBytes.
 func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) ([]coleo.Event, error) {
 	if err != nil {
 		return nil, err

@@ -53,9 +53,10 @@ func (p *projection) add(e *coleo.Event) error {
 	return nil
 }
 
-// fresh moves the host's cursor to e and returns true, if e is new. It returns false if
-// e is already stored. If events before e are missing, fresh returns EConflict. But if
-// the host has deleted the missing events, fresh records a gap instead.
+// If e is new, fresh moves the host's cursor to e and returns true. If e is already
+// stored, fresh returns false. If events before e are missing, fresh returns EConflict.
+// Exception: if the host has deleted the missing events, fresh records a gap and
+// accepts e.
 //
 // The epoch of a host's log changes each time the host opens its database. If the
 // database was restored from a copy, the log also continues at a lower number. In both

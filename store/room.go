@@ -15,11 +15,10 @@ const (
 	// file, and frees space from it when the disk is full. SQLite merges a write-ahead
 	// log into the database when the log has 1000 pages of 4 KiB. The merge can need as
 	// much space again.
-	// of space again.
 	reserveBytes = 8 << 20
 	// reservePiece is how many bytes of the reserve file are freed at a time. A write
-	// seldom needs more. The process that fills the disk can take freed bytes that the
-	// write leaves.
+	// seldom needs more. Freed bytes that the write does not need can be lost to the
+	// process that fills the disk.
 	reservePiece = 512 << 10
 )
 

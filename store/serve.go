@@ -47,9 +47,9 @@ func (s *ServeDB) Close() error {
 	return s.db.Close()
 }
 
-// Cursor returns the epoch and number of the last event of a host that was projected.
-// The caller must read the host's log after this position. If the host is unknown,
-// Cursor returns "" and 0.
+// Cursor returns the epoch and number of the last projected event of a host. The caller
+// must read the host's log after this position. If the host is unknown, Cursor returns
+// "" and 0.
 func (s *ServeDB) Cursor(ctx context.Context, host string) (epoch string, seq uint64, err error) {
 	epoch, seq, err = cursor(ctx, s.db.reader, host)
 	if err != nil {
@@ -81,9 +81,9 @@ func (s *ServeDB) Project(ctx context.Context, events []coleo.Event) error {
 	return s.ProjectPast(ctx, events, 0)
 }
 
-// ProjectPast is like Project, but accepts that events of the host up to the number
-// deleted are missing, because the host has deleted them. Gap returns the number of the
-// last missing event.
+// ProjectPast is like Project, but for a host that has deleted old events. It accepts
+// that the host's events up to the number deleted are missing. Gap returns the number
+// of the last missing event.
 func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, deleted uint64) error {
 	for _, e := range events {
 		if err := checkEvent(e); err != nil {
@@ -127,6 +127,6 @@ func (s *ServeDB) Gap(ctx context.Context, host string) (deleted uint64, err err
 // is empty.
 func (s *ServeDB) Head() uint64 { return s.head.position() }
 
-// Wait returns nil as soon as the log has an event after the position after. It returns
+// Wait returns nil when the log has an event at a position above after. It returns
 // ctx's error if ctx ends first. It returns EUnavailable if the database is closed.
 func (s *ServeDB) Wait(ctx context.Context, after uint64) error { return s.head.wait(ctx, after) }

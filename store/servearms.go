@@ -221,8 +221,8 @@ func (s *ServeDB) DeleteArm(ctx context.Context, id string) error {
 }
 
 // Beat records a heartbeat of a host agent, received at the time now. outputs has the
-// time of the last output of each arm that the host agent reports as alive. Beat leaves
-// arms alone that belong to another host by now. It returns the ids of the arms that
+// time of the last output of each arm that the host agent reports as alive. Beat does
+// not change arms that have moved to another host. It returns the ids of the arms that
 // have new output.
 func (s *ServeDB) Beat(ctx context.Context, host string, outputs map[string]time.Time,
 	now time.Time) (wrote []string, err error) {

@@ -53,8 +53,7 @@ type shelf struct {
 	table, key, host string // table and key are names; host is the SQL expression for the host of an event
 }
 
-// next returns the arm id that follows the id arm in sorted order, or "" if none
-// follows.
+// next returns the lowest arm id above arm, or "" if there is none.
 func (l shelf) next(ctx context.Context, q queryer, arm string) (string, error) {
 	var id sql.NullString
 	err := q.QueryRowContext(ctx, "SELECT MIN(arm_id) FROM "+l.table+" WHERE arm_id > ?", arm).Scan(&id)
@@ -64,7 +63,7 @@ func (l shelf) next(ctx context.Context, q queryer, arm string) (string, error) 
 // thin deletes events of one arm that are outside the bound b, in one transaction. It
 // returns the keys of the deleted events. It keeps an event for which the function
 // stays returns true, even if the event is outside the bound. The function note records
-// the last deleted key in the same transaction. note is allowed to be nil.
+// the last deleted key in the same transaction. note can be nil.
 func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now time.Time,
 	stays func(*sql.Tx, entry) (bool, error), note func(*sql.Tx, int64) error) (gone []int64, err error) {
 	var pinned map[coleo.EventKind]int64 // read only if there is something to delete
@@ -150,9 +149,9 @@ var hostShelf = shelf{"events", "seq", "''"}
 // with lower numbers may also be missing. Deleted returns 0 if no event was deleted.
 func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 
-// Thin deletes events of one arm that are outside the bound b. It chooses the arm whose
-// id follows the id after in sorted order, and returns the id of the chosen arm. It
-// returns "" if no arm follows.
+// Thin deletes events of one arm that are outside the bound b. It chooses the arm with
+// the lowest id above after, and returns this id. It returns "" if there is no such
+// arm.
 //
 // Thin always keeps these events:
 //   - events from the number read on, because serve may not have read them;
@@ -190,8 +189,8 @@ func (h *HostDB) Vacuum(ctx context.Context) error { return h.db.vacuum(ctx) }
 var serveShelf = shelf{"run_events", "pos", "host"}
 
 // Thin deletes events of one arm in serve's log that are outside the bound b. It
-// chooses the arm whose id follows the id after in sorted order, and returns the id of
-// the chosen arm. It returns "" if no arm follows.
+// chooses the arm with the lowest id above after, and returns this id. It returns "" if
+// there is no such arm.
 //
 // Thin always keeps these events:
 //   - the start events of runs that have no end event;

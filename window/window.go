@@ -1,7 +1,8 @@
 // Package window opens a terminal window for a person, with a program in it.
 //
-// It builds a command line for each kind of terminal, and starts it. It builds no shell
-// command. It does not watch what happens in the window afterwards.
+// The package builds a command line for each kind of terminal, and runs that command
+// line. It builds no shell command, and does not watch what happens in the window
+// afterwards.
 package window
 
 import (

@@ -2,7 +2,6 @@
 // whether a request comes from one of them. A browser proves its identity with two
 // things: a cookie, and a signature with a key that cannot leave the browser. The
 // package does not use HTTP, and does not know what a request asks for.
-// not implement HTTP, and does not know what a request asks for.
 package signin
 
 import (
@@ -23,9 +22,9 @@ import (
 
 // Limits for signed-in browsers.
 const (
-	maxBrowsers = 64                  // one more signs out the browser that was last used the longest ago
+	maxBrowsers = 64                  // signing in one more browser signs out the browser with the oldest use
 	idleLife    = 30 * 24 * time.Hour // a browser that is not used for this time is signed out
-	saveEvery   = time.Hour           // how much older the time of use in the file can be than the real one
+	saveEvery   = time.Hour           // the time of use in the file can be too old by this much
 	maxAgent    = 200                 // the number of bytes kept of a browser's User-Agent
 )
 

@@ -61,8 +61,8 @@ func (w *Wire) keep(conns ...net.Conn) bool {
 	return !w.cut
 }
 
-// Set(true) cuts the wire: it ends all connections and lets no new ones through.
-// Set(false) also ends all connections, but then lets new ones through.
+// Set ends all connections over the wire. If cut is true, the wire then lets no new
+// connections through. If cut is false, it lets new connections through again.
 func (w *Wire) Set(cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
