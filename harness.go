@@ -289,8 +289,8 @@ type OnPartition string
 // The values of OnPartition. With both values, the agent CLI continues its work.
 const (
 	PartitionRun OnPartition = "run" // the default: the host agent still types what serve has ordered
-	// PartitionFreeze makes the holder refuse all keys unless serve has confirmed,
-	// within the last 10 s, that no second generation of the arm can be running.
+	// PartitionFreeze makes the holder refuse all keys, except within 10 s after serve
+	// has confirmed that no second generation of the arm can be running.
 	PartitionFreeze OnPartition = "freeze"
 )
 

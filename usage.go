@@ -6,7 +6,7 @@ import (
 )
 
 // Usage is how many tokens a conversation has used so far, as counted by the agent CLI.
-// The agent CLI may leave out side requests, such as a request for a title.
+// The count can lack side requests of the agent CLI, such as a request for a title.
 type Usage struct {
 	Input     int     `json:"input_tokens"`     // tokens sent, including those from a cache
 	Cached    int     `json:"cached_tokens"`    // the part of Input that came from a cache

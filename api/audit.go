@@ -9,8 +9,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// auditedText is how many bytes of a text the audit stores at most. 200 bytes are
-// enough to recognize a prompt. The event log has the whole prompt.
+// auditedText is the maximum number of bytes that the audit stores of one text. 200
+// bytes are enough to recognize a prompt. The event log has the whole prompt.
 const auditedText = 200
 
 // auditPage is the number of records on a page if the request gives no limit.

@@ -61,7 +61,7 @@ func (b *Brain) heldHere() []string {
 // error. It returns EBusy while somebody types into the arm.
 //
 // First host local releases the arm, and then the host agent takes the arm. If serve is
-// killed between these steps, the arm is not lost: the arm's folder already names the
+// killed between these steps, the arm is not lost. The arm's folder already names the
 // host agent, and that host agent takes the arm without an order.
 func (b *Brain) handOver(ctx context.Context, arm coleo.Arm) (coleo.Arm, error) {
 	to, ok := b.taker(arm.Harness)

@@ -50,7 +50,7 @@ func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bou
 		var next string
 		var n int
 		if next, n, err = b.DB.Thin(ctx, arm, b.Now(), events); n == 0 && err == nil {
-			arm = next // if n is not 0, the next arm may have more old events
+			arm = next // stay if n is not 0, because the arm next can have more old events
 		}
 		if deleted += n; next == "" {
 			break
@@ -89,7 +89,7 @@ func (b *Brain) forget(ctx context.Context, id string) error {
 }
 
 // isOver reports whether an arm has stopped. If the row does not say so, isOver asks
-// the arm's host agent: a full disk can keep the host agent's report out of the row.
+// the arm's host agent. A full disk can keep the host agent's report out of the row.
 func (b *Brain) isOver(ctx context.Context, arm coleo.Arm) bool {
 	if arm.Status == coleo.StatusStopped || arm.AgentID == "" {
 		return arm.Status == coleo.StatusStopped

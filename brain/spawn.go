@@ -206,8 +206,8 @@ func (b *Brain) harness(asked, own string) (string, error) {
 }
 
 // place chooses the host agent for a harness. If the request names a host agent, place
-// chooses this host agent. Otherwise it prefers the host agent with the id last, which
-// had the arm before. If that host agent cannot start the arm, place chooses the one
+// chooses it. Otherwise place prefers the host agent with the id last, which had the
+// arm before. If that host agent cannot start the arm, place chooses the host agent
 // with the fewest arms.
 func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 	live := b.live()

@@ -87,9 +87,9 @@ func (b *Brain) reached(ctx context.Context, arm coleo.Arm, states []coleo.State
 	}
 }
 
-// confirms reports whether an arm's row is confirmed. For that, the arm's host agent
-// must have a session of the arm, and the host's log must be read up to the host
-// agent's reply. A host agent that is too old to be asked confirms every row.
+// confirms reports whether an arm's row is confirmed. The arm's host agent must have a
+// session of the arm, and serve must have read the host's log up to the host agent's
+// reply. A host agent that is too old to be asked confirms every row.
 func (b *Brain) confirms(ctx context.Context, arm coleo.Arm) bool {
 	if arm.AgentID == "" {
 		return true // without a host, nobody knows more than the row

@@ -74,7 +74,7 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 	settled := m.settled && !back
 	b.mu.Unlock()
 	if back {
-		_ = b.Bus.RollCall() // ask for a beat, because only a beat says which arms are alive, and the next one may be far off
+		_ = b.Bus.RollCall() // ask for a beat now, because only a beat says which arms are alive
 		b.publishArmsOf(ctx, id)
 	} else {
 		b.publishArms(ctx, changed)

@@ -49,8 +49,7 @@ const opAlive Op = "alive"
 // If the host agent may have carried out the order, Ask returns one of these errors,
 // and Unanswered returns true for them:
 //   - ETimeout if the deadline passes;
-//   - EUnavailable if ctx is cancelled, or if the host agent ends or does not reply any
-//     more.
+//   - EUnavailable if ctx is cancelled, or if the host agent ends or stops replying.
 //
 // Any other coleo.Error is the host agent's own report.
 func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
@@ -149,7 +148,7 @@ func (c *Conn) watch(ctx context.Context, host string, o order, gone context.Can
 
 // age asks a host agent how long it has listened for orders. It returns forever if the
 // host agent does not say. The message also tells the host agent until when the caller
-// is certain to wait for the report of the order id.
+// is certain to wait for the report of the order with the given id.
 func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) (time.Duration, error) {
 	const forever = time.Duration(1<<63 - 1)
 	ctx, cancel := context.WithTimeout(ctx, watchEvery)

@@ -12,8 +12,8 @@ import (
 	"coleo.dev"
 )
 
-// Conn is a connection to the bus. If it breaks, it connects again, until it is closed
-// or the server refuses its key.
+// Conn is a connection to the bus. If the connection breaks, Conn connects again, until
+// Conn is closed or the server refuses its key.
 type Conn struct {
 	// Unsent is called with the reason err if the report of an order could not be sent.
 	// It is allowed to be nil. Set it before you call Serve.
@@ -85,7 +85,8 @@ func (c *Conn) Lost() <-chan struct{} { return c.lost }
 func (c *Conn) Back() <-chan struct{} { return c.back }
 
 // Over returns a channel that is closed when the connection has ended and will not
-// connect again: after Close, or after the server has refused the key twice.
+// connect again. This happens after Close, or after the server has refused the key
+// twice.
 func (c *Conn) Over() <-chan struct{} { return c.over }
 
 // Connected reports whether the connection is up now.

@@ -71,8 +71,8 @@ func (a *arm) driveOwn() error {
 }
 
 // rest releases the lock on the arm's folder if this process no longer needs it. The
-// process needs the lock while it has a session of the arm, while an action of the arm
-// runs, or while it waits for the reply of a holder.
+// process needs the lock while it has a session of the arm or waits for the reply of a
+// holder. It also needs the lock while an action of the arm runs.
 func (a *arm) rest() {
 	a.driving.mu.Lock()
 	defer a.driving.mu.Unlock()

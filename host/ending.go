@@ -40,8 +40,8 @@ func sweepStart(arm, nonce string) []int {
 	return process.SweepStarts(arm, process.OfStart(nonce))
 }
 
-// vacant checks that no holder still holds an earlier start of the arm. It also looks
-// into the arm's folders, and so does not rely on the database. It returns EConflict in
+// vacant checks that no holder still holds an earlier start of the arm. It looks into
+// the arm's folders, so it does not rely on the database alone. It returns EConflict in
 // these cases:
 //   - The last generation still runs. Somebody must first recover or kill the arm.
 //   - The holder of the last generation does not reply.
@@ -133,8 +133,8 @@ func (a *arm) killHeld(ctx context.Context, record store.ArmRecord, s coleo.Sess
 	return awaitHolder(ctx, s.Handle().Holder)
 }
 
-// awaitHolder waits until the holder with the given identity has ended, after its agent
-// CLI has ended.
+// awaitHolder waits until the holder with the given identity has ended. The holder's
+// agent CLI must already have ended.
 func awaitHolder(ctx context.Context, id coleo.Identity) error {
 	const look = 5 * time.Millisecond
 	for process.Look(id) != process.Dead {

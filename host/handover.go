@@ -17,7 +17,7 @@ import (
 )
 
 // release gives an arm that serve itself drives to a host agent. The arm continues to
-// run. One write to the arm's folder makes the change: it stores the id of the host
+// run. One write to the arm's folder makes the change. It stores the id of the host
 // agent, the open runs, and the prompts that were about to be typed. If a process is
 // killed before or after this write, the folder names exactly one host.
 //
@@ -210,7 +210,7 @@ func HasLocal(dir string) bool {
 
 // writeFolder writes the arm's record to the arm's folder, with the id of a host. It
 // either replaces the whole file or changes nothing. If whole is true, the record
-// includes the open runs and the prompts that are about to be typed, and the write
+// includes the open runs and the prompts that are about to be typed. Such a write
 // survives a power failure.
 func (a *arm) writeFolder(host string, whole bool) error {
 	a.writing.Lock()

@@ -55,7 +55,7 @@ func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.B
 		}
 		deleted = deleted || n > 0
 		if n == 0 {
-			arm = next // if n is not 0, the next arm may have more old events
+			arm = next // stay if n is not 0, because the arm next can have more old events
 		}
 		if next == "" {
 			break

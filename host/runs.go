@@ -273,9 +273,9 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	return append(events, runEvent(r.ID, run, coleo.EventRunEnd, end))
 }
 
-// lose returns the events that end all open runs after the session of an arm has ended,
-// and that mark the intended prompts as lost. It removes these runs and prompts from
-// the record.
+// lose ends all open runs and marks the intended prompts as lost, after the session of
+// an arm has ended. It removes these runs and prompts from the record, and returns the
+// events.
 func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 	var events []coleo.Event
 	if r.Run != nil {
@@ -320,8 +320,8 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 	})
 }
 
-// lostPrompt returns the event for a lost prompt: a prompt that was about to be typed,
-// and for which there is no proof that it has arrived. A lost prompt has no run.
+// lostPrompt returns the event for a lost prompt. A lost prompt was about to be typed,
+// and there is no proof that it has arrived. It has no run.
 func lostPrompt(arm string, p coleo.Receipt, reading coleo.Reading) coleo.Event {
 	return event(arm, coleo.EventPromptLost, coleo.Change{
 		Time: time.Now().UTC(), Kind: coleo.ChangePrompt, Reading: reading,

@@ -56,7 +56,7 @@ type Sweep string
 // The results of a search.
 const (
 	SweptClean Sweep = "clean"
-	SweptLeft  Sweep = "left" // a process that may belong to the arm still runs
+	SweptLeft  Sweep = "left" // a process that could belong to the arm still runs
 )
 
 // Harness is what a decision needs to know about the arm's harness.
@@ -73,7 +73,7 @@ type Arm struct {
 	Workdir      string
 	HasHandle    bool // the arm was started at least once
 	Conversation string
-	AgentID      string // the host agent that last had the arm; it may be gone for a long time
+	AgentID      string // the host agent that last had the arm; possibly gone for a long time
 	Ended        bool   // the host agent has recorded that all processes of the last start have ended
 	Hostname     string // the machine of that host agent
 }

@@ -182,8 +182,8 @@ func (f file) again(path, stamp string, hold []string, shared *terminal.Shared) 
 	return f
 }
 
-// stamps returns a stamp for each of the user's files, by path. When a file changes,
-// its stamp changes.
+// stamps returns a stamp for each of the user's files, by path. A stamp is a text that
+// changes when the file changes.
 func (r *Registry) stamps() (map[string]string, error) {
 	if r.dir == "" {
 		return nil, nil

@@ -84,9 +84,9 @@ func settle(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), nil
 }
 
-// connect opens the connections. Before that, it sets the file mode of the database,
-// because SQLite gives the same mode to the files that it creates next to the database.
-// The caller holds the lock, so no other process has the database open.
+// connect opens the connections. Before that, it sets the mode of the database file,
+// because SQLite creates the files next to the database with the same mode. The caller
+// holds the lock, so no other process has the database open.
 func (d *database) connect(s schema) error {
 	f, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -66,8 +66,8 @@ func Held(path string) bool {
 }
 
 // unlock releases the lock and closes the lock file. Closing alone can leave the file
-// locked, because a child that another goroutine has just forked also has the file open
-// until the child executes its program.
+// locked. A child that another goroutine has just forked also has the file open, until
+// the child executes its program.
 func unlock(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }

@@ -68,7 +68,7 @@ func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) 
 		if err := rows.Scan(targets(&e)...); err != nil {
 			return nil, fmt.Errorf("read a row: %w", err)
 		}
-		if e.Payload, err = fit(e.Payload); err != nil { // the log of an older Coleo may have larger payloads
+		if e.Payload, err = fit(e.Payload); err != nil { // the log of an older Coleo can have larger payloads
 			return nil, err
 		}
 		if size += len(e.Payload); size > pageBytes && len(out) > 0 {

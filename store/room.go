@@ -41,9 +41,9 @@ func (d *database) giveUp() bool {
 	return os.Truncate(d.reserve(), max(info.Size()-reservePiece, 0)) == nil
 }
 
-// keepReserve fills up the reserve file if the disk has twice the missing space. The
-// content is random, because random bytes take up disk space even on file systems that
-// compress.
+// keepReserve fills up the reserve file if the disk has twice the missing space. It
+// writes random bytes, because random bytes take up disk space even on file systems
+// that compress.
 func (d *database) keepReserve() error {
 	size := int64(0)
 	info, err := os.Stat(d.reserve())

@@ -73,10 +73,11 @@ func cursor(ctx context.Context, q queryer, host string) (epoch string, seq uint
 
 // Project adds events to serve's log and updates the rows of arms with Apply, in one
 // transaction. It skips an event if the log already has an event with the same Host,
-// Epoch and Seq, so a caller can send a batch twice. Project returns EConflict if a
-// host's events before one of the given events are missing from serve's log. The caller
-// must then read the host's log again from Cursor on. Project returns EInvalid for a
-// bad event.
+// Epoch and Seq. So a caller can send a batch twice.
+//
+// Project returns EConflict if a host's events before one of the given events are
+// missing from serve's log. The caller must then read the host's log again from Cursor
+// on. Project returns EInvalid for a bad event.
 func (s *ServeDB) Project(ctx context.Context, events []coleo.Event) error {
 	return s.ProjectPast(ctx, events, 0)
 }

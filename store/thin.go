@@ -18,8 +18,8 @@ type Bound struct {
 	Age  time.Duration
 }
 
-// The bounds of the logs. ServeBound keeps more events than HostBound, because a host
-// agent can send any event again that it still has, and serve must recognize this
+// The bounds of the logs. ServeBound keeps more events than HostBound. As long as a
+// host agent has an event, it can send the event again, and serve must recognize the
 // event.
 var (
 	HostBound  = Bound{10_000, 30 * 24 * time.Hour} // events of each arm, in host.db

@@ -21,9 +21,9 @@ import (
 //go:embed all:dist static
 var files embed.FS
 
-// kinds has the content types of the page's files. It is needed because systems have
-// different content types for .js, and browsers refuse a module with a wrong content
-// type.
+// kinds has the content types of the page's files. The table is needed because systems
+// have different content types for .js, and browsers refuse a module with a wrong
+// content type.
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
