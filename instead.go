@@ -10,8 +10,8 @@ const (
 	// denial, if the agent CLI is not yet ready for a prompt.
 	insteadRetry = 200 * time.Millisecond
 	// insteadTries is the maximum number of attempts. An idle agent CLI accepts a
-	// prompt within one or two seconds. While the agent CLI works, SendInstead waits
-	// until ctx ends.
+	// prompt within one or two seconds. While the agent CLI works, SendInstead makes no
+	// attempts, but waits as long as ctx allows.
 	insteadTries = 50
 )
 

@@ -166,8 +166,8 @@ type Receipt struct {
 
 	Unsettled bool `json:"unsettled,omitempty"` // a dialog hides whether the prompt arrived; see EUnsettled
 
-	// Compact means that the agent CLI shortens its conversation in this turn. Then
-	// Text is the command that makes it do so, and the turn has no answer.
+	// Compact means that the agent CLI shortens its conversation in this turn. Text is
+	// then the command that shortens the conversation. Such a turn has no answer.
 	Compact bool `json:"compact,omitempty"`
 }
 
@@ -219,7 +219,8 @@ type Decision struct {
 }
 
 // Session is one live agent CLI. Several goroutines can call its methods at the same
-// time. The session carries out methods that type one after another.
+// time. If several of these methods type, the session carries out one of them at a
+// time.
 type Session interface {
 	// Handle returns the data with which a host agent finds the session again after a
 	// restart.

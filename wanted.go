@@ -9,8 +9,8 @@ import (
 type waiting struct{}
 
 // WithLeft returns a context for an order whose sender waits for the result. The
-// function left returns how much longer the sender is certain to wait. When the sender
-// confirms that it still waits, left returns a longer time again.
+// function left returns how much longer the sender is certain to wait. After the sender
+// has confirmed that it still waits, left returns a longer time.
 func WithLeft(ctx context.Context, left func() time.Duration) context.Context {
 	return context.WithValue(ctx, waiting{}, left)
 }

@@ -52,9 +52,9 @@ type Brain interface {
 	Usage(ctx context.Context, arm string) (coleo.Usage, error)
 	// Explain returns the evidence for the arm's state.
 	Explain(ctx context.Context, arm string) (coleo.Explanation, error)
-	// Screen returns the present screen of the arm. If at is not zero, Screen returns
-	// the screen at the time at instead. The screen includes up to history lines that
-	// have scrolled off the top.
+	// Screen returns the screen of the arm at the time at. If at is zero, Screen
+	// returns the present screen. The screen includes up to history lines that have
+	// scrolled off the top.
 	Screen(ctx context.Context, arm string, at time.Time, history int) (coleo.Screen, error)
 	// Record returns one piece of the recording of a generation of the arm. The piece
 	// begins at the byte offset from. Generation 0 means the newest generation.
@@ -90,8 +90,8 @@ type Brain interface {
 
 	// BeginAudit records a command before the command is carried out.
 	BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err error)
-	// EndAudit records the result of a command. If the command failed, why has the
-	// reason.
+	// EndAudit records the result of a command. If the command failed, the parameter
+	// why is the reason.
 	EndAudit(ctx context.Context, id int64, result coleo.AuditResult, why string) error
 	// Audits returns the records of the commands that match f, newest first.
 	Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit, error)

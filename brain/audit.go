@@ -13,7 +13,8 @@ func (b *Brain) BeginAudit(ctx context.Context, a coleo.Audit) (int64, error) {
 	return b.DB.BeginAudit(ctx, a)
 }
 
-// EndAudit records the result of a command. If the command failed, why has the reason.
+// EndAudit records the result of a command. If the command failed, the parameter why is
+// the reason.
 func (b *Brain) EndAudit(ctx context.Context, id int64, result coleo.AuditResult, why string) error {
 	return b.DB.EndAudit(ctx, id, result, why)
 }

@@ -239,11 +239,13 @@ func (b *Brain) Usage(ctx context.Context, idOrName string) (coleo.Usage, error)
 	return u, err
 }
 
-// Screen returns the present screen of an arm. If at is not zero, Screen returns the
-// screen at the time at instead. The screen includes up to history lines that have
-// scrolled off the top. Screen returns ENotFound if there is no such arm. It returns
-// EExited if the arm has no session. It returns EUnsupported if the arm has no
-// terminal. It returns EUnavailable if the host agent cannot be asked.
+// Screen returns the screen of an arm at the time at. If at is zero, Screen returns the
+// present screen. The screen includes up to history lines that have scrolled off the
+// top.
+//
+// Screen returns ENotFound if there is no such arm. It returns EExited if the arm has
+// no session. It returns EUnsupported if the arm has no terminal. It returns
+// EUnavailable if the host agent cannot be asked.
 func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time, history int) (coleo.Screen, error) {
 	var s coleo.Screen
 	arm, err := b.Arm(ctx, idOrName)

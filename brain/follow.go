@@ -112,7 +112,7 @@ func (b *Brain) piece(ctx context.Context, id string, from position) (bus.Events
 	if err != nil || piece.Checked || from.seq == 0 || piece.Epoch == from.epoch {
 		return piece, err
 	}
-	var whole bus.Events // for an older host agent, which does not check the position from
+	var whole bus.Events // only for older host agents, which ignore the epoch of the order
 	err = b.askHost(ctx, id, bus.OpEvents, bus.DefaultTimeout, bus.EventsOrder{}, &whole)
 	return whole, err
 }

@@ -52,8 +52,8 @@ type grant struct {
 func newArbiter() *soleArbiter { return &soleArbiter{began: time.Now(), last: map[string]grant{}} }
 
 // Grant implements Arbiter. It uses the machine's monotonic clock, which the user
-// cannot set. This clock stops while the machine sleeps, which can only make the wait
-// longer.
+// cannot set. This clock stops while the machine sleeps. The only effect is that the
+// wait is longer.
 func (s *soleArbiter) Grant(arm, host string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,8 +68,8 @@ func (s *soleArbiter) Grant(arm, host string) time.Duration {
 	return 0
 }
 
-// freezes reports whether typing into an arm needs a permit, which is the case if the
-// arm is configured to freeze.
+// freezes reports whether an arm is configured to freeze. Typing into such an arm needs
+// a permit.
 func freezes(arm coleo.Arm) bool {
 	var c coleo.SpawnConfig
 	return len(arm.Config) > 0 && json.Unmarshal(arm.Config, &c) == nil && c.OnPartition == coleo.PartitionFreeze

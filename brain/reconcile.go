@@ -58,9 +58,9 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 
 // learnName writes the name of an arm into the arm's row, if the row still has the
 // arm's id as its name. A row has the id as its name if it was made from the log alone.
-// Such a row also lacks the start configuration, so learnName also stores the
-// configuration. The name and the configuration come from the host agent. learnName
-// returns true if it has written a name.
+// Such a row has no start configuration either, so learnName stores the configuration
+// too. The name and the configuration come from the host agent. learnName returns true
+// if it has written a name.
 func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	var report bus.ArmReport
 	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
@@ -85,8 +85,8 @@ func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 }
 
 // correct writes r, a host agent's reading of an arm, into the arm's row. It does
-// nothing if the row differs from was, or if the brain has read the host's log past the
-// pulse.
+// nothing if the present row differs from the row was. It also does nothing if the
+// brain has read the host's log past the pulse.
 func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was coleo.Arm, r coleo.Reading) {
 	b.mu.Lock()
 	m := b.hosts[id]

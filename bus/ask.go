@@ -34,8 +34,8 @@ const (
 )
 
 // opAlive asks a host agent how long it has listened for orders. Package bus itself
-// replies. An older host agent replies that it does not know this op, which also shows
-// that the host agent is alive.
+// replies. An older host agent replies that it does not know this op. That reply also
+// shows that the host agent is alive.
 const opAlive Op = "alive"
 
 // Ask sends an order to a host agent and waits for the host agent's report. It decodes

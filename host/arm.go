@@ -235,8 +235,9 @@ func (a *arm) changeAs(ctx context.Context, p purpose, fn func(*store.ArmRecord)
 	return coleo.Errorf(coleo.EUnavailable, "nothing was done, because it could not be recorded: %w", err)
 }
 
-// undo restores the record was after a failed write. It keeps the state and the
-// activity if observe has changed them since the record changed was made.
+// undo sets the record back to the record was, after a write has failed. The record
+// changed is the record of that write. If observe has changed the activity since then,
+// undo keeps the present state and activity.
 func (a *arm) undo(was, changed store.ArmRecord) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -352,9 +353,9 @@ func silence(h coleo.Handle) string {
 	return fmt.Sprintf("its holder, process %d, does not answer", h.Holder.PID)
 }
 
-// noteBlocked records why the arm is blocked, or that it is no longer blocked. An arm
-// is blocked if its journal cannot be written, or if its holder does not reply. If why
-// is the same as before, noteBlocked writes nothing.
+// noteBlocked records the reason why the arm is blocked, or "" if it is no longer
+// blocked. An arm is blocked if its journal cannot be written, or if its holder does
+// not reply. If the reason is the same as before, noteBlocked writes nothing.
 func (a *arm) noteBlocked(ctx context.Context, why string) {
 	a.mu.Lock()
 	same, id := a.blocked == why, a.record.ID

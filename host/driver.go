@@ -57,8 +57,8 @@ func (a *arm) drive() error {
 }
 
 // driveOwn is like drive, but also checks that the arm's folder names this host. It
-// returns ENotFound if the folder names another host, which can have happened after
-// this process last read the folder.
+// returns ENotFound if the folder names another host. Another host can have taken the
+// arm after this process last read the folder.
 func (a *arm) driveOwn() error {
 	if err := a.drive(); err != nil {
 		return err

@@ -39,8 +39,8 @@ func (a *arm) takeGiven(c *coleo.SpawnConfig, o bus.SpawnOrder) (undo func() err
 	return func() error { return errors.Join(undoEnv(), undoScript()) }, nil
 }
 
-// takeEnv sets the environment of a start in c, and stores the environment given. If
-// given is empty, it sets the stored environment instead.
+// takeEnv sets the environment of this start in c. If the user has given an
+// environment, takeEnv uses and stores it. Otherwise it uses the stored environment.
 func (a *arm) takeEnv(c *coleo.SpawnConfig, given map[string]string) (undo func() error, err error) {
 	kept, err := a.keptEnv()
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"coleo.dev/store"
 )
 
-// purpose says why something is written, which decides what happens on a full disk.
+// purpose says why something is written. It decides what happens to the write on a full
+// disk.
 type purpose string
 
 const (

@@ -10,7 +10,7 @@ import (
 const (
 	// thinEvery is the time between two searches for old events.
 	thinEvery = time.Minute
-	// thinMost is the maximum number of transactions in one search, each of which
+	// thinMost is the maximum number of transactions in one search. Each transaction
 	// deletes at most 500 events. 20 transactions take about 200 ms, once a minute.
 	thinMost = 20
 )

@@ -154,8 +154,8 @@ func (h *HostDB) Append(ctx context.Context, events ...coleo.Event) ([]coleo.Eve
 	return h.append(ctx, durabilityOf(events), events, func(*sql.Tx) error { return nil })
 }
 
-// append writes the events to the end of the log and calls the function also, all in
-// one transaction.
+// append writes the events to the end of the log. It calls the function also in the
+// same transaction.
 func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Event,
 	also func(*sql.Tx) error) ([]coleo.Event, error) {
 	for _, e := range events {

@@ -18,8 +18,8 @@ const (
 	// shorter.
 	pidBytes = 32
 	// lockTime is how long lock retries while another process has the file locked. The
-	// other process may only be in Held, which locks the file for a moment. lockLook is
-	// the time between two attempts.
+	// other process can be one that calls Held, which locks the file only for a moment.
+	// lockLook is the time between two attempts.
 	lockTime = 100 * time.Millisecond
 	lockLook = 5 * time.Millisecond
 )

@@ -1,9 +1,9 @@
 // Package web has the dashboard: one embedded page of plain ES modules. The page calls
 // the API of the server that it was loaded from.
 //
-// The only build step is web/build.mjs. Before the program is built, it copies
-// xterm.js, which draws the terminal, to dist/. Without xterm.js the page shows a
-// message in place of the terminal, and all else works.
+// The only build step is web/build.mjs, which runs before the program is built. It
+// copies xterm.js, the code that draws the terminal, to dist/. Without xterm.js the
+// page shows a message in place of the terminal, and all else works.
 package web
 
 import (

@@ -81,9 +81,9 @@ func (b *Browsers) mark(of *browser, nonce []byte) []byte {
 }
 
 // Check checks that a request comes from the browser with the given cookie. proof has
-// the form "nonce.number.signature". Check returns an error unless the cookie and the
-// proof are both valid. Each number can be used only once with the same nonce. If Check
-// returns an error, the request must be refused.
+// the form "nonce.number.signature". Each number can be used only once with the same
+// nonce. If the cookie or the proof is not valid, Check returns an error, and the
+// caller must refuse the request.
 func (b *Browsers) Check(cookie, proof string, r Request) (Pass, error) {
 	nonce, number, signature, err := split(proof)
 	if err != nil {
