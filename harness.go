@@ -162,8 +162,8 @@ type Reloader interface {
 // Versioned is a session that sometimes knows the version of its agent CLI.
 type Versioned interface {
 	// Unjudged returns the version of the running agent CLI, if neither the harness nor
-	// its pack was judged on this version. Otherwise, or if the version is unknown, it
-	// returns "". It never waits.
+	// its pack was judged on this version. It returns "" if this version was judged or
+	// is unknown. It never waits.
 	Unjudged() string
 }
 

@@ -40,7 +40,8 @@ func (b *Brain) tidy(ctx context.Context) {
 const thinMost = 20
 
 // thin deletes old records of commands and old events. It begins with the events of the
-// arm with the lowest id above arm. It returns the value of arm for the next call.
+// arm with the lowest id that is higher than the parameter arm. It returns the value of
+// arm for the next call.
 func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bound) (string, error) {
 	deleted, err := b.DB.ThinAudit(ctx, b.Now(), commands)
 	for range thinMost {

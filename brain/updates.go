@@ -154,7 +154,7 @@ func asUpdate(e store.Entry) update {
 	return update{wire.Update{Event: &e.Event, Cursor: cursorOf(e.Position)}, e.Position}
 }
 
-// publishLog publishes each event of serve's log at a position above after, once and in
+// publishLog publishes each event of serve's log above the position after, once and in
 // order. After each event it publishes the present row of the event's arm. publishLog
 // returns when ctx ends or when the store is closed.
 func (b *Brain) publishLog(ctx context.Context, after uint64) {

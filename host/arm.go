@@ -235,9 +235,10 @@ func (a *arm) changeAs(ctx context.Context, p purpose, fn func(*store.ArmRecord)
 	return coleo.Errorf(coleo.EUnavailable, "nothing was done, because it could not be recorded: %w", err)
 }
 
-// undo sets the record back to the record was, after a write has failed. The record
-// changed is the record of that write. If observe has changed the activity since then,
-// undo keeps the present state and activity.
+// undo takes back a change of the arm's record after the write of the change has
+// failed. The parameters was and changed are the record before and after the change. If
+// observe has recorded newer activity since the change, undo keeps the newer state and
+// activity.
 func (a *arm) undo(was, changed store.ArmRecord) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

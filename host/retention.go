@@ -45,7 +45,8 @@ func (h *Host) retain(ctx context.Context) {
 }
 
 // thinLog deletes old events that serve has read. It begins with the arm with the
-// lowest id above arm. It returns the value of arm for the next call.
+// lowest id that is higher than the parameter arm. It returns the value of arm for the
+// next call.
 func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.Bound) (string, error) {
 	deleted := false
 	for range thinMost {

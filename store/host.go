@@ -224,9 +224,9 @@ func appendOne(tx *sql.Tx, e *coleo.Event) error {
 	return err
 }
 
-// Events returns the events with sequence numbers above after, in order. It returns at
-// most limit events, or 1000 if limit is 0. If the events are large, it returns fewer.
-// An empty result means that the log has no such events.
+// Events returns the events with sequence numbers above the number after, in order. It
+// returns at most limit events, or 1000 if limit is 0. If the events are large, it
+// returns fewer. An empty result means that the log has no such events.
 func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.Event, error) {
 	var shape coleo.Event
 	rows, err := h.db.reader.QueryContext(ctx,
@@ -243,6 +243,7 @@ func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.E
 	return events, nil
 }
 
-// Wait returns nil when the log has an event with a sequence number above after. It
-// returns ctx's error if ctx ends first. It returns EUnavailable if the log is closed.
+// Wait returns nil when the log has an event with a sequence number above the number
+// after. It returns ctx's error if ctx ends first. It returns EUnavailable if the log
+// is closed.
 func (h *HostDB) Wait(ctx context.Context, after uint64) error { return h.head.wait(ctx, after) }

@@ -115,8 +115,8 @@ type Observed struct {
 	LastHeartbeat time.Time
 }
 
-// Observe stores observations of an arm. It does not wait until they are on the disk.
-// It returns ENotFound if there is no such arm.
+// Observe stores observations of an arm. It does not wait until the observations are on
+// the disk. It returns ENotFound if there is no such arm.
 func (h *HostDB) Observe(ctx context.Context, id string, o Observed) error {
 	return h.db.write(ctx, ordinary, func(tx *sql.Tx) error {
 		done, err := tx.Exec(`UPDATE arms SET

@@ -128,6 +128,7 @@ func (s *ServeDB) Gap(ctx context.Context, host string) (deleted uint64, err err
 // is empty.
 func (s *ServeDB) Head() uint64 { return s.head.position() }
 
-// Wait returns nil when the log has an event at a position above after. It returns
-// ctx's error if ctx ends first. It returns EUnavailable if the database is closed.
+// Wait returns nil when the log has an event at a position above the position after. It
+// returns ctx's error if ctx ends first. It returns EUnavailable if the database is
+// closed.
 func (s *ServeDB) Wait(ctx context.Context, after uint64) error { return s.head.wait(ctx, after) }

@@ -53,7 +53,8 @@ type shelf struct {
 	table, key, host string // table and key are names; host is the SQL expression for the host of an event
 }
 
-// next returns the lowest arm id above arm, or "" if there is none.
+// next returns the lowest arm id that is higher than the parameter arm, or "" if there
+// is none.
 func (l shelf) next(ctx context.Context, q queryer, arm string) (string, error) {
 	var id sql.NullString
 	err := q.QueryRowContext(ctx, "SELECT MIN(arm_id) FROM "+l.table+" WHERE arm_id > ?", arm).Scan(&id)
@@ -150,9 +151,9 @@ var hostShelf = shelf{"events", "seq", "''"}
 func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 
 // Thin deletes events of one arm that are outside the bound b. It chooses the arm with
-// the lowest id above after, and returns this id. It returns "" if there is no such
-// arm.
-//
+// Thin deletes events of one arm that are outside the bound b. It chooses the arm with
+// the lowest id that is higher than the parameter after, and returns this id. It
+// returns "" if there is no such arm.
 // Thin always keeps these events:
 //   - events from the number read on, because serve may not have read them;
 //   - the start events of open runs;
@@ -189,8 +190,8 @@ func (h *HostDB) Vacuum(ctx context.Context) error { return h.db.vacuum(ctx) }
 var serveShelf = shelf{"run_events", "pos", "host"}
 
 // Thin deletes events of one arm in serve's log that are outside the bound b. It
-// chooses the arm with the lowest id above after, and returns this id. It returns "" if
-// there is no such arm.
+// chooses the arm with the lowest id that is higher than the parameter after, and
+// returns this id. It returns "" if there is no such arm.
 //
 // Thin always keeps these events:
 //   - the start events of runs that have no end event;
