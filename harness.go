@@ -170,10 +170,11 @@ type Versioned interface {
 // Recorder is a harness that records what the terminals of its sessions show. Its
 // methods need no live session, so they also work for an arm that has ended.
 type Recorder interface {
-	// ScreenAt returns the screen at the time at, accurate to 50 ms. The screen
+	// ScreenAt returns the screen at the given time, accurate to 50 ms. The screen
 	// includes the lines that had scrolled off the top by that time. For an earlier
 	// generation, h needs only the fields Arm and Dir. If the recording begins after
-	// at, ScreenAt returns EInvalid, and the message says when the recording begins.
+	// that time, ScreenAt returns EInvalid, and the message says when the recording
+	// begins.
 	ScreenAt(h Handle, at time.Time) (Screen, error)
 	// Record returns the piece of output that begins at the byte offset from. If the
 	// output at this offset has been deleted, the piece begins with the oldest screen

@@ -97,7 +97,7 @@ type Runtime struct {
 	Signals               SignalFlags `json:"signals"`
 }
 
-// Summarise computes the health of an arm at the time now. It has no side effects. If
+// Summarise computes the health of an arm at the given time. It has no side effects. If
 // an arm waits for an approval and its host agent sends heartbeats, the arm is never
 // hung, however long it waits. Summarise ignores times that are unset or in the future.
 func Summarise(s Signals, now time.Time) Runtime {

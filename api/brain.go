@@ -52,17 +52,17 @@ type Brain interface {
 	Usage(ctx context.Context, arm string) (coleo.Usage, error)
 	// Explain returns the evidence for the arm's state.
 	Explain(ctx context.Context, arm string) (coleo.Explanation, error)
-	// Screen returns the screen of the arm at the time at. If at is zero, Screen
+	// Screen returns the screen of the arm at the given time. If at is zero, Screen
 	// returns the present screen. The screen includes up to history lines that have
 	// scrolled off the top.
 	Screen(ctx context.Context, arm string, at time.Time, history int) (coleo.Screen, error)
 	// Record returns one piece of the recording of a generation of the arm. The piece
 	// begins at the byte offset from. Generation 0 means the newest generation.
 	Record(ctx context.Context, arm string, generation int, from int64) (coleo.Recording, error)
-	// Output returns a piece of terminal output, which begins at the byte offset from.
+	// Output returns a piece of terminal output, which begins at the given byte offset.
 	// A negative offset counts from the end of the output. If there is no output at the
-	// offset yet, Output waits for at most the time wait. Then it returns a piece
-	// without data.
+	// offset yet, Output waits for output, but not longer than wait. If there is still
+	// no output, it returns a piece without data.
 	Output(ctx context.Context, arm string, from int64, wait time.Duration) (coleo.Output, error)
 	// Input types data by hand. It returns EBusy if lease is not the id of the arm's
 	// lease.

@@ -89,7 +89,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	return c.callFor(ctx, lookTime, method, path, in, out)
 }
 
-// callFor is like call, but waits for the answer for at most the time limit.
+// callFor is like call, but with the given time limit.
 func (c *Client) callFor(ctx context.Context, limit time.Duration, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit,
 		coleo.Errorf(coleo.ETimeout, "coleo at %s did not answer within %s", c.where, limit))
@@ -165,8 +165,8 @@ func (c *Client) decodeError(resp *http.Response) error {
 // polls one after another.
 const pollFor = 30 * time.Second
 
-// poll calls once repeatedly. It stops when once returns an answer or another error
-// than ETimeout, or when ctx ends.
+// poll calls its function argument repeatedly. It stops when ctx ends, or when the
+// function returns an answer or an error other than ETimeout.
 func poll[T any](ctx context.Context, once func(timeout time.Duration) (T, error)) (T, error) {
 	for {
 		wait := pollFor

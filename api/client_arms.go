@@ -162,9 +162,9 @@ func (c *Client) Screen(ctx context.Context, arm string) (coleo.Screen, error) {
 	return out, err
 }
 
-// Output returns a piece of terminal output, which begins at the byte offset from. A
+// Output returns a piece of terminal output, which begins at the given byte offset. A
 // negative offset counts from the end of the output. If there is no output at the
-// offset yet, Output waits for output for at most the time wait.
+// offset yet, Output waits for output, but not longer than wait.
 func (c *Client) Output(ctx context.Context, arm string, from int64, wait time.Duration) (coleo.Output, error) {
 	var out coleo.Output
 	err := c.callFor(ctx, wait+lookTime, get, armPath(arm, fmt.Sprintf("/output?from=%d&wait=%s", from, wait)), nil,

@@ -40,7 +40,7 @@ func (s *Server) recording(ctx context.Context, in *recordingInput) (*reply[cole
 	return &reply[coleo.Recording]{out}, err
 }
 
-// ScreenAt returns the arm's screen at the time at.
+// ScreenAt returns the arm's screen at the given time.
 func (c *Client) ScreenAt(ctx context.Context, arm string, at time.Time) (coleo.Screen, error) {
 	var out coleo.Screen
 	err := c.call(ctx, get, armPath(arm, "/screen?at="+url.QueryEscape(at.UTC().Format(time.RFC3339Nano))), nil, &out)

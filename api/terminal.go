@@ -52,7 +52,7 @@ func orElse(value, other string) string {
 	return value
 }
 
-// show sends the output from the offset from on, and then new output. It gets the next
+// show sends the output after the given offset, and then new output. It gets the next
 // piece only when there is room for it, so a slow viewer does not fill the memory. The
 // first call of Brain.Output does not wait for output, so that the viewer gets its
 // offset without delay.

@@ -239,9 +239,9 @@ func (b *Brain) Usage(ctx context.Context, idOrName string) (coleo.Usage, error)
 	return u, err
 }
 
-// Screen returns the screen of an arm at the time at. If at is zero, Screen returns the
-// present screen. The screen includes up to history lines that have scrolled off the
-// top.
+// Screen returns the screen of an arm at the given time. If at is zero, Screen returns
+// the present screen. The screen includes up to history lines that have scrolled off
+// the top.
 //
 // Screen returns ENotFound if there is no such arm. It returns EExited if the arm has
 // no session. It returns EUnsupported if the arm has no terminal. It returns
@@ -284,11 +284,12 @@ func (b *Brain) look(ctx context.Context, idOrName string, op bus.Op, out any) e
 	return err
 }
 
-// Output returns a piece of an arm's terminal output, which begins at the byte offset
-// from. A negative offset counts from the end of the output. If there is no output at
-// the offset yet, Output waits for output for at most the time wait. It returns
-// ENotFound if there is no such arm. It returns EExited if the arm has never run. It
-// returns EUnavailable if the host agent cannot be asked.
+// Output returns a piece of an arm's terminal output, which begins at the given byte
+// offset. A negative offset counts from the end of the output. If there is no output at
+// the offset yet, Output waits for output, but not longer than wait.
+//
+// Output returns ENotFound if there is no such arm. It returns EExited if the arm has
+// never run. It returns EUnavailable if the host agent cannot be asked.
 func (b *Brain) Output(ctx context.Context, idOrName string, from int64, wait time.Duration) (coleo.Output, error) {
 	var out coleo.Output
 	arm, err := b.Arm(ctx, idOrName)

@@ -101,9 +101,9 @@ func (b *Brain) readTo(ctx context.Context, id string, m *member) (position, err
 	return position{epoch, seq}, err
 }
 
-// piece asks a host for the events after the position from. If the host's log does not
-// have this position, the reply begins with the first event of the log. The store skips
-// the events that it already has. Each reply is decoded into a new variable, because
+// piece asks a host for the events after a position. If the host's log does not have
+// this position, the reply begins with the first event of the log. The store skips the
+// events that it already has. Each reply is decoded into a new variable, because
 // decoding into a used variable would leave old fields in the new events.
 func (b *Brain) piece(ctx context.Context, id string, from position) (bus.Events, error) {
 	var piece bus.Events

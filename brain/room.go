@@ -40,8 +40,7 @@ func (b *Brain) tidy(ctx context.Context) {
 const thinMost = 20
 
 // thin deletes old records of commands and old events. It begins with the events of the
-// arm with the lowest id that is higher than the parameter arm. It returns the value of
-// arm for the next call.
+// next arm after the given arm id. It returns the arm id for the next call.
 func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bound) (string, error) {
 	deleted, err := b.DB.ThinAudit(ctx, b.Now(), commands)
 	for range thinMost {
@@ -51,7 +50,7 @@ func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bou
 		var next string
 		var n int
 		if next, n, err = b.DB.Thin(ctx, arm, b.Now(), events); n == 0 && err == nil {
-			arm = next // stay if n is not 0, because the arm next can have more old events
+			arm = next // stay if n is not 0, because this arm can have more old events
 		}
 		if deleted += n; next == "" {
 			break

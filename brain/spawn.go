@@ -206,9 +206,8 @@ func (b *Brain) harness(asked, own string) (string, error) {
 }
 
 // place chooses the host agent for a harness. If the request names a host agent, place
-// chooses it. Otherwise place prefers the host agent with the id last, which had the
-// arm before. If that host agent cannot start the arm, place chooses the host agent
-// with the fewest arms.
+// chooses it. Otherwise place prefers the host agent that last had the arm. If that
+// host agent cannot start the arm, place chooses the host agent with the fewest arms.
 func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 	live := b.live()
 	var able []bus.Beat

@@ -129,8 +129,9 @@ func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Upda
 // cursor begins with the next new event.
 func (b *Brain) Cursor() string { return cursorOf(b.DB.Head()) }
 
-// passNews yields the published updates. It leaves out events up to the position had,
-// because the subscriber has already got these events from the log.
+// passNews yields the published updates. It leaves out the events that the subscriber
+// has already got from the log. The parameter had is the position of the last of these
+// events.
 func (b *Brain) passNews(ctx context.Context, c <-chan update, had uint64, yield func(wire.Update) bool) {
 	for {
 		select {
@@ -154,7 +155,7 @@ func asUpdate(e store.Entry) update {
 	return update{wire.Update{Event: &e.Event, Cursor: cursorOf(e.Position)}, e.Position}
 }
 
-// publishLog publishes each event of serve's log above the position after, once and in
+// publishLog publishes each event of serve's log after the given position, once and in
 // order. After each event it publishes the present row of the event's arm. publishLog
 // returns when ctx ends or when the store is closed.
 func (b *Brain) publishLog(ctx context.Context, after uint64) {

@@ -108,7 +108,7 @@ func (b *Brain) confirms(ctx context.Context, arm coleo.Arm) bool {
 	return held && b.hasRead(limited, arm.AgentID, position{pulse.Epoch, pulse.Head})
 }
 
-// hasRead reports whether a host's log has been read up to the position to. If
+// hasRead reports whether a host's log has been read up to the given position. If
 // necessary, it first reads the log up to that position.
 func (b *Brain) hasRead(ctx context.Context, id string, to position) bool {
 	for more := true; ; {

@@ -19,8 +19,8 @@ type waitingSenders struct {
 	ends map[string]time.Duration
 }
 
-// add adds an order whose sender waits until the time end. The function done removes
-// the order.
+// add adds an order. The parameter end is the time until which the order's sender is
+// certain to wait. The function done removes the order.
 func (w *waitingSenders) add(id string, end time.Duration) (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -35,8 +35,9 @@ func (w *waitingSenders) add(id string, end time.Duration) (done func()) {
 	}
 }
 
-// renew moves the time until which the sender of an order waits to the time end. It
-// ignores an earlier time, because renewals can arrive out of order.
+// renew changes the time until which the sender of an order is certain to wait. It
+// ignores an earlier time than the present one, because renewals can arrive out of
+// order.
 func (w *waitingSenders) renew(id string, end time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

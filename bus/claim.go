@@ -59,9 +59,9 @@ func (c *Conn) Claims(ctx context.Context, host string, mine func() Claim) error
 	return c.nc.Flush()
 }
 
-// Contest checks whether another live host agent has the id host. If another host agent
-// has had the id for longer, Contest returns an EConflict error that names the other
-// host agent. Contest takes at most 2 s.
+// Contest checks whether another live host agent has the given id. If another host
+// agent has had the id for longer, Contest returns an EConflict error that names the
+// other host agent. Contest takes at most 2 s.
 func (c *Conn) Contest(ctx context.Context, host string, mine Claim) error {
 	ctx, cancel := context.WithTimeout(ctx, claimTime)
 	defer cancel()

@@ -80,8 +80,8 @@ func (a *arm) dirOf(generation int) string {
 // root returns the folder of all the arm's files.
 func (a *arm) root() string { return filepath.Join(a.host.Dir, "arms", a.record.ID) }
 
-// hold stores a session that the harness by has started or attached to, and starts to
-// follow the session.
+// hold stores a session and starts to follow the session. The parameter by is the
+// harness that started the session or attached to it.
 func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	a.mu.Lock()
 	a.harness, a.rules = by, ""
@@ -97,9 +97,9 @@ func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	})
 }
 
-// follow writes the changes of a session to the event log, until the session or the
-// context following ends. When following ends, a change that is just being written is
-// still completed, because the write uses ctx.
+// follow writes the changes of a session to the event log. It stops when the session
+// ends, or when the context following ends. In the second case it still completes a
+// change that is just being written, because the write uses ctx.
 func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 	for change, err := range s.Changes(following, 0) {
 		if err != nil {

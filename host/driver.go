@@ -141,9 +141,10 @@ func driverOf(root string) string {
 	return "another process"
 }
 
-// owns reports whether named, the host that an arm's folder names, is this host. It
-// does not compare ids, because the id of a host agent can have changed. A state folder
-// has at most two hosts: one host agent, and host local.
+// owns reports whether an arm belongs to this host. The parameter named is the host
+// that the arm's folder names. owns does not compare ids, because the id of a host
+// agent can have changed. A state folder has at most two hosts: one host agent, and
+// host local.
 func (h *Host) owns(named string) bool {
 	return (named == coleo.LocalHost) == (h.ID == coleo.LocalHost)
 }

@@ -46,8 +46,8 @@ func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 // limits the size of a report.
 const historyBytes = 2 << 20
 
-// lastLines returns the last lines of the list: at most the number most, and at most
-// historyBytes in total.
+// lastLines returns the last lines of the list. The parameter most is the maximum
+// number of lines, and historyBytes is their maximum total size.
 func lastLines(lines []string, most int) []string {
 	first, size := len(lines), 0
 	for first > 0 && len(lines)-first < most && size+len(lines[first-1]) <= historyBytes {
@@ -57,9 +57,9 @@ func lastLines(lines []string, most int) []string {
 	return lines[first:]
 }
 
-// screenAt returns the screen at the time at. It first asks the last generation. If the
-// output of a generation begins after that time, screenAt asks the generation before
-// it. If that generation had already ended at the time, there is no screen.
+// screenAt returns the screen at the given time. It first asks the last generation. If
+// the output of a generation begins after that time, screenAt asks the generation
+// before it. If that generation had already ended at that time, there is no screen.
 func (a *arm) screenAt(at time.Time) (coleo.Screen, error) {
 	r, last, err := a.recorder()
 	if err != nil {

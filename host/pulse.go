@@ -64,8 +64,8 @@ func (m *marking) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
 // reported within two pulses.
 const lookAfter = 2 * time.Second
 
-// pulse returns the part of a pulse for one arm. It looks at the arm's process again if
-// the last look is older than the parameter old.
+// pulse returns the part of a pulse for one arm. It looks at the arm's process, unless
+// the last look is at most as old as the parameter old.
 func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 	a.mu.Lock()
 	handle := a.record.Handle

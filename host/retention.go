@@ -44,9 +44,8 @@ func (h *Host) retain(ctx context.Context) {
 	}
 }
 
-// thinLog deletes old events that serve has read. It begins with the arm with the
-// lowest id that is higher than the parameter arm. It returns the value of arm for the
-// next call.
+// thinLog deletes old events that serve has read. It begins with the next arm after the
+// given arm id. It returns the arm id for the next call.
 func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.Bound) (string, error) {
 	deleted := false
 	for range thinMost {
@@ -56,7 +55,7 @@ func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.B
 		}
 		deleted = deleted || n > 0
 		if n == 0 {
-			arm = next // stay if n is not 0, because the arm next can have more old events
+			arm = next // stay if n is not 0, because this arm can have more old events
 		}
 		if next == "" {
 			break

@@ -46,8 +46,8 @@ func (h *head) ring() {
 	h.more = make(chan struct{})
 }
 
-// wait returns nil when the end position is above the position after. It returns ctx's
-// error if ctx ends first. It returns EUnavailable if the log is closed.
+// wait returns nil when the end position is higher than the given position. It returns
+// ctx's error if ctx ends first. It returns EUnavailable if the log is closed.
 func (h *head) wait(ctx context.Context, after uint64) error {
 	for {
 		h.mu.Lock()

@@ -154,8 +154,8 @@ func (h *HostDB) Append(ctx context.Context, events ...coleo.Event) ([]coleo.Eve
 	return h.append(ctx, durabilityOf(events), events, func(*sql.Tx) error { return nil })
 }
 
-// append writes the events to the end of the log. It calls the function also in the
-// same transaction.
+// append writes the events to the end of the log. In the same transaction, it calls the
+// given function.
 func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Event,
 	also func(*sql.Tx) error) ([]coleo.Event, error) {
 	for _, e := range events {
@@ -224,9 +224,9 @@ func appendOne(tx *sql.Tx, e *coleo.Event) error {
 	return err
 }
 
-// Events returns the events with sequence numbers above the number after, in order. It
-// returns at most limit events, or 1000 if limit is 0. If the events are large, it
-// returns fewer. An empty result means that the log has no such events.
+// Events returns the events after the given sequence number, in order. It returns at
+// most limit events, or 1000 if limit is 0. If the events are large, it returns fewer.
+// An empty result means that the log has no events after that number.
 func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.Event, error) {
 	var shape coleo.Event
 	rows, err := h.db.reader.QueryContext(ctx,
@@ -243,7 +243,6 @@ func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.E
 	return events, nil
 }
 
-// Wait returns nil when the log has an event with a sequence number above the number
-// after. It returns ctx's error if ctx ends first. It returns EUnavailable if the log
-// is closed.
+// Wait returns nil when the log has an event after the given sequence number. It
+// returns ctx's error if ctx ends first. It returns EUnavailable if the log is closed.
 func (h *HostDB) Wait(ctx context.Context, after uint64) error { return h.head.wait(ctx, after) }

@@ -82,9 +82,9 @@ func (s *ServeDB) Project(ctx context.Context, events []coleo.Event) error {
 	return s.ProjectPast(ctx, events, 0)
 }
 
-// ProjectPast is like Project, but for a host that has deleted old events. It accepts
-// that the host's events up to the number deleted are missing. Gap returns the number
-// of the last missing event.
+// ProjectPast is like Project, but for a host that has deleted old events. The
+// parameter deleted is the number up to which events of the host can be missing. Gap
+// returns the number of the last missing event.
 func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, deleted uint64) error {
 	for _, e := range events {
 		if err := checkEvent(e); err != nil {
@@ -128,7 +128,6 @@ func (s *ServeDB) Gap(ctx context.Context, host string) (deleted uint64, err err
 // is empty.
 func (s *ServeDB) Head() uint64 { return s.head.position() }
 
-// Wait returns nil when the log has an event at a position above the position after. It
-// returns ctx's error if ctx ends first. It returns EUnavailable if the database is
-// closed.
+// Wait returns nil when the log has an event after the given position. It returns ctx's
+// error if ctx ends first. It returns EUnavailable if the database is closed.
 func (s *ServeDB) Wait(ctx context.Context, after uint64) error { return s.head.wait(ctx, after) }

@@ -220,10 +220,9 @@ func (s *ServeDB) DeleteArm(ctx context.Context, id string) error {
 	})
 }
 
-// Beat records a heartbeat of a host agent, received at the time now. outputs has the
-// time of the last output of each arm that the host agent reports as alive. Beat does
-// not change arms that have moved to another host. It returns the ids of the arms that
-// have new output.
+// Beat records a heartbeat that a host agent has sent. For each arm that the host agent
+// reports as alive, outputs has the time of the last output. Beat does not change arms
+// that have moved to another host. It returns the ids of the arms that have new output.
 func (s *ServeDB) Beat(ctx context.Context, host string, outputs map[string]time.Time,
 	now time.Time) (wrote []string, err error) {
 	ids, err := json.Marshal(slices.Collect(maps.Keys(outputs)))

@@ -84,9 +84,9 @@ func soundFile(path string) error {
 	return (&database{path: path, writer: db}).check()
 }
 
-// Copy writes a consistent copy of the database at the path from to a new file at the
-// path to. Other processes are allowed to use the database during the copy. Copy
-// returns an error if the new file already exists.
+// Copy writes a consistent copy of a database to a new file. The parameters from and to
+// are the paths of the database and of the new file. Other processes are allowed to use
+// the database during the copy. Copy returns an error if the new file already exists.
 func Copy(ctx context.Context, from, to string) error {
 	if _, err := os.Stat(from); err != nil {
 		return fmt.Errorf("copy a database: %w", err)

@@ -53,8 +53,8 @@ type shelf struct {
 	table, key, host string // table and key are names; host is the SQL expression for the host of an event
 }
 
-// next returns the lowest arm id that is higher than the parameter arm, or "" if there
-// is none.
+// next returns the arm id that follows the given arm id in the order of the ids. It
+// returns "" if none follows.
 func (l shelf) next(ctx context.Context, q queryer, arm string) (string, error) {
 	var id sql.NullString
 	err := q.QueryRowContext(ctx, "SELECT MIN(arm_id) FROM "+l.table+" WHERE arm_id > ?", arm).Scan(&id)
@@ -150,12 +150,12 @@ var hostShelf = shelf{"events", "seq", "''"}
 // with lower numbers may also be missing. Deleted returns 0 if no event was deleted.
 func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 
-// Thin deletes events of one arm that are outside the bound b. It chooses the arm with
-// Thin deletes events of one arm that are outside the bound b. It chooses the arm with
-// the lowest id that is higher than the parameter after, and returns this id. It
+// Thin deletes events of one arm that are outside the bound b. It chooses the next arm
+// after the given arm id, in the order of the ids, and returns the id of the chosen
+// arm. It returns "" if no arm follows.
 // returns "" if there is no such arm.
 // Thin always keeps these events:
-//   - events from the number read on, because serve may not have read them;
+//   - events with the number read or a higher one, because serve may not have read them;
 //   - the start events of open runs;
 //   - if the arm still has a record, its newest event of each kind.
 func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.Time,
@@ -190,8 +190,8 @@ func (h *HostDB) Vacuum(ctx context.Context) error { return h.db.vacuum(ctx) }
 var serveShelf = shelf{"run_events", "pos", "host"}
 
 // Thin deletes events of one arm in serve's log that are outside the bound b. It
-// chooses the arm with the lowest id that is higher than the parameter after, and
-// returns this id. It returns "" if there is no such arm.
+// chooses the next arm after the given arm id, in the order of the ids, and returns the
+// id of the chosen arm. It returns "" if no arm follows.
 //
 // Thin always keeps these events:
 //   - the start events of runs that have no end event;
