@@ -55,8 +55,8 @@ type Watch struct {
 	// Blocked is the reason why the arm cannot continue, for example that the disk has
 	// no room for the arm's output. Blocked is "" if the arm can continue.
 	Blocked string
-	// Unjudged is the agent CLI's version if the rules were not judged on it; otherwise
-	// "".
+	// Unjudged is the agent CLI's version if the rules were not judged on this version.
+	// Otherwise it is "".
 	Unjudged string
 }
 

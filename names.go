@@ -19,7 +19,7 @@ var (
 // names.
 const nameTries = 40
 
-// NewName returns a random arm name that is not in use. The function taken reports
+// NewName returns a random arm name that is not in use. It calls taken to find out
 // whether a name is in use.
 func NewName(taken func(name string) bool) string {
 	for try := 0; ; try++ {

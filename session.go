@@ -227,7 +227,7 @@ type Session interface {
 	Handle() Handle
 	// State returns the last reading. It neither waits nor asks the process.
 	State() Reading
-	// Changes returns the changes after the cursor from, and then new changes as they
+	// Changes returns the changes after the given cursor, and then new changes as they
 	// happen. The sequence ends when ctx ends, or when the session is dead or closed.
 	// The session keeps a bounded number of changes. If it has dropped the next change,
 	// the sequence continues with the oldest change that it still has.

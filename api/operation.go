@@ -71,8 +71,8 @@ func add[I, O any](described table, o operation, f func(context.Context, *I) (*r
 	})
 }
 
-// do returns the function of a route that calls a method of the brain with the arm of
-// the request. The answer is the result of that method.
+// do returns the function for a route. This function calls a method of the brain with
+// the arm of the request, and answers with the result of the method.
 func do[O any](call func(context.Context, string) (O, error)) func(context.Context, *armOnly) (*reply[O], error) {
 	return func(ctx context.Context, in *armOnly) (*reply[O], error) {
 		out, err := call(ctx, in.ID)

@@ -8,8 +8,8 @@ import (
 	"coleo.dev/store"
 )
 
-// followRetry is the longest pause between an error while reading a log and the next
-// attempt.
+// followRetry is the longest pause after an error in reading a host's log. After the
+// pause, the brain tries again.
 const followRetry = 2 * time.Second
 
 // followHost reads a host's new events into the store each time it is told that the

@@ -76,8 +76,8 @@ func (b *Brain) placeArm(harness string, q wire.SpawnRequest, last string) (bus.
 	return beat, err
 }
 
-// remoteOnly returns the error for an arm without a host agent, for a serve that
-// forbids such arms.
+// remoteOnly returns the error for an arm that could start only without a host agent.
+// It is for a serve that forbids such arms.
 func remoteOnly(harness string) error {
 	return coleo.Errorf(coleo.EUnavailable,
 		"nothing was started: serve runs with COLEO_REMOTE_ARMS_ONLY, so harness '%s' needs a host agent: "+

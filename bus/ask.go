@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// watchEvery is the time between two questions to a host agent whether it still
-	// works on an order.
+	// While Ask waits for a report, it asks the host agent every watchEvery whether the
+	// host agent still works on the order.
 	watchEvery = time.Second
 	// If nobody has listened for a host agent's orders for goneAfter, the host agent
 	// counts as gone. A reconnect takes much less time.

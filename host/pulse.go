@@ -59,9 +59,9 @@ func (m *marking) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
 }
 
 // lookAfter is the maximum age of the last look at a living process in a pulse about
-// all arms. With this time, every second pulse looks at the process, because a look
-// costs more than the rest of a pulse. A process that was stopped by a signal is
-// reported within two pulses.
+// all arms. A look at a process costs more than the rest of a pulse. With this value of
+// lookAfter, only every second pulse looks at the process. A process that was stopped
+// by a signal is reported within two pulses.
 const lookAfter = 2 * time.Second
 
 // pulse returns the part of a pulse for one arm. It looks at the arm's process, unless

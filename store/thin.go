@@ -62,9 +62,9 @@ func (l shelf) next(ctx context.Context, q queryer, arm string) (string, error) 
 }
 
 // thin deletes events of one arm that are outside the bound b, in one transaction. It
-// returns the keys of the deleted events. It keeps an event for which the function
-// stays returns true, even if the event is outside the bound. The function note records
-// the last deleted key in the same transaction. note can be nil.
+// returns the keys of the deleted events. If stays returns true for an event, thin
+// keeps the event, even if the event is outside the bound. If note is not nil, thin
+// calls note with the last deleted key, in the same transaction.
 func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now time.Time,
 	stays func(*sql.Tx, entry) (bool, error), note func(*sql.Tx, int64) error) (gone []int64, err error) {
 	var pinned map[coleo.EventKind]int64 // read only if there is something to delete

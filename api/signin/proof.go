@@ -56,7 +56,8 @@ type uses struct {
 
 // Nonce returns a new nonce for the browser with the given cookie, and the lifetime of
 // the nonce. Nonce stores nothing. The nonce itself proves that this process has made
-// it, for which browser, and when. Nonce returns an error if the cookie is not valid.
+// it. The nonce also proves when it was made, and for which browser. Nonce returns an
+// error if the cookie is not valid.
 func (b *Browsers) Nonce(cookie string) (string, time.Duration, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
