@@ -167,8 +167,8 @@ func (f *feed) pass(u wire.Update) {
 	}
 }
 
-// milestones has the kinds of event that go to both channels, that of events and that
-// of arms. Each value is the published name of the kind in the channel of arms.
+// milestones has the kinds of event that clients of the arms channel also receive. Each
+// value is the name of the event in that channel.
 var milestones = map[coleo.EventKind]string{
 	coleo.EventSpawned: "arm.spawned",
 	coleo.EventStopped: "arm.killed",

@@ -19,8 +19,8 @@ func (b *Brain) EndAudit(ctx context.Context, id int64, result coleo.AuditResult
 	return b.DB.EndAudit(ctx, id, result, why)
 }
 
-// nameOf returns the name of the arm that has word as its id or name. If there is no
-// such arm, it returns word unchanged.
+// nameOf returns the name of the arm whose id or name is word. If there is no such arm,
+// it returns word unchanged.
 func (b *Brain) nameOf(ctx context.Context, word string) string {
 	if arm, err := b.DB.Arm(ctx, word); err == nil {
 		return arm.Name

@@ -27,9 +27,9 @@ const (
 // Arbiter decides on which host an arm accepts typed keys. At any time this is at most
 // one host.
 type Arbiter interface {
-	// Grant gives host a permit for the arm, valid for permitTime from now, and returns
-	// 0. If a permit of another host could still be valid, Grant gives no permit. Then
-	// it returns how long the other permit could still be valid.
+	// Grant gives the host a permit for the arm, valid for permitTime from now, and
+	// returns 0. If a permit of another host could still be valid, Grant gives no
+	// permit. In that case it returns how long the other permit could still be valid.
 	Grant(arm, host string) time.Duration
 }
 

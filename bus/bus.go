@@ -159,8 +159,8 @@ type Grown struct {
 // Grew publishes that the log of a host has grown. It does not wait for the delivery.
 func (c *Conn) Grew(g Grown) error { return c.publish(grewSubject, g) }
 
-// Growth starts to listen for messages that a log has grown, and then returns. Until
-// ctx ends, it calls take for each such message.
+// Growth starts to listen for Grown messages, and then returns. Until ctx ends, it
+// calls take for each of these messages.
 func (c *Conn) Growth(ctx context.Context, take func(Grown)) error {
 	return subscribe(ctx, c, grewSubject, take)
 }

@@ -98,7 +98,7 @@ func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 }
 
 // follow writes the changes of a session to the event log. It stops when the session
-// ends, or when the context following ends. In the second case it still completes a
+// ends, or when the context in following ends. In the second case it still completes a
 // change that is just being written, because the write uses ctx.
 func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 	for change, err := range s.Changes(following, 0) {
