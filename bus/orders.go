@@ -108,8 +108,8 @@ type ArmReport struct {
 	Config *coleo.SpawnConfig `json:"config,omitempty"`
 }
 
-// Proof says what the host agent found when it looked for the arm's holder by the
-// handle.
+// Proof says what the host agent found when it used the handle to look for the arm's
+// holder.
 type Proof string
 
 // The values of Proof.

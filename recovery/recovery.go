@@ -25,8 +25,8 @@ const (
 // LocalHost is the id of serve itself, as the host of arms without a host agent.
 const LocalHost = coleo.LocalHost
 
-// Proof says what was found when somebody looked for the arm's session by the handle.
-// Package bus has the same values. "" means that nobody could look.
+// Proof says what was found when somebody used the handle to look for the arm's
+// session. Package bus has the same values. "" means that nobody could look.
 type Proof string
 
 // The values of Proof.

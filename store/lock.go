@@ -17,9 +17,9 @@ const (
 	// pidBytes is how many bytes of a lock file are read. The text of every pid is
 	// shorter.
 	pidBytes = 32
-	// lockTime is how long lock retries while another process has the file locked. The
-	// other process can be one that calls Held, which locks the file only for a moment.
-	// lockLook is the time between two attempts.
+	// lockTime is how long lock retries while another process has the file locked. A
+	// short lock by another process is normal, because Held locks the file for a
+	// moment. lockLook is the time between two attempts.
 	lockTime = 100 * time.Millisecond
 	lockLook = 5 * time.Millisecond
 )
