@@ -16,9 +16,10 @@ const (
 // httpHarness is the harness whose arms have an OpenCode server each.
 const httpHarness = "opencode-api"
 
-// openCodeReply is the health of the OpenCode servers. In the published API it also has
-// the version and the url of one common server. Both are left out here, because each
-// arm has its own server, with a password that only the arm's host agent knows.
+// openCodeReply is the health of the OpenCode servers. The reply in the published API
+// also has the version and the url of one common server. Both are left out here,
+// because each arm has its own server, with a password that only the arm's host agent
+// knows.
 type openCodeReply struct {
 	Running bool             `json:"running" doc:"An arm with an OpenCode server runs"`
 	Healthy bool             `json:"healthy" doc:"One runs, and all that run are healthy"`

@@ -130,8 +130,8 @@ func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
 			h.noteRead(after)
 		}
 	}
-	// Read the head before the list, so that no event is missed that is written between
-	// the two reads.
+	// Read the head before the list. Otherwise an event that is written between the two
+	// reads could be missed.
 	head, epoch := h.DB.Head(), h.DB.Epoch()
 	list, err := h.DB.Events(ctx, after, limit)
 	if err != nil {

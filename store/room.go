@@ -25,8 +25,8 @@ const (
 // NoRoom reports whether err says that the disk is full.
 func NoRoom(err error) bool { return err != nil && sqlite.Full(err) }
 
-// Room returns how many bytes are free on the file system of the folder dir. It returns
-// false if this number is unknown.
+// Room returns how many bytes are free on the file system that contains the folder dir.
+// It returns false if this number is unknown.
 func Room(dir string) (int64, bool) { return room(dir) }
 
 func (d *database) reserve() string { return d.path + ".reserve" }
@@ -41,9 +41,9 @@ func (d *database) giveUp() bool {
 	return os.Truncate(d.reserve(), max(info.Size()-reservePiece, 0)) == nil
 }
 
-// keepReserve fills up the reserve file if the disk has twice the missing space. It
-// writes random bytes, because random bytes take up disk space even on file systems
-// that compress.
+// keepReserve fills up the reserve file if the disk has room for twice the missing
+// part. It writes random bytes, because random bytes take up disk space even on file
+// systems that compress.
 func (d *database) keepReserve() error {
 	size := int64(0)
 	info, err := os.Stat(d.reserve())
