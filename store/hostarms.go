@@ -39,8 +39,9 @@ type ArmRecord struct {
 	Run     *coleo.Receipt
 	Earlier []coleo.Receipt // older open runs, in order
 
-	// Intended has the prompts that are about to be typed. Only ID, Time and Text are
-	// set. ID is the id of the run that the prompt will begin.
+	// Intended has the prompts that are about to be typed, or whose arrival a dialog
+	// hides. Only ID, Time, Text, Compact and Unsettled are used. ID is the id of the
+	// run that the prompt will begin.
 	Intended []coleo.Receipt
 }
 

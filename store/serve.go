@@ -76,8 +76,8 @@ func cursor(ctx context.Context, q queryer, host string) (epoch string, seq uint
 // Epoch and Seq. So a caller can send a batch twice.
 //
 // Project returns EConflict if a host's events before one of the given events are
-// missing from serve's log. The caller must then read the host's log again from Cursor
-// on. Project returns EInvalid for a bad event.
+// missing from serve's log. The caller must then read the host's log again, after the
+// position that Cursor returns. Project returns EInvalid for a bad event.
 func (s *ServeDB) Project(ctx context.Context, events []coleo.Event) error {
 	return s.ProjectPast(ctx, events, 0)
 }
