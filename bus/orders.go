@@ -75,8 +75,8 @@ type ArmOrder struct {
 	Generation int `json:"generation,omitempty"`
 }
 
-// ReleaseOrder tells host local to give an arm to a host agent. Host local does not wait
-// for an arm that is busy: it refuses the order.
+// ReleaseOrder tells host local to give an arm to a host agent. Host local does not
+// wait for an arm that is busy: it refuses the order.
 type ReleaseOrder struct {
 	Arm string `json:"arm"`
 	To  string `json:"to"` // the id of the host agent

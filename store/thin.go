@@ -155,7 +155,8 @@ func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 // arm. It returns "" if no arm follows.
 // returns "" if there is no such arm.
 // Thin always keeps these events:
-//   - events with the number read or a higher one, because serve may not have read them;
+//   - events with the number read or a higher one, because serve may not have read
+//     them;
 //   - the start events of open runs;
 //   - if the arm still has a record, its newest event of each kind.
 func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.Time,
