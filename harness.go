@@ -106,11 +106,11 @@ func (i Info) Judged(version string) bool {
 type Harness interface {
 	// Info returns the description of the harness.
 	Info() Info
-	// Spawn starts the agent CLI and returns when the process runs. The session's state
-	// is initializing until the screen or the protocol shows another state. Spawn
-	// returns ENotInstalled if the program is missing. It returns EInvalid if the
-	// configuration is wrong. It returns EUnsupported if the harness can never do what
-	// the configuration demands.
+	// Spawn starts the agent CLI and returns as soon as the process runs. The session's
+	// state is initializing until the screen or the protocol shows another state. Spawn
+	// returns ENotInstalled if the program is missing. It returns EInvalid if it cannot
+	// start the agent CLI with this configuration. It returns EUnsupported if the
+	// harness can never do what the configuration demands.
 	Spawn(ctx context.Context, c SpawnConfig) (Session, error)
 	// Attach attaches to a session that an earlier host agent started. The holder must
 	// prove, with the boot id, the process identity, the nonce and the generation, that

@@ -107,7 +107,7 @@ type Remedy struct {
 	Action Action `json:"action"`
 	Host   string `json:"host,omitempty"` // the id of the host agent that carries out the remedy, or LocalHost
 	// Mode is the recovery mode to report after the remedy. If the remedy starts a new
-	// process, Mode is always restarted.
+	// process, Mode is always RecoveryRestarted.
 	Mode   coleo.RecoveryMode `json:"mode,omitempty"`
 	Resume bool               `json:"resume,omitempty"` // resume the conversation of the arm
 	// Sweep means that the start must first prove that no process of an earlier start

@@ -62,8 +62,8 @@ func (s *ServeDB) Entries(ctx context.Context, f EventFilter) ([]Entry, error) {
 	return out, nil
 }
 
-// RunEvents is like Entries, but returns the events without their positions. The result
-// next is the value of After for the next call.
+// RunEvents is like Entries, but returns the events without their positions. It also
+// returns the value of After for the next call.
 func (s *ServeDB) RunEvents(ctx context.Context, f EventFilter) (events []coleo.Event, next uint64, err error) {
 	entries, err := s.Entries(ctx, f)
 	next = f.After
