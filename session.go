@@ -175,8 +175,8 @@ type Receipt struct {
 // the conversation is unknown.
 const CompactText = "/compact"
 
-// Origin says how a turn began that did not begin in the usual way. In the usual way,
-// Coleo types a prompt and proves that it has arrived.
+// Origin says how a turn began, for a turn that did not begin in the usual way. In the
+// usual way, Coleo types a prompt and proves that the prompt has arrived.
 type Origin string
 
 // The origins.
