@@ -277,8 +277,8 @@ type Prover interface {
 type Terminal interface {
 	// Screen returns the present screen.
 	Screen() Screen
-	// Output returns the terminal's output from the byte offset from on. After the
-	// present end, the reader waits for new output and returns it.
+	// Output returns the terminal's output, beginning at the given byte offset. After
+	// the present end of the output, the reader waits for new output and returns it.
 	Output(ctx context.Context, from int64) (io.ReadCloser, error)
 	// Input types raw bytes. Only the owner of the arm's lease is allowed to call it.
 	Input(ctx context.Context, p []byte) error

@@ -7,9 +7,9 @@ import (
 )
 
 // checkScripted returns an error if the options of a request do not fit the scripted
-// model. If the request asks for the scripted model without a provider and an endpoint,
-// checkScripted clears both in c. Their values came from the stopped arm or from the
-// defaults.
+// model. If the request asks for the scripted model, with neither a provider nor an
+// endpoint, checkScripted clears both in c. Their values came from the stopped arm or
+// from the defaults.
 func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q wire.SpawnRequest) error {
 	if q.Model == coleo.ModelScripted && q.Provider == "" && q.Endpoint == "" {
 		c.Provider, c.Endpoint = "", ""
