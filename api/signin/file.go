@@ -52,8 +52,8 @@ func (b *Browsers) load() error {
 }
 
 // save writes the file, which only its owner can read. It either replaces the whole
-// file or changes nothing. It waits until the data is on the disk. Otherwise, a power
-// failure could sign in a browser again that was signed out.
+// file or changes nothing. It waits until the data is on the disk, because otherwise a
+// power failure could undo that a browser was signed out.
 func (b *Browsers) save() error {
 	if b.path == "" {
 		return nil
