@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Status is an arm's status as stored in the database. The values of Status are not
-// those of State. Code never mixes the two types.
+// Status is an arm's status as the database stores it. Status and State have different
+// values. Code never uses a value of one type for the other.
 type Status string
 
 // The statuses of an arm.
@@ -18,12 +18,12 @@ const (
 	StatusPaused   Status = "paused" // part of the public API, but Coleo never sets it
 	StatusError    Status = "error"
 	StatusStopped  Status = "stopped"
-	// StatusPlanningBlocked means that an arm is paused until its plan is approved. The
-	// store saves StatusPaused for such an arm, together with a mark.
+	// StatusPlanningBlocked means that an arm is paused until the user approves its
+	// plan. The store saves StatusPaused for such an arm, and a mark in another column.
 	StatusPlanningBlocked Status = "planning_blocked"
 )
 
-// Desired is what an arm should do. What the arm really does may differ.
+// Desired is what an arm should do. It can differ from what the arm is doing.
 type Desired string
 
 // The values of Desired.
@@ -32,8 +32,8 @@ const (
 	DesiredStopped Desired = "stopped"
 )
 
-// StatusOf returns the status of an arm whose session is in state s. An arm that waits
-// for an approval is busy, because its turn has not ended.
+// StatusOf returns the status of an arm whose session is in state s. An arm in
+// waiting_approval is busy, because its turn has not ended.
 func StatusOf(s State) Status {
 	switch s {
 	case Initializing:
@@ -50,15 +50,16 @@ func StatusOf(s State) Status {
 	return StatusError
 }
 
-// Arm is a worker driven by one harness. It is the arm's row in the store and its JSON
-// form in the API. Times are UTC. A zero time means never and is left out of the JSON.
+// Arm is a worker driven by one harness. This type is the arm's row in the store and
+// the arm's JSON form in the API. Times are in UTC. A zero time means never, and the
+// JSON omits it.
 type Arm struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	Domain  string `json:"domain,omitempty"`
 	Harness string `json:"harness"`
 	Status  Status `json:"status"`
-	State   State  `json:"state"` // last reading of the session
+	State   State  `json:"state"` // the last state of the session
 	Rule    string `json:"rule,omitempty"`
 
 	ContextBudget      int `json:"contextBudget"`
@@ -86,9 +87,9 @@ type Arm struct {
 	CurrentBugTitle    string `json:"currentBugTitle,omitempty"`
 	ParentArmID        string `json:"parentArmId,omitempty"`
 
-	AgentID    string `json:"agentId,omitempty"` // of the host agent
+	AgentID    string `json:"agentId,omitempty"` // the id of the arm's host agent
 	Host       string `json:"host,omitempty"`
-	SessionID  string `json:"sessionId,omitempty"` // id of the agent CLI's conversation
+	SessionID  string `json:"sessionId,omitempty"` // the id of the agent CLI's conversation
 	Workdir    string `json:"workdir,omitempty"`
 	Generation int    `json:"generation"`
 
@@ -96,7 +97,8 @@ type Arm struct {
 	Runtime Runtime `json:"runtime"`
 }
 
-// Signals returns the arm's signals for Summarise. It leaves the field Watch empty.
+// Signals returns the signals for Summarise from the arm's row. The field Watch of the
+// result is empty.
 func (a Arm) Signals() Signals {
 	return Signals{
 		Status: a.Status, State: a.State,
@@ -106,8 +108,8 @@ func (a Arm) Signals() Signals {
 	}
 }
 
-// maxArmName bounds an arm's name, in bytes. The bound also applies to the id of a host
-// agent, which becomes a part of subjects of the bus.
+// maxArmName is the maximum length of an arm's name, in bytes. It is also the maximum
+// for the id of a host agent, which becomes part of the bus's subjects.
 const maxArmName = 63
 
 // CheckName returns an EInvalid error if name cannot be the name of an arm. The name of
@@ -127,12 +129,12 @@ func CheckName(name string) error {
 	return nil
 }
 
-// RecoveryMode is how an arm came back.
+// RecoveryMode is how an arm was recovered.
 type RecoveryMode string
 
 // The recovery modes.
 const (
 	RecoveryReattached RecoveryMode = "reattached" // the arm's session had never ended
-	RecoveryRecovered  RecoveryMode = "recovered"  // Coleo found a server that still ran, by its pid and port
-	RecoveryRestarted  RecoveryMode = "restarted"  // a new process; Resumed reports whether the conversation continues
+	RecoveryRecovered  RecoveryMode = "recovered"  // Coleo found the arm's running server by its pid and port
+	RecoveryRestarted  RecoveryMode = "restarted"  // a new process runs; Resumed says whether the conversation continues
 )

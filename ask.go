@@ -1,129 +1,139 @@
 package coleo
 
-// Ask is one thing that makes an agent CLI ask its user. It is a line of the catalogue of a
-// harness, `[[asks]]` of a harness.toml. The conformance suite answers the dialog in each
-// way, and looks at what was done then.
+// Ask is one way to make an agent CLI ask its user a question. It is one entry of the
+// catalogue of a harness: one `[[asks]]` table of a harness.toml. The conformance suite
+// answers the question in each possible way, and checks what the agent CLI does after
+// each answer.
 //
-// The texts of Tool, Input, Reply, Prompt, Work, Shows, Options, Writes and Result may
-// hold `{{.Nonce}}`, `{{.Workdir}}` and `{{.Home}}`. The nonce is another word for each
-// answer. The page docs/harness-reference.md repeats the comments of the fields.
+// The texts of Tool, Input, Reply, Prompt, Work, Shows, Options, Writes and Result can
+// contain `{{.Nonce}}`, `{{.Workdir}}` and `{{.Home}}`. The nonce is a new word for
+// each answer. The page docs/harness-reference.md repeats the comments of the fields.
 type Ask struct {
-	// The name, as `coleo harness test --asks` takes it. It consists of small letters,
-	// digits, dots, dashes and underscores. The key is required.
+	// The name of the entry, for `coleo harness test --asks`. It consists of small
+	// letters, digits, dots, dashes and underscores. The key is required.
 	Name string `json:"name" toml:"name"`
-	// One sentence that tells people what asks. The key is required.
+	// One sentence that tells people what makes the agent CLI ask. The key is required.
 	Doc string `json:"doc" toml:"doc"`
 	// The kind of the dialog, as in `[[dialog]]`. The key is required.
 	Kind DialogKind `json:"kind" toml:"kind"`
-	// The tool that the scripted model calls, by the name that the agent CLI gives it. A
-	// line has one of `tool`, `reply`, `prompt`, `types` and `start`. Only `types` may be
-	// beside another one.
+	// The tool that the scripted model calls, by the agent CLI's name for it. An entry
+	// has exactly one of `tool`, `reply`, `prompt`, `types` and `start`. Exception:
+	// `types` can be combined with another of these keys.
 	Tool string `json:"tool,omitempty" toml:"tool"`
-	// The tool's arguments, as a JSON object. A tool that takes plain text gets the text as
-	// it is.
+	// The arguments of the tool, as a JSON object. For a tool that takes plain text,
+	// the value is that text.
 	Input string `json:"input,omitempty" toml:"input"`
-	// The calls of tools that the model makes first, one after another. They do not ask.
+	// The tool calls that the model makes first, one after another. These calls do not
+	// ask.
 	Before []AskCall `json:"before,omitempty" toml:"before"`
-	// Whether the model makes the calls of `before` and the one of `tool` in one answer.
+	// Whether the model makes the calls of `before` and the call of `tool` in one
+	// answer.
 	Together bool `json:"together,omitempty" toml:"together"`
-	// The text that the scripted model answers, for an agent CLI that reads commands and
-	// edits from the model's text.
+	// The text with which the scripted model answers. Use it for an agent CLI that
+	// reads commands and edits from the text of the model.
 	Reply string `json:"reply,omitempty" toml:"reply"`
-	// The prompt of the user that makes the agent CLI ask by itself.
+	// The prompt after which the agent CLI asks without a call from the model.
 	Prompt string `json:"prompt,omitempty" toml:"prompt"`
-	// A command of the agent CLI that somebody types by hand first, such as `/model`. It
-	// asks by itself, or makes the tool, the reply or the prompt ask.
+	// A command of the agent CLI, such as `/model`, that is typed by hand first. Either
+	// the command itself asks, or it makes the tool, the reply or the prompt ask.
 	Types string `json:"types,omitempty" toml:"types"`
-	// Whether the agent CLI asks at its start, before it takes a prompt.
+	// Whether the agent CLI asks when it starts, before it takes a prompt.
 	Start bool `json:"start,omitempty" toml:"start"`
 	// The arguments with which the agent CLI is started. They are templates, as in
-	// `[[launch.part]]`. With `args`, `env`, `files`, `permission`, `model` or `types`, each
-	// answer gets an agent CLI of its own.
+	// `[[launch.part]]`. If an entry has `args`, `env`, `files`, `permission`, `model`
+	// or `types`, a new agent CLI is started for each answer.
 	Args []string `json:"args,omitempty" toml:"args"`
 	// The environment variables with which the agent CLI is started. The values are
 	// templates.
 	Env map[string]string `json:"env,omitempty" toml:"env"`
-	// The files below HOME that are written before the start. The values are templates. If
-	// a part of the launch writes the same file, Coleo writes both texts, as for a setting.
+	// The files below HOME that are written before the agent CLI is started. The values
+	// are templates. If a part of the launch writes the same file, Coleo writes both
+	// texts, as for a setting.
 	Files map[string]string `json:"files,omitempty" toml:"files"`
-	// Coleo's permission mode at the start. Without it, the mode is `ask`.
+	// Coleo's permission mode with which the agent CLI is started. The default is
+	// `ask`.
 	Permission PermissionMode `json:"permission,omitempty" toml:"permission"`
-	// The model at the start. Without it, the model is one that no agent CLI knows.
+	// The model with which the agent CLI is started. The default is a model that no
+	// agent CLI knows.
 	Model string `json:"model,omitempty" toml:"model"`
 	// The files in the work folder that are written before the agent CLI is asked.
 	Work map[string]string `json:"work,omitempty" toml:"work"`
-	// What the title or the subject of the dialog must hold. People decide by it.
+	// What the title or the subject of the dialog must contain. People base their
+	// decision on this text.
 	Shows string `json:"shows,omitempty" toml:"shows"`
-	// Patterns, each of which must match the label of one option.
+	// Patterns. Each pattern must match the label of one option of the dialog.
 	Options []string `json:"options,omitempty" toml:"options"`
-	// A question of the model, with the answers that it must get. A line has one for each
-	// question that the tool asks at once.
+	// A question of the model, with the answers that the model must get. An entry has
+	// one such table for each question that the tool asks in the same call.
 	Pages []AskPage `json:"page,omitempty" toml:"page"`
-	// The file in the work folder that holds the nonce once the approval has been carried
-	// out, and exactly once.
+	// The file in the work folder that must contain the nonce, exactly once, after the
+	// approved action has been carried out.
 	Writes string `json:"writes,omitempty" toml:"writes"`
-	// A pattern that the tool's result matches once the approval has been carried out.
-	// Without it, any result counts. After a denial, no result may match it. At a question it
-	// takes the place of the labels, for a tool that tells the answer in other words.
+	// A pattern that the tool's result must match after the approved action has been
+	// carried out. Without this key, any result is accepted. After a denial, no result
+	// is allowed to match the pattern. For a question, the pattern replaces the check
+	// for the labels, because some tools report an answer in other words.
 	Result string `json:"result,omitempty" toml:"result"`
-	// Whether the approval calls the MCP server of the checks, with the nonce.
+	// Whether the approved action calls the MCP server of the checks, with the nonce.
 	CallsMCP bool `json:"calls_mcp,omitempty" toml:"calls_mcp"`
-	// Whether the agent CLI takes no prompt when it is denied what it asks at its start.
-	// It ends then, or shows another page in place of its composer.
+	// Whether the agent CLI takes no prompt after its question at the start was denied.
+	// It then ends, or shows another page in place of its composer.
 	Ends bool `json:"ends,omitempty" toml:"ends"`
-	// Whether the agent CLI ends when it is approved what it asks at its start. When it is
-	// started again, it no longer asks.
+	// Whether the agent CLI ends after its question at the start was approved. When it
+	// is started again, it does not ask again.
 	Restarts bool `json:"restarts,omitempty" toml:"restarts"`
-	// The choices that Coleo refuses at this dialog, each with a part of the sentence of
-	// its error: `{ approve = "leave it with a denial" }`. The choices are `approve`,
-	// `deny` and `answer`, and `words` for a text of the user's own. Nothing may be typed
-	// then.
+	// The choices that Coleo refuses for this dialog, each with a part of the error
+	// message: `{ approve = "leave it with a denial" }`. The choices are `approve`,
+	// `deny`, `answer`, and `words` for a text of the user's own. Coleo must type
+	// nothing for a refused choice.
 	Refuses map[string]string `json:"refuses,omitempty" toml:"refuses"`
 }
 
-// RefusedWords is the key of Ask.Refuses for a text of the user's own.
+// RefusedWords is the key in Ask.Refuses for a text of the user's own.
 const RefusedWords = "words"
 
-// AskCall is a call of a tool by the scripted model.
+// AskCall is a tool call that the scripted model makes.
 type AskCall struct {
-	// The tool, by the name that the agent CLI gives it.
+	// The tool, by the agent CLI's name for it.
 	Tool string `json:"tool" toml:"tool"`
-	// The tool's arguments, as a JSON object.
+	// The arguments of the tool, as a JSON object.
 	Input string `json:"input" toml:"input"`
 }
 
-// AskPage is one question of a model.
+// AskPage is one question that the model asks the user.
 type AskPage struct {
-	// The labels of the options. Each one is picked once, and the model must get it, and
-	// none of the others.
+	// The labels of the options. The checks choose each option once. Each time, the
+	// model must get the label of the chosen option, and no other label.
 	Answers []string `json:"answers" toml:"answers"`
-	// Whether several options can be ticked. All of them are, once.
+	// Whether several options can be ticked. If so, the checks also tick all of them in
+	// one answer.
 	Several bool `json:"several,omitempty" toml:"several"`
-	// Whether a text of the user's own can be the answer. The model must get it.
+	// Whether a text of the user's own can be the answer. If so, the model must get
+	// this text.
 	Words bool `json:"words,omitempty" toml:"words"`
 }
 
-// OwnStart reports whether the agent CLI must be started in a way of its own.
+// OwnStart reports whether an agent CLI must be started just for this entry.
 func (a Ask) OwnStart() bool {
 	return a.Start || len(a.Args)+len(a.Env)+len(a.Files) > 0 || a.Permission != "" || a.Model != "" || a.Types != ""
 }
 
-// OnlyTyped reports whether typing a.Types by hand is enough to open the dialog. The model
-// then does nothing for it.
+// OnlyTyped reports whether typing a.Types by hand is enough to open the dialog. If so,
+// the model has no part in it.
 func (a Ask) OnlyTyped() bool {
 	return a.Types != "" && a.Tool == "" && a.Reply == "" && a.Prompt == "" && !a.Start
 }
 
-// Asking is a harness with a catalogue of what its agent CLI asks.
+// Asking is a harness with a catalogue of the ways in which its agent CLI asks.
 type Asking interface {
-	// Asks returns the catalogue, in the order of the description.
+	// Asks returns the catalogue, in the order of the harness's description.
 	Asks() []Ask
-	// QuietTools returns the tools that never ask. A key is the name of a tool. Its value
-	// has the arguments with which the checks call the tool. If the value is empty, the
-	// checks do not call it.
+	// QuietTools returns the tools that never ask. Each key is the name of a tool. Each
+	// value has the arguments with which the checks call the tool. If a value is empty,
+	// the checks do not call the tool.
 	QuietTools() map[string]string
-	// WithAsk returns a copy of the harness for one line of the catalogue. In the hermetic
-	// profile, the agent CLI of the copy starts as that line says. WithAsk returns
-	// ENotFound if the catalogue has no such line.
+	// WithAsk returns a copy of the harness for one entry of the catalogue. In the
+	// hermetic profile, the agent CLI of the copy starts as the entry demands. WithAsk
+	// returns ENotFound if the catalogue has no such entry.
 	WithAsk(name string) (Harness, error)
 }

@@ -1,6 +1,6 @@
 package coleo
 
-// Display is an arm's condition in one word, for programs that show nothing more.
+// Display is an arm's condition in one word, for programs with room for only one word.
 type Display string
 
 // The values of Display.
@@ -35,16 +35,16 @@ type Need string
 // The needs, most urgent first.
 const (
 	NeedsYou    Need = "needs you"
-	NeedWorking Need = "working" // nothing for now
-	NeedIdle    Need = "idle"    // a prompt, if the user has one
+	NeedWorking Need = "working" // the arm needs nothing now
+	NeedIdle    Need = "idle"    // the arm can take a prompt
 	NeedEnded   Need = "ended"
 )
 
 // Needs returns all needs, most urgent first.
 func Needs() []Need { return []Need{NeedsYou, NeedWorking, NeedIdle, NeedEnded} }
 
-// Need returns what the arm needs from its user, and the reason in why. If the need
-// explains itself, why is "". The caller must set the arm's Runtime first.
+// Need returns what the arm needs from its user. The result why is the reason, or "" if
+// the need explains itself. The caller must first set the arm's Runtime.
 func (a Arm) Need() (need Need, why string) {
 	switch {
 	case a.Status == StatusStopped:

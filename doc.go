@@ -1,5 +1,6 @@
 // Package coleo defines the vocabulary of Coleo: arms, harnesses, sessions, states,
-// screens, events and health. It also defines the contract of every harness.
+// screens, events and health. It also defines the contract that every harness must
+// fulfill.
 //
-// It starts no process, opens no file, and imports only the standard library.
+// The package starts no process, opens no file, and imports only the standard library.
 package coleo

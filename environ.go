@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// These are the limits of the environment variables that a user gives to an arm.
+// Limits for the environment variables that a user gives to an arm.
 const (
-	// maxEnvValue bounds one value, in bytes. Linux refuses to start a program with a
-	// string of more than 128 KiB.
+	// maxEnvValue is the maximum length of one value, in bytes. Linux does not start a
+	// program with a string of more than 128 KiB.
 	maxEnvValue = 64 << 10
-	// maxEnv bounds the total size of all names and values, in bytes. They must fit
-	// into a request to the API, which has at most 1 MiB.
+	// maxEnv is the maximum total length of all names and values, in bytes. They must
+	// fit into one request to the API, which can have at most 1 MiB.
 	maxEnv = 256 << 10
 )
 
-// reservedEnv has the names of the variables that a user may not give to an arm. Each
-// value is the reason. A name that ends in _ stands for all names that start with this
-// name.
+// reservedEnv has the names of the variables that users are not allowed to give to an
+// arm, each with the reason. A name that ends in _ stands for all names that begin with
+// it.
 var reservedEnv = map[string]string{
 	"COLEO_":         "Coleo uses it itself",
 	"LD_":            "it changes which code the loader runs",
@@ -31,8 +31,8 @@ var reservedEnv = map[string]string{
 	"PWD":            "the work folder decides it",
 }
 
-// CheckEnvName returns an EInvalid error if a user may not give an arm a variable
-// called name.
+// CheckEnvName returns EInvalid if users are not allowed to give an arm a variable with
+// this name.
 func CheckEnvName(name string) error {
 	if !isEnvName(name) {
 		return Errorf(EInvalid,
@@ -57,8 +57,9 @@ func isEnvName(name string) bool {
 	return name != ""
 }
 
-// CheckEnv returns an EInvalid error if a user may not give the variables in env to an
-// arm. The error has names of variables but no values, because values may be secrets.
+// CheckEnv returns EInvalid if users are not allowed to give an arm the variables in
+// env. The error shows names of variables, but no values, because values can be
+// secrets.
 func CheckEnv(env map[string]string) error {
 	size := 0
 	for _, name := range EnvNames(env) {

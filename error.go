@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Code names a kind of failure that a user may see. The HTTP status and the exit code
-// depend on the Code. See docs/cli.md.
+// Code is a kind of failure that users see. It determines the HTTP status and the exit
+// code: see docs/cli.md.
 type Code string
 
 // The codes of errors that reach users.
@@ -14,15 +14,15 @@ const (
 	EInvalid      Code = "invalid"             // the request itself is wrong
 	ENotFound     Code = "not_found"           // no such arm, harness, host, model
 	EConflict     Code = "conflict"            // the name is taken, or the arm is in the wrong state
-	EUnauthorized Code = "unauthorized"        // no token, or a wrong one
-	EForbidden    Code = "forbidden"           // the caller may not do this, for example with a wrong Origin
+	EUnauthorized Code = "unauthorized"        // the token is missing or wrong
+	EForbidden    Code = "forbidden"           // the caller is not allowed to do this, for example: a wrong Origin
 	EUnavailable  Code = "unavailable"         // serve or a host agent cannot be reached
 	ENotInstalled Code = "not_installed"       // the agent CLI is not on this machine
 	EBlocked      Code = "waiting_approval"    // a dialog is open; see Error.Dialog
-	EBusy         Code = "busy"                // the agent CLI works and does not queue, or somebody else has the lease
-	EUnrecognised Code = "screen_unrecognised" // no rule matches the screen, so nothing may be typed; see Error.Screen
-	EPromptLost   Code = "prompt_lost"         // nobody can prove that the prompt arrived; see Error.Screen
-	EUnsettled    Code = "unsettled"           // a dialog hides whether the prompt arrived; events tell it later; see Error.Dialog
+	EBusy         Code = "busy"                // the agent CLI works and cannot queue, or somebody else has the lease
+	EUnrecognised Code = "screen_unrecognised" // no rule matches the screen, so Coleo types nothing; see Error.Screen
+	EPromptLost   Code = "prompt_lost"         // nothing proves that the prompt arrived; see Error.Screen
+	EUnsettled    Code = "unsettled"           // a dialog hides whether the prompt arrived; see Error.Dialog and the log
 	EStale        Code = "stale"               // the answered dialog is no longer on the screen
 	EExited       Code = "exited"              // the agent CLI has ended; see Error.Screen
 	EUnproven     Code = "unproven"            // a process or holder could not prove that it belongs to the arm
@@ -30,34 +30,35 @@ const (
 	EUnsupported  Code = "unsupported"         // this harness cannot carry out the request
 	EInternal     Code = "internal"            // a fault of Coleo
 
-	// These codes mean that a prompt was delivered but its turn did not finish.
+	// The following codes mean that a prompt was delivered, but that its turn did not
+	// finish normally.
 	ETurnAsks        Code = "turn_asks"        // a dialog is open; see Error.Dialog
 	ETurnFailed      Code = "turn_failed"      // the agent CLI shows an error
 	ETurnInterrupted Code = "turn_interrupted" // the turn was interrupted, or one of its dialogs was denied
-	ETurnUnproven    Code = "turn_unproven"    // the screen is idle, and nothing proves that the turn has ended
+	ETurnUnproven    Code = "turn_unproven"    // the screen is idle, but nothing proves that the turn has ended
 )
 
-// Error is a failure with a code. Its message is one line that says what failed, where,
-// and what to do. Dialog and Screen are set for the codes that mention them.
+// Error is a failure with a code. Its message is one line that says what failed, where
+// it failed, and what the user can do. The comment of a code says whether Dialog or
+// Screen is set.
 type Error struct {
 	Code    Code    `json:"code"`
 	Message string  `json:"message"`
 	Dialog  *Dialog `json:"dialog,omitempty"`
 	Screen  *Screen `json:"screen,omitempty"`
 
-	// Delivered says whether the agent CLI took the prompt. Delivered is nil if nobody
-	// knows whether the agent CLI took it. Delivered is also nil if the failed request
-	// was not a prompt.
+	// Delivered says whether the agent CLI took the prompt. It is nil if this is
+	// unknown, or if the failed request was not a prompt.
 	Delivered *bool `json:"delivered,omitempty"`
 
 	wrapped error
 }
 
-// Error returns the message.
+// Error returns the message of the error.
 func (e *Error) Error() string { return e.Message }
 
-// Errorf returns an *Error with this code. It formats the message as fmt.Errorf does.
-// If the format wraps an error with %w, Unwrap returns that error.
+// Errorf returns an *Error with the given code. It formats the message as fmt.Errorf
+// does. If the format wraps an error with %w, Unwrap returns the wrapped error.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Code: code, Message: err.Error(), wrapped: errors.Unwrap(err)}
@@ -66,8 +67,8 @@ func Errorf(code Code, format string, args ...any) *Error {
 // Unwrap returns the wrapped error, or nil if e wraps no error.
 func (e *Error) Unwrap() error { return e.wrapped }
 
-// ErrorCode returns the code of the first *Error in err's chain. It returns EInternal for
-// any other error, and "" for nil.
+// ErrorCode returns the code of the first *Error in the chain of err. If there is no
+// *Error in the chain, it returns EInternal. If err is nil, it returns "".
 func ErrorCode(err error) Code {
 	if err == nil {
 		return ""

@@ -22,13 +22,13 @@ const (
 
 // The thresholds of Summarise.
 const (
-	OutputActive   = 90 * time.Second  // if the last output is newer, the arm is active
-	ActivityQuiet  = 180 * time.Second // if the last activity is newer, it counts as recent
-	OutputHung     = 300 * time.Second // if a working arm has no output for longer, it is hung
-	HeartbeatStale = 120 * time.Second // if the last heartbeat is older, it does not count
+	OutputActive   = 90 * time.Second  // an arm with output within this time is active
+	ActivityQuiet  = 180 * time.Second // activity within this time is recent
+	OutputHung     = 300 * time.Second // a working arm without output for this time is hung
+	HeartbeatStale = 120 * time.Second // a heartbeat older than this is ignored
 )
 
-// Signals is everything that Summarise uses.
+// Signals is the input of Summarise.
 type Signals struct {
 	Status    Status
 	State     State
@@ -47,19 +47,20 @@ type Signals struct {
 }
 
 // Watch says whether a host agent watches an arm now, and what the host agent sees. The
-// zero value has no information, and does not change the result of Summarise.
+// zero Watch has no information, and does not change the result of Summarise.
 type Watch struct {
 	AsOf    time.Time // when a host agent last confirmed the arm's state
-	Missing string    // why no host agent watches the arm, as text for users; "" if one does
-	Frozen  int       // pid of the agent CLI if a signal has stopped it; 0 if it runs
-	// Blocked is why the arm cannot continue, for example because the disk has no room
-	// for the arm's output. Blocked is "" if the arm can continue.
+	Missing string    // why no host agent watches the arm, for users; "" if a host agent does
+	Frozen  int       // the pid of the agent CLI if a signal has stopped it; otherwise 0
+	// Blocked is the reason why the arm cannot continue, for example that the disk has
+	// no room for the arm's output. Blocked is "" if the arm can continue.
 	Blocked string
-	// Unjudged is the version of the agent CLI, if nobody has judged the rules on it.
+	// Unjudged is the agent CLI's version if the rules were not judged on this version.
+	// Otherwise it is "".
 	Unjudged string
 }
 
-// SignalFlags has the signals as booleans. Coleo shows them to users.
+// SignalFlags says which signals are set, for users.
 type SignalFlags struct {
 	DBStatus        Status `json:"dbStatus"`
 	HasPID          bool   `json:"hasPid"`
@@ -71,13 +72,13 @@ type SignalFlags struct {
 	Distributed     bool   `json:"distributed"`
 }
 
-// Runtime is an arm's health with its reasons. A field with seconds is nil if its
-// signal is unset.
+// Runtime is an arm's health with the reasons for it. Each field with seconds is nil if
+// the time that it is computed from is unset.
 type Runtime struct {
 	State                 Health      `json:"state"`
 	Reason                string      `json:"reason"`
 	Distributed           bool        `json:"distributed"`     // a host agent drives the arm
-	Local                 bool        `json:"local,omitempty"` // serve itself drives the arm, see LocalNote
+	Local                 bool        `json:"local,omitempty"` // serve itself drives the arm; see LocalNote
 	HasRuntime            bool        `json:"hasRuntime"`
 	HasSession            bool        `json:"hasSession"`
 	CanRecover            bool        `json:"canRecover"`
@@ -89,17 +90,16 @@ type Runtime struct {
 	SecondsSinceHeartbeat *int        `json:"secondsSinceHeartbeat"`
 	SecondsSinceOutput    *int        `json:"secondsSinceOutput"`
 	AsOf                  time.Time   `json:"asOf,omitzero"`      // when a host agent last confirmed the arm's state
-	Stale                 bool        `json:"stale,omitempty"`    // no host agent watches the arm; State is from AsOf
+	Stale                 bool        `json:"stale,omitempty"`    // no host agent watches the arm; State is as old as AsOf
 	Frozen                bool        `json:"frozen,omitempty"`   // a signal has stopped the agent CLI
-	Unjudged              string      `json:"unjudged,omitempty"` // version of the agent CLI that nobody has judged the rules on
+	Unjudged              string      `json:"unjudged,omitempty"` // the version of the agent CLI, if not judged
 	Display               Display     `json:"display"`
 	Signals               SignalFlags `json:"signals"`
 }
 
-// Summarise computes the health of an arm at the time now. Summarise has no side
-// effects. An arm that waits for an approval is never hung while its host agent sends
-// heartbeats. The length of the wait does not matter. A signal that is unset or in the
-// future does not count.
+// Summarise computes the health of an arm at the given time. It has no side effects. If
+// an arm waits for an approval and its host agent sends heartbeats, the arm is never
+// hung, however long it waits. Summarise ignores times that are unset or in the future.
 func Summarise(s Signals, now time.Time) Runtime {
 	r := Runtime{
 		Distributed:           s.AgentID != "" && s.AgentID != LocalHost,
@@ -158,8 +158,9 @@ func judge(s Signals, r Runtime, now time.Time) (Health, string) {
 	return HealthUnknown, fmt.Sprintf("unknown status %q", s.Status)
 }
 
-// unwatched returns the health of an arm that no host agent watches or that cannot
-// continue. For any other arm it returns "". A stopped arm needs no watch.
+// unwatched returns a health and a reason if no host agent watches the arm, or if the
+// arm cannot continue. Otherwise it returns "". It also returns "" for a stopped arm,
+// which nobody needs to watch.
 func unwatched(s Signals, now time.Time) (Health, string) {
 	switch {
 	case s.Status == StatusStopped:
@@ -219,7 +220,7 @@ func age(t, now time.Time) string {
 	return Age(now.Sub(t))
 }
 
-// Age formats a duration as tables show it: 45s, 12m, 3h 4m, 2d 5h.
+// Age formats a duration for tables, for example 45s, 12m, 3h 4m or 2d 5h.
 func Age(d time.Duration) string {
 	switch {
 	case d < time.Minute:

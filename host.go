@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// LocalHost is the id of the host that serve is itself, if an arm runs without a host
+// LocalHost is the id of host local: serve itself, as the host of arms without a host
 // agent. No host agent has this id.
 const LocalHost = "local"
 
-// LocalNote is what users read of an arm of host local.
+// LocalNote tells users what it means that an arm runs on host local.
 const LocalNote = "runs without a host agent: nobody reads it while serve is down"
 
 // Host is a host agent's description of itself and its machine.
 type Host struct {
-	ID           string    `json:"agentId"` // stays the same over restarts; also in Event.Host and Arm.AgentID
+	ID           string    `json:"agentId"` // stays the same after a restart; Event.Host and Arm.AgentID have this id
 	Hostname     string    `json:"hostname"`
 	Platform     string    `json:"platform"` // "linux/amd64"
-	Version      string    `json:"version"`  // of coleo
+	Version      string    `json:"version"`  // the version of coleo
 	StartedAt    time.Time `json:"startedAt,omitzero"`
 	LastSeen     time.Time `json:"lastSeen,omitzero"`
-	Capabilities []string  `json:"capabilities"` // names of the harnesses that the host agent can drive
+	Capabilities []string  `json:"capabilities"` // the names of the harnesses that the host agent can drive
 	MaxArms      int       `json:"maxArms"`      // 0 means no limit
 }
 
-// Drives reports whether the host agent can run arms of that harness.
+// Drives reports whether the host agent can run arms of the given harness.
 func (h Host) Drives(harness string) bool { return slices.Contains(h.Capabilities, harness) }

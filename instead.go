@@ -6,23 +6,23 @@ import (
 )
 
 const (
-	// insteadRetry is the time between two attempts to send words after a denial, while
-	// the agent CLI takes no prompt yet.
+	// insteadRetry is the time between two attempts to send the user's words after a
+	// denial, if the agent CLI is not yet ready for a prompt.
 	insteadRetry = 200 * time.Millisecond
-	// insteadTries bounds the number of attempts. An idle agent CLI takes a prompt
-	// within a second or two. While the agent CLI is working, SendInstead waits as long
-	// as ctx allows.
+	// insteadTries is the maximum number of attempts. An idle agent CLI accepts a
+	// prompt within one or two seconds. While the agent CLI works, SendInstead makes no
+	// attempts, but waits as long as ctx allows.
 	insteadTries = 50
 )
 
 // SendInstead tells an agent CLI what to do instead of the action that was just denied.
-// The user's words go into the next prompt, because the dialog itself takes no words.
-// SendInstead waits until the denied dialog is gone and the turn has ended. Then
-// SendInstead calls send, which must deliver the words.
+// The user's words go into the next prompt, because the dialog of the denied action
+// takes no words. SendInstead waits until that dialog is gone and the turn has ended.
+// Then it calls send, which must deliver the words.
 //
 // SendInstead returns EBlocked if the agent CLI shows another dialog. It returns
-// EExited if the agent CLI has ended, and ETimeout if ctx ends first. It returns the
-// errors of send unchanged.
+// EExited if the agent CLI has ended. It returns ETimeout if ctx ends first. It returns
+// the errors of send unchanged.
 func SendInstead(ctx context.Context, s Session, denied Fingerprint, send func(context.Context) error) error {
 	for try := 1; ; try++ {
 		if err := awaitDenied(ctx, s, denied); err != nil {
@@ -32,7 +32,7 @@ func SendInstead(ctx context.Context, s Session, denied Fingerprint, send func(c
 		if ErrorCode(err) != EBusy || try == insteadTries {
 			return err
 		}
-		select { // the agent CLI works again, or shows no composer yet
+		select { // the agent CLI works again, or does not show its composer yet
 		case <-time.After(insteadRetry):
 		case <-ctx.Done():
 			return err
@@ -40,9 +40,9 @@ func SendInstead(ctx context.Context, s Session, denied Fingerprint, send func(c
 	}
 }
 
-// awaitDenied waits until a session takes prompts after a denial. The first readings
-// may still have the denied dialog, because a reading is always a little older than the
-// screen.
+// awaitDenied waits until the session is ready for a prompt after a denial. The first
+// readings can still show the denied dialog, because a reading is slightly older than
+// the screen.
 func awaitDenied(ctx context.Context, s Session, denied Fingerprint) error {
 	settled := func(r Reading) (bool, error) {
 		switch r.State {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// nameHeads and nameTails are the two halves of generated names for arms. Both lists
-// have words for things on the sea floor and for the light there.
+// nameHeads and nameTails are the first and second halves of generated names for arms.
+// Their words are things on the sea floor and the light there.
 var (
 	nameHeads = []string{"amber", "azure", "coral", "dusk", "ember", "foam", "glass", "ink", "jade", "kelp", "lunar",
 		"moss", "neon", "opal", "pearl", "reef", "salt", "tide", "umbra", "wave"}
@@ -15,11 +15,12 @@ var (
 		"lagoon", "mantle", "nook", "otter", "polyp", "ripple", "shoal", "trench", "whorl"}
 )
 
-// nameTries is how many names NewName tries before it adds a number.
+// nameTries is the number of names that NewName tries before it adds numbers to the
+// names.
 const nameTries = 40
 
-// NewName returns a random name for an arm. The function taken reports whether a name
-// is already in use. NewName tries names until one is free.
+// NewName returns a random arm name that is not in use. It calls taken to find out
+// whether a name is in use.
 func NewName(taken func(name string) bool) string {
 	for try := 0; ; try++ {
 		name := nameHeads[rand.IntN(len(nameHeads))] + "-" + nameTails[rand.IntN(len(nameTails))]
@@ -32,7 +33,8 @@ func NewName(taken func(name string) bool) string {
 	}
 }
 
-// NameLess reports whether a comes before b in natural order: arm-2 comes before arm-10.
+// NameLess reports whether a sorts before b in natural order: arm-2 comes before
+// arm-10.
 func NameLess(a, b string) bool {
 	for a != "" && b != "" {
 		digitsA, digitsB := leadingDigits(a), leadingDigits(b)
@@ -50,7 +52,7 @@ func NameLess(a, b string) bool {
 		if x != y {
 			return x < y
 		}
-		if digitsA != digitsB { // the same number with more zeros comes later
+		if digitsA != digitsB { // two equal numbers: the one with more leading zeros comes later
 			return digitsA < digitsB
 		}
 		a, b = a[digitsA:], b[digitsB:]

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Fingerprint names one appearance of one dialog. It is made of the dialog's kind,
-// title, subject and options, and of the number of earlier dialogs in the session. If
-// the agent CLI asks the same question twice, the two dialogs have different
-// fingerprints.
+// Fingerprint identifies one appearance of one dialog. It is computed from the dialog's
+// kind, title, subject and options, and from the number of earlier dialogs in the
+// session. So if the agent CLI asks the same question twice, the two fingerprints
+// differ.
 type Fingerprint string
 
-// DialogKind is what a dialog is about.
+// DialogKind says what a dialog is about.
 type DialogKind string
 
 // The kinds of dialog.
@@ -28,39 +28,38 @@ const (
 	DialogOther      DialogKind = "other"
 )
 
-// OfWork reports whether dialogs of kind k appear only while the agent CLI works on a
-// prompt.
+// OfWork reports whether dialogs of kind k can appear only while the agent CLI works on
+// a prompt.
 func (k DialogKind) OfWork() bool {
 	return k == DialogPermission || k == DialogQuestion || k == DialogPlan
 }
 
-// Dialog is a question that the agent CLI asks the user.
+// Dialog is a question that the agent CLI asks its user.
 //
-// Kind, Title, Subject and Options are the identity of the dialog. The fingerprint is
-// made of these four fields and of the number of the appearance. Another Page is another
-// appearance. Default, Ticked and Typed are state: they may change while the dialog stays
-// the same. In a list that
-// scrolls, Options grows while the dialog stays the same. An option keeps its number.
-// Truncated says how much of the identity is on the screen.
+// Kind, Title, Subject and Options identify the dialog. The fingerprint is computed
+// from these four fields and from the number of the appearance. Each page of a dialog
+// is a separate appearance. Default, Ticked and Typed can change while the dialog stays
+// the same. If the list of options scrolls, Options can also grow, but each option
+// keeps its number. Truncated means that the screen does not show the whole identity.
 type Dialog struct {
 	Kind        DialogKind  `json:"kind"`
 	Title       string      `json:"title"`             // "Do you want to create hello.txt?"
 	Subject     string      `json:"subject,omitempty"` // the command or the file
 	Truncated   bool        `json:"truncated,omitempty"`
-	Options     []string    `json:"options,omitempty"` // as shown, without number, marker and tick
-	Default     int         `json:"default"`           // index into Options; -1 if none is marked
+	Options     []string    `json:"options,omitempty"` // as on the screen, but without number, marker and tick
+	Default     int         `json:"default"`           // the index of the marked option in Options; -1 if none is marked
 	Fingerprint Fingerprint `json:"fingerprint"`
 
-	Several    bool   `json:"several,omitempty"`     // several options may be ticked, and are then submitted
-	Ticked     []int  `json:"ticked,omitempty"`      // the numbers of the ticked options; the first option is 1
-	TextOption int    `json:"text_option,omitempty"` // the number of the option that takes a text; 0 if there is none
-	Typed      string `json:"typed,omitempty"`       // the text that the option with the number TextOption holds
-	Page       int    `json:"page,omitempty"`        // which one of several questions this is, from 1; 0 if unknown
-	Pages      int    `json:"pages,omitempty"`       // how many questions there are; 0 if the screen does not say
+	Several    bool   `json:"several,omitempty"`     // the user can tick several options and then submit them
+	Ticked     []int  `json:"ticked,omitempty"`      // the numbers of the ticked options, from 1
+	TextOption int    `json:"text_option,omitempty"` // number of the option that takes a text, from 1; 0 if there is none
+	Typed      string `json:"typed,omitempty"`       // the text that was typed into that option
+	Page       int    `json:"page,omitempty"`        // the number of this question among several, from 1; 0 if unknown
+	Pages      int    `json:"pages,omitempty"`       // the number of questions; 0 if the screen does not show it
 }
 
 // Choices returns the options as people read them. A ticked option begins with [x]. The
-// option that takes a text ends with the text that was typed.
+// option that takes a text ends with the typed text.
 func (d Dialog) Choices() []string {
 	out := slices.Clone(d.Options)
 	for _, n := range d.Ticked {
@@ -74,21 +73,22 @@ func (d Dialog) Choices() []string {
 	return out
 }
 
-// Reading is what a session knows at one moment.
+// Reading is what a session knows about its agent CLI at one moment.
 type Reading struct {
 	State  State     `json:"state"`
-	Rule   string    `json:"rule"`             // the rule or witness that decided
-	Since  time.Time `json:"since"`            // the time when State began
-	Known  bool      `json:"known"`            // false: no rule matches the screen, so nothing may be typed
+	Rule   string    `json:"rule"`             // the rule or the witness that determined State
+	Since  time.Time `json:"since"`            // when State began
+	Known  bool      `json:"known"`            // false if no rule matches the screen, so that Coleo types nothing
 	Detail string    `json:"detail,omitempty"` // for example "attempt 2/10" during retries
 	Dialog *Dialog   `json:"dialog,omitempty"` // set in waiting_approval
-	// Background is what still goes on in the background while the state is idle, in the
-	// agent CLI's words: "1 shell still running".
+	// Background says what still runs in the background while the state is idle, in the
+	// words of the agent CLI: "1 shell still running".
 	Background string `json:"background,omitempty"`
 	ExitCode   *int   `json:"exit_code,omitempty"`
 }
 
-// Cursor is a position in a session's list of changes. 0 is the beginning of the list.
+// Cursor is a position in the list of a session's changes. 0 is the beginning of the
+// list.
 type Cursor uint64
 
 // ChangeKind is the kind of a Change.
@@ -101,13 +101,13 @@ const (
 	ChangeDisagreement ChangeKind = "witness_disagreement"
 	ChangeLapse        ChangeKind = "witness_lapsed"
 	ChangeBlind        ChangeKind = "screen_blind"   // the screen shows no sign of work in this set-up
-	ChangeRedraw       ChangeKind = "screen_redrawn" // Coleo had the agent CLI draw its picture again
-	ChangeTurn         ChangeKind = "turn"           // a turn has begun that Coleo has not begun; Note is its prompt
+	ChangeRedraw       ChangeKind = "screen_redrawn" // Coleo made the agent CLI draw its picture again
+	ChangeTurn         ChangeKind = "turn"           // a turn has begun that Coleo did not begin; Note is its prompt
 	ChangePrompt       ChangeKind = "prompt"
-	ChangeConversation ChangeKind = "conversation" // the id of the conversation became known
+	ChangeConversation ChangeKind = "conversation" // the id of the conversation has become known
 )
 
-// Change is one entry in a session's list of changes.
+// Change is one entry in the list of a session's changes.
 type Change struct {
 	Cursor  Cursor     `json:"cursor"`
 	Time    time.Time  `json:"time"`
@@ -115,28 +115,29 @@ type Change struct {
 	From    State      `json:"from,omitempty"`
 	Reading Reading    `json:"reading"`
 	Note    string     `json:"note,omitempty"`
-	Origin  Origin     `json:"origin,omitempty"` // set for turn
-	Output  time.Time  `json:"output,omitzero"`  // the time of the agent CLI's last output before this change
-	Screen  *Screen    `json:"screen,omitempty"` // set for screen_unrecognised and dead
+	Origin  Origin     `json:"origin,omitempty"` // set for ChangeTurn
+	Output  time.Time  `json:"output,omitzero"`  // when the agent CLI last wrote output before this change
+	Screen  *Screen    `json:"screen,omitempty"` // set for ChangeUnrecognised, and if the state is dead
 }
 
 // Prompt is a text for the agent CLI.
 type Prompt struct {
 	Text      string `json:"text"`
-	Interrupt bool   `json:"interrupt,omitempty"` // stop the running turn first
-	Unproven  bool   `json:"unproven,omitempty"`  // type although nothing proves that the last turn has ended
+	Interrupt bool   `json:"interrupt,omitempty"` // stop the running turn before typing
+	Unproven  bool   `json:"unproven,omitempty"`  // type even if nothing proves that the last turn has ended
 }
 
-// Interruption tells what an interrupt did and saw.
+// Interruption says what an interrupt did, and the states before and after it.
 type Interruption struct {
-	Was     State    `json:"was"`               // the state before
-	Pressed []string `json:"pressed,omitempty"` // names of the keys, in order, or "abort" over HTTP; empty if nothing was sent
-	Denied  string   `json:"denied,omitempty"`  // title of the dialog that was denied
-	State   State    `json:"state"`             // the state after
-	Rule    string   `json:"rule"`              // the rule or witness of that state
+	Was     State    `json:"was"`               // the state before the interrupt
+	Pressed []string `json:"pressed,omitempty"` // names of the pressed keys, in order; over HTTP "abort"; empty if none
+	Denied  string   `json:"denied,omitempty"`  // the title of the denied dialog, if a dialog was denied
+	State   State    `json:"state"`             // the state after the interrupt
+	Rule    string   `json:"rule"`              // the rule or the witness that determined State
 }
 
-// Stopped reports whether the interrupt has stopped or denied anything.
+// Stopped reports whether the interrupt sent anything to the agent CLI or denied a
+// dialog.
 func (i Interruption) Stopped() bool { return len(i.Pressed) > 0 || i.Denied != "" }
 
 // Proof is the evidence that a prompt was delivered.
@@ -155,34 +156,34 @@ type Receipt struct {
 	ID     string    `json:"id"`
 	Time   time.Time `json:"time"`
 	Proof  Proof     `json:"proof"`
-	Cursor Cursor    `json:"cursor"` // changes after this one belong to the prompt
-	Offset int64     `json:"offset"` // byte offset in the terminal's output before the prompt was typed
+	Cursor Cursor    `json:"cursor"` // the changes after this cursor belong to the prompt
+	Offset int64     `json:"offset"` // byte offset of the terminal's output just before the prompt was typed
 	Text   string    `json:"text"`
 
 	Interrupted bool `json:"interrupted,omitempty"` // the turn was interrupted, or one of its dialogs was denied
 
-	Origin Origin `json:"origin,omitempty"` // how the turn has begun; "" if Coleo submitted the prompt and has proven it
+	Origin Origin `json:"origin,omitempty"` // who began the turn; "" if Coleo did, and has proved that the prompt arrived
 
 	Unsettled bool `json:"unsettled,omitempty"` // a dialog hides whether the prompt arrived; see EUnsettled
 
-	// Compact means that the agent CLI shortens its conversation in this turn. Text is then
-	// the command for that. Such a turn has no answer.
+	// Compact means that the agent CLI shortens its conversation in this turn. Text is
+	// then the command that shortens the conversation. Such a turn has no answer.
 	Compact bool `json:"compact,omitempty"`
 }
 
-// CompactText is the text of a receipt for an agent CLI whose command to shorten the
-// conversation is not known.
+// CompactText is the text of a receipt if the agent CLI's own command for shortening
+// the conversation is unknown.
 const CompactText = "/compact"
 
-// Origin tells how a turn has begun that did not begin as usual: with a prompt that Coleo
-// has proven to have arrived.
+// Origin says how a turn began, for a turn that did not begin in the usual way. In the
+// usual way, Coleo types a prompt and proves that the prompt has arrived.
 type Origin string
 
 // The origins.
 const (
 	OriginSelf Origin = "self" // the agent CLI itself, for example because a background task has ended
-	OriginHand Origin = "hand" // somebody who typed into the terminal
-	OriginLate Origin = "late" // Coleo: the prompt was reported as lost, and has arrived after all
+	OriginHand Origin = "hand" // somebody who typed by hand into the terminal
+	OriginLate Origin = "late" // Coleo: the prompt was reported as lost, but arrived later
 )
 
 // Answer is an agent CLI's reply to a prompt.
@@ -191,7 +192,7 @@ type Answer struct {
 	Source string `json:"source"` // "hook", "transcript", "http", "screen" or "output"
 }
 
-// Choice is the decision of a user or a policy on a dialog.
+// Choice is how a user or a policy decides on a dialog.
 type Choice string
 
 // The choices.
@@ -199,72 +200,76 @@ const (
 	Approve       Choice = "approve"
 	ApproveAlways Choice = "approve_always"
 	Deny          Choice = "deny"
-	Reply         Choice = "answer" // choose Option or Options, or give Words, or both
+	Reply         Choice = "answer" // choose one or several options, or give a text, or both
 )
 
 // Decision answers a dialog.
 type Decision struct {
 	Choice Choice `json:"choice"`
-	Option int    `json:"option,omitempty"` // starts at 1, with Reply; 0 means none
-	// Options are the options to tick, with Reply, where a dialog takes several. Each
-	// starts at 1. All other options are unticked. Then the dialog is submitted.
+	Option int    `json:"option,omitempty"` // with Reply: the number of the option to choose, from 1; 0 means none
+	// With Reply, Options are the numbers of the options to tick, from 1, for a dialog
+	// that accepts several. All other options are unticked, and then the dialog is
+	// submitted.
 	Options []int  `json:"options,omitempty"`
 	Words   string `json:"words,omitempty"`
-	// Key is typed, with Reply, into a dialog that no rule knows. It is the name of one
-	// key, such as ESCAPE, or one character. All other fields are then empty.
+	// With Reply, Key is typed into a dialog that no rule knows. It is the name of one
+	// key, such as ESCAPE, or one character. If Key is set, all other fields must be
+	// empty.
 	Key string `json:"key,omitempty"`
 }
 
-// Session is one live agent CLI. Several goroutines may call the methods of a Session
-// at the same time. The session carries out the methods that type one after another.
+// Session is one live agent CLI. Several goroutines can call its methods at the same
+// time. If several of these methods type, the session carries out one of them at a
+// time.
 type Session interface {
-	// Handle returns the data with which a restarted host agent finds the session
-	// again.
+	// Handle returns the data with which a host agent finds the session again after a
+	// restart.
 	Handle() Handle
-	// State returns the last reading without waiting. It does not ask the process.
+	// State returns the last reading. It neither waits nor asks the process.
 	State() Reading
-	// Changes returns the changes that follow the given cursor, and then new changes as
-	// they happen. The sequence ends when ctx ends, or when the session is dead or
-	// closed. The session keeps a bounded number of changes. If the next change has
-	// already been dropped, the sequence continues with the oldest change that is left.
+	// Changes returns the changes after the given cursor, and then new changes as they
+	// happen. The sequence ends when ctx ends, or when the session is dead or closed.
+	// The session keeps a bounded number of changes. If it has dropped the next change,
+	// the sequence continues with the oldest change that it still has.
 	Changes(ctx context.Context, from Cursor) iter.Seq2[Change, error]
-	// SendPrompt sends a prompt. It waits for proof that the agent CLI has taken the
-	// prompt. Otherwise it returns EBlocked with the dialog, EBusy, EUnrecognised,
-	// EPromptLost or EExited.
+	// SendPrompt sends a prompt, and returns when there is proof that the agent CLI has
+	// taken the prompt. Without proof it returns an error: EBlocked with the dialog,
+	// EBusy, EUnrecognised, EPromptLost or EExited.
 	SendPrompt(ctx context.Context, p Prompt) (Receipt, error)
-	// Answer returns the agent CLI's answer to the prompt of receipt r. Call Answer
-	// when the session is idle again.
+	// Answer returns the agent CLI's answer to the prompt with the receipt r. Call
+	// Answer after the session has become idle.
 	Answer(ctx context.Context, r Receipt) (Answer, error)
-	// Respond answers the dialog that has the given fingerprint. It waits until this
-	// dialog is gone. Respond returns EStale if the screen shows another dialog or no
+	// Respond answers the dialog with the given fingerprint, and returns when the
+	// dialog is gone. It returns EStale if the screen shows another dialog or no
 	// dialog.
 	Respond(ctx context.Context, dialog Fingerprint, d Decision) error
-	// Interrupt stops the running turn. It waits until the turn has stopped. It also
-	// returns what it did if it returns an error.
+	// Interrupt stops the running turn, and returns when the turn has stopped. If it
+	// returns an error, it also returns what it did before the error.
 	Interrupt(ctx context.Context) (Interruption, error)
-	// Kill ends the whole process tree. It waits until no process of the tree is left.
+	// Kill ends all processes of the session, and returns when none of them is left.
 	Kill(ctx context.Context) error
 	// Close releases the session. The agent CLI continues to run.
 	Close() error
 }
 
-// Compactor is a session that can shorten its conversation. The conversation keeps its
-// id.
+// Compactor is a session that can shorten its conversation. The id of the conversation
+// does not change.
 type Compactor interface {
-	// Compact makes the agent CLI shorten its conversation. It waits for proof that the
-	// agent CLI has begun to do so, and returns a receipt with Compact set. It returns the
-	// errors of SendPrompt. It returns EUnsupported if this agent CLI has no way to shorten
-	// its conversation, and EBusy if the agent CLI is working.
+	// Compact makes the agent CLI shorten its conversation. It returns a receipt with
+	// Compact set when there is proof that the agent CLI has begun. Compact returns
+	// EUnsupported if the agent CLI cannot shorten its conversation. It returns EBusy
+	// if the agent CLI is working. It also returns the errors of SendPrompt.
 	Compact(ctx context.Context) (Receipt, error)
 }
 
-// Prover is a session that can find out later whether a prompt has arrived. This is
-// needed if the sender of the prompt was killed before it knew the result.
+// Prover is a session that can find out afterwards whether a prompt has arrived. This
+// is necessary if the process that sent the prompt was killed before it knew the
+// result.
 type Prover interface {
-	// Prove looks for a prompt with the text r.Text that somebody was about to send at
-	// r.Time. If r.Compact is set, it looks for the command that shortens the conversation.
-	// It returns the evidence that the prompt has arrived, or "" if there is no evidence.
-	// Prove uses no other fields of r. It types nothing.
+	// Prove looks for a prompt with the text r.Text that was about to be sent at the
+	// time r.Time. If r.Compact is set, Prove looks for the command that shortens the
+	// conversation. Prove returns the evidence that the prompt has arrived, or "" if
+	// there is none. It uses no other fields of r, and types nothing.
 	Prove(ctx context.Context, r Receipt) (Proof, error)
 }
 
@@ -272,10 +277,10 @@ type Prover interface {
 type Terminal interface {
 	// Screen returns the present screen.
 	Screen() Screen
-	// Output returns the terminal's output, beginning at the given offset. The reader
-	// continues with new output as it arrives.
+	// Output returns the terminal's output, beginning at the given byte offset. After
+	// the present end of the output, the reader waits for new output and returns it.
 	Output(ctx context.Context, from int64) (io.ReadCloser, error)
-	// Input types raw bytes. Only the owner of the arm's lease may call it.
+	// Input types raw bytes. Only the owner of the arm's lease is allowed to call it.
 	Input(ctx context.Context, p []byte) error
 	// Resize changes the size of the terminal, in cells.
 	Resize(ctx context.Context, cols, rows int) error
@@ -283,50 +288,51 @@ type Terminal interface {
 
 // Talker is a session that knows when its agent CLI last wrote output.
 type Talker interface {
-	// LastOutput returns the time of the last output, or the zero time before the first.
+	// LastOutput returns the time of the last output. It returns the zero time if there
+	// was no output.
 	LastOutput() time.Time
 }
 
 // Held is a session whose agent CLI runs under a holder.
 type Held interface {
 	// Held asks the holder, over the session's existing connection, whether it is the
-	// holder named in the session's handle. The result blocked says why the arm cannot
-	// continue, or is "" if it can. EUnproven means that the handle names another start
-	// or other processes. Any other error proves nothing, because the connection may be
-	// busy or broken.
+	// holder in the session's handle. The result blocked is the reason why the arm
+	// cannot continue, or "" if it can. Held returns EUnproven if the handle belongs to
+	// another start or to other processes. Any other error proves nothing, because the
+	// connection can be busy or broken.
 	Held() (blocked string, err error)
 }
 
-// Explainer is a session that can explain its reading.
+// Explainer is a session that can explain its present reading.
 type Explainer interface {
-	// Explain returns the evidence behind the present reading.
+	// Explain returns the evidence for the present reading.
 	Explain() Explanation
 }
 
-// Explanation is the evidence behind a reading.
+// Explanation is the evidence for a reading.
 type Explanation struct {
 	Reading   Reading   `json:"reading"`
-	Now       time.Time `json:"now"` // the time of the explanation, to compute the age of witnesses
+	Now       time.Time `json:"now"` // the time of the explanation, from which the age of witnesses is computed
 	Witnesses []Witness `json:"witnesses"`
-	// Blocked is why the arm cannot continue. Either the arm's output cannot be stored,
-	// or the arm's holder does not answer.
+	// Blocked is the reason why the arm cannot continue: its output cannot be stored,
+	// or its holder does not answer.
 	Blocked      string   `json:"blocked,omitempty"`
-	Disagreement string   `json:"disagreement,omitempty"` // which witnesses contradict the screen, for users
-	Version      string   `json:"version,omitempty"`      // of the agent CLI, if it is known
-	Unjudged     string   `json:"unjudged,omitempty"`     // that nobody has judged the rules on this version, for users
-	Blind        string   `json:"blind,omitempty"`        // that the screen showed no sign of work in the last turn
-	Local        string   `json:"local,omitempty"`        // that no host agent drives the arm, for users
-	Redrawn      string   `json:"redrawn,omitempty"`      // when and why Coleo had the picture drawn again, for users
-	Rows         []string `json:"rows,omitempty"`         // the screen's rows that the rule matched
+	Disagreement string   `json:"disagreement,omitempty"` // for users: which witnesses contradict the screen
+	Version      string   `json:"version,omitempty"`      // the version of the agent CLI, if it is known
+	Unjudged     string   `json:"unjudged,omitempty"`     // for users: the rules were not judged on this version
+	Blind        string   `json:"blind,omitempty"`        // for users: the screen showed no sign of work in the last turn
+	Local        string   `json:"local,omitempty"`        // for users: no host agent drives the arm
+	Redrawn      string   `json:"redrawn,omitempty"`      // for users: when and why Coleo had the picture drawn again
+	Rows         []string `json:"rows,omitempty"`         // the rows of the screen that the rule matched
 	Screen       Screen   `json:"screen"`
 }
 
 // Witness is the claim of one source about the agent CLI's state.
 type Witness struct {
 	Name   string    `json:"name"`            // "screen", "osc7501", "osc26", "osc9;4", "hook", "http"
-	State  State     `json:"state,omitempty"` // the claimed state; "" if the source claims no state
-	Rule   string    `json:"rule,omitempty"`  // the source's own word, or the screen's rule
+	State  State     `json:"state,omitempty"` // the claimed state; "" if the source claims none
+	Rule   string    `json:"rule,omitempty"`  // the word of the source, or the rule of the screen
 	Detail string    `json:"detail,omitempty"`
-	Time   time.Time `json:"time"`             // the time of the claim, or of the last look at the source
+	Time   time.Time `json:"time"`             // when the source made the claim, or when Coleo last looked at the source
 	Lapsed bool      `json:"lapsed,omitempty"` // the claim no longer counts
 }

@@ -8,22 +8,24 @@ type State string
 
 // The seven states of an agent CLI.
 const (
-	Initializing    State = "initializing"     // started, not yet ready for a prompt
+	Initializing    State = "initializing"     // started, but not yet ready for a prompt
 	Idle            State = "idle"             // its composer waits for input
 	Processing      State = "processing"       // thinking or writing
 	Executing       State = "executing"        // running a tool or a command
 	WaitingApproval State = "waiting_approval" // a dialog waits for the user
-	Failed          State = "error"            // the last turn ended in an error; a prompt may be sent
+	Failed          State = "error"            // the last turn ended in an error; Coleo can send a prompt
 	Dead            State = "dead"             // the process has ended
 )
 
-// states has all seven states, in the order in which an agent CLI usually reaches them.
+// states has all seven states, in the order in which an agent CLI usually enters them.
 var states = []State{Initializing, Idle, Processing, Executing, WaitingApproval, Failed, Dead}
 
-// transitions is the table of legal changes. Some of these changes may look wrong, but
-// real agent CLIs make them. An agent CLI may show a trust or login dialog at the
-// start. It may start a tool directly from idle. It may ask for an approval in the
-// middle of a tool. It may take a prompt after an error.
+// transitions has the legal changes of state. Real agent CLIs also make some changes
+// that look wrong:
+//   - At its start, an agent CLI can show a trust or login dialog.
+//   - An idle agent CLI can start a tool directly.
+//   - An agent CLI can ask for an approval in the middle of a tool.
+//   - After an error, an agent CLI can take a prompt.
 var transitions = map[State][]State{
 	Initializing:    {Idle, Processing, Executing, WaitingApproval, Failed, Dead},
 	Idle:            {Processing, Executing, WaitingApproval, Failed, Dead},
@@ -40,25 +42,25 @@ func States() []State { return slices.Clone(states) }
 // Valid reports whether s is one of the seven states.
 func (s State) Valid() bool { return slices.Contains(states, s) }
 
-// CanBecome reports whether the table allows a change from s to next. A state may always
-// stay the same.
+// CanBecome reports whether the state s is allowed to change to next. A state is always
+// allowed to stay the same.
 func (s State) CanBecome(next State) bool {
 	return s == next || slices.Contains(transitions[s], next)
 }
 
-// Working reports whether s is processing or executing. In these states the agent CLI
-// is in the middle of a turn and needs nothing from the user.
+// Working reports whether s is processing or executing: the agent CLI is in a turn and
+// needs nothing from the user.
 func (s State) Working() bool { return s == Processing || s == Executing }
 
-// caution has a rank for each state. If witnesses disagree, the state with the higher
-// rank wins.
+// caution is the rank of each state. If witnesses claim different states, Coleo
+// believes the state with the higher rank.
 var caution = map[State]int{
 	Initializing: 0, Idle: 1, Failed: 2, Processing: 3, Executing: 4, WaitingApproval: 5, Dead: 6,
 }
 
-// MoreCautious returns the more cautious of two states. The most cautious state is
-// dead. Then come waiting_approval, executing, processing, error, idle and
-// initializing.
+// MoreCautious returns the more cautious one of two states. From most to least
+// cautious, the states are dead, waiting_approval, executing, processing, error, idle
+// and initializing.
 func MoreCautious(a, b State) State {
 	if caution[b] > caution[a] {
 		return b

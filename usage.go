@@ -6,7 +6,7 @@ import (
 )
 
 // Usage is how many tokens a conversation has used so far, as counted by the agent CLI.
-// The count may lack side requests of the agent CLI, for example a request for a title.
+// The count can lack side requests of the agent CLI, such as a request for a title.
 type Usage struct {
 	Input     int     `json:"input_tokens"`     // tokens sent, including those from a cache
 	Cached    int     `json:"cached_tokens"`    // the part of Input that came from a cache
@@ -15,16 +15,16 @@ type Usage struct {
 	Cost      float64 `json:"cost,omitempty"`   // US dollars; 0 if not reported
 	Source    string  `json:"source"`           // "transcript", "account" or "http"
 
-	// Approximate means that the agent CLI has estimated the numbers of tokens. The
-	// numbers do not come from the model.
+	// Approximate means that the agent CLI has estimated the numbers of tokens. They do
+	// not come from the model.
 	Approximate bool `json:"approximate,omitempty"`
 }
 
 // Total returns the number of tokens sent plus the number of tokens received.
 func (u Usage) Total() int { return u.Input + u.Output }
 
-// SumUsage returns the sum of list, which has the usage of single replies. Source and
-// Approximate are unset in the result.
+// SumUsage returns the sum of the usages in list, one for each reply. The sum has no
+// Source and no Approximate.
 func SumUsage(list iter.Seq[Usage]) Usage {
 	var sum Usage
 	for u := range list {
@@ -35,7 +35,7 @@ func SumUsage(list iter.Seq[Usage]) Usage {
 	return sum
 }
 
-// Minus returns u without earlier, which is an earlier Usage of the same conversation.
+// Minus returns u minus earlier, which must be an older Usage of the same conversation.
 func (u Usage) Minus(earlier Usage) Usage {
 	u.Input, u.Cached = u.Input-earlier.Input, u.Cached-earlier.Cached
 	u.Output, u.Reasoning = u.Output-earlier.Output, u.Reasoning-earlier.Reasoning
@@ -45,7 +45,7 @@ func (u Usage) Minus(earlier Usage) Usage {
 
 // UsageMeter is a session that can report the usage of its conversation.
 type UsageMeter interface {
-	// Usage returns the usage so far. It returns EUnsupported if the agent CLI does not
-	// count tokens.
+	// Usage returns the usage of the conversation so far. It returns EUnsupported if
+	// the agent CLI does not count tokens.
 	Usage(ctx context.Context) (Usage, error)
 }

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// WaitFor waits until the session's state is one of the states in want. Then it returns
-// the reading. It returns ETimeout if ctx's deadline passes. It returns ctx's error if
-// ctx is cancelled. If the agent CLI ends and want does not include Dead, it returns
-// EExited.
+// WaitFor waits until the session is in one of the states in want, and returns the
+// reading. It returns ETimeout if ctx's deadline passes. It returns ctx's error if ctx
+// is cancelled. It returns EExited if the agent CLI ends and want does not contain
+// Dead.
 func WaitFor(ctx context.Context, s Session, want ...State) (Reading, error) {
 	newest := newestChange(s)
 	if now := s.State(); reached(now, want) {
@@ -21,34 +21,34 @@ func WaitFor(ctx context.Context, s Session, want ...State) (Reading, error) {
 	return waitAfter(ctx, s, newest.Cursor, want)
 }
 
-// NewestCursor returns the position after everything that has happened in a session.
+// NewestCursor returns the position after the newest change of a session.
 func NewestCursor(s Session) Cursor { return newestChange(s).Cursor }
 
 func newestChange(s Session) (newest Change) {
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // with ctx cancelled, Changes returns the existing changes and then ends
+	cancel() // because ctx is cancelled, Changes returns the existing changes and then ends
 	for change := range s.Changes(ctx, 0) {
 		newest = change
 	}
 	return newest
 }
 
-// WaitForIdle waits until the agent CLI takes input again. It returns the same errors
-// as WaitFor.
+// WaitForIdle waits until the session is idle, and returns the reading. It returns the
+// errors of WaitFor.
 func WaitForIdle(ctx context.Context, s Session) (Reading, error) {
 	return WaitFor(ctx, s, Idle)
 }
 
-// WaitForTurn waits until the turn that the prompt of r has started is over, or until a
-// dialog needs the user. The state is then idle, error or waiting_approval. The errors
-// are those of WaitFor.
+// WaitForTurn waits until the turn of the prompt with the receipt r has ended, or until
+// a dialog is open. It returns the reading, whose state is idle, error or
+// waiting_approval. It returns the errors of WaitFor.
 func WaitForTurn(ctx context.Context, s Session, r Receipt) (Reading, error) {
 	return waitAfter(ctx, s, r.Cursor, []State{Idle, Failed, WaitingApproval})
 }
 
-// WaitForResponse waits until the turn that the prompt of r has started is over. Then
-// it returns the agent CLI's answer. If a dialog appears first, WaitForResponse returns
-// EBlocked. It also returns the errors of WaitFor and Session.Answer.
+// WaitForResponse waits until the turn of the prompt with the receipt r has ended, and
+// returns the agent CLI's answer. It returns EBlocked if a dialog opens first. It also
+// returns the errors of WaitFor and Session.Answer.
 func WaitForResponse(ctx context.Context, s Session, r Receipt) (Answer, error) {
 	reading, err := WaitForTurn(ctx, s, r)
 	if err != nil {
@@ -60,7 +60,8 @@ func WaitForResponse(ctx context.Context, s Session, r Receipt) (Answer, error) 
 	return s.Answer(ctx, r)
 }
 
-// Blocked returns the error for an action that the dialog d prevents. d may be nil.
+// Blocked returns the error for an action that is impossible while the dialog d is
+// open. d is nil if the dialog is unknown.
 func Blocked(d *Dialog) *Error {
 	if d == nil {
 		return Errorf(EBlocked, "a dialog waits for an answer: approve or deny it first")
@@ -102,8 +103,9 @@ func waitAfter(ctx context.Context, s Session, from Cursor, want []State) (Readi
 	return last, ctx.Err()
 }
 
-// reached reports whether r has one of the states in want. A dialog that is announced
-// but not yet on the screen does not count, because nobody can answer it.
+// reached reports whether the state of r is one of the states in want. For
+// waiting_approval, the dialog must also be on the screen, because otherwise nobody can
+// answer it.
 func reached(r Reading, want []State) bool {
 	return slices.Contains(want, r.State) && (r.State != WaitingApproval || r.Dialog != nil)
 }

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// waiting is the key of WithLeft in a context.
+// waiting is the key under which WithLeft stores its function in a context.
 type waiting struct{}
 
-// WithLeft returns a context for an order whose sender waits for the result. The function
-// left says for how much longer the sender will certainly wait. Each time the sender
-// confirms that it still waits, left returns a longer time again.
+// WithLeft returns a context for an order whose sender waits for the result. The
+// function left returns how much longer the sender is certain to wait. After the sender
+// has confirmed that it still waits, left returns a longer time.
 func WithLeft(ctx context.Context, left func() time.Duration) context.Context {
 	return context.WithValue(ctx, waiting{}, left)
 }
 
-// Left returns for how much longer Coleo may type on behalf of ctx. Two bounds apply: the
-// deadline of ctx, and the time from WithLeft for which the sender will certainly wait.
-// Left returns the shorter time. If ctx has neither bound, the second result is false.
+// Left returns for how much longer Coleo is allowed to type for ctx. This is the
+// shorter one of two times: the time until ctx's deadline, and the result of the
+// function in WithLeft. If ctx has neither, Left returns false.
 func Left(ctx context.Context) (time.Duration, bool) {
 	end, bounded := ctx.Deadline()
 	most := time.Until(end)
@@ -31,9 +31,9 @@ func Left(ctx context.Context) (time.Duration, bool) {
 	return min(most, left()), true
 }
 
-// Wanted returns nil if Coleo may still type on behalf of ctx. Call Wanted right before
-// each write to a terminal. If the time of Left is over, Wanted returns ETimeout. If
-// ctx was cancelled, Wanted returns ctx's error. Wanted reads the clock itself, because
+// Wanted returns nil if Coleo is still allowed to type for ctx. Call Wanted just before
+// each write to a terminal. Wanted returns ETimeout if the time from Left is over. It
+// returns ctx's error if ctx was cancelled. Wanted reads the clock itself, because
 // timers fire late in a process that was stopped and continued.
 func Wanted(ctx context.Context) error {
 	if left, bounded := Left(ctx); bounded && left <= 0 {

@@ -78,8 +78,8 @@ func (s *Server) createArm(ctx context.Context, in *spawnInput) (*reply[wire.Spa
 	return s.spawn(ctx, in.Body)
 }
 
-// spawnArm starts the arm in the path. The path has the arm's name, or the id of an
-// existing arm. If the body also has a name, the two names must be the same.
+// spawnArm starts the arm in the path. The path has the id of an existing arm, or the
+// name of an arm. If the body also has a name, it must be the name of this arm.
 func (s *Server) spawnArm(ctx context.Context, in *armBody[*wire.SpawnRequest]) (*reply[wire.SpawnReply], error) {
 	var r wire.SpawnRequest
 	if in.Body != nil {
@@ -127,8 +127,8 @@ func (s *Server) killArm(ctx context.Context, in *armOnly) (*reply[killReply], e
 	return &reply[killReply]{killReply{err == nil, arm}}, err
 }
 
-// list returns l, or an empty list if l is nil. In JSON, nil would be null. Clients in
-// other languages may fail on null.
+// list returns l, or an empty list if l is nil. JSON would have null for a nil list,
+// and clients in other languages could fail on null.
 func list[T any](l []T) []T {
 	if l == nil {
 		return []T{}

@@ -9,19 +9,20 @@ import (
 	"coleo.dev/wire"
 )
 
-// auditedText bounds how much of a text the audit stores, in bytes. 200 bytes are
-// enough to recognise a prompt. The event log has the whole prompts.
+// auditedText is the maximum number of bytes that the audit stores of one text. 200
+// bytes are enough to recognize a prompt. The event log has the whole prompt.
 const auditedText = 200
 
-// auditPage is the number of commands on a page if the request has no limit.
+// auditPage is the number of records on a page if the request gives no limit.
 const auditPage = 100
 
 // goesFirst has the commands that are carried out even if the audit cannot be written.
 // These commands end processes or free space, so a full disk must not stop them.
 var goesFirst = map[string]bool{"kill-arm": true, "delete-arm": true, "interrupt-arm": true}
 
-// audited wraps f, the function of a route that changes something. The wrapper records
-// the caller before it calls f. It records the result after the call.
+// audited wraps f, the function of a route that changes something. The wrapper first
+// writes the caller into the audit, then calls f, and then writes the result of f into
+// the audit.
 func audited[I, O any](s *Server, command string,
 	f func(context.Context, *I) (*reply[O], error)) func(context.Context, *I) (*reply[O], error) {
 	return func(ctx context.Context, in *I) (*reply[O], error) {
@@ -36,8 +37,8 @@ func audited[I, O any](s *Server, command string,
 	}
 }
 
-// audit records that a command is about to be carried out. After the command, the
-// caller must pass the command's error to end.
+// audit records a command before the command is carried out. After the command, the
+// caller must call end with the error of the command.
 func (s *Server) audit(ctx context.Context, command, arm string, detail any) (end func(error), err error) {
 	a := coleo.Audit{Time: s.now().UTC(), Caller: callerOf(ctx), Command: command, Arm: arm}
 	if detail != nil {
@@ -67,8 +68,8 @@ func (s *Server) audit(ctx context.Context, command, arm string, detail any) (en
 }
 
 // auditOf returns the arm of a request, and the details of the request for the audit.
-// The details have no secrets and no typed keys. They have only the beginning of a long
-// text.
+// The details have no secrets and no typed keys. They have only the first part of a
+// long text.
 func auditOf(in any) (arm string, detail any) {
 	type prompt struct {
 		Begin     string `json:"begin"`
@@ -108,14 +109,14 @@ func auditOf(in any) (arm string, detail any) {
 	return "", nil
 }
 
-// spawnDetail is what the audit stores of a request for a new arm.
+// spawnDetail is what the audit stores of a request to start a new arm.
 type spawnDetail struct {
 	wire.SpawnRequest
-	Env []string `json:"env,omitempty"` // names only; this field hides the request's own Env
+	Env []string `json:"env,omitempty"` // only the names; this field hides the Env of SpawnRequest
 }
 
-// spawned returns the audit details of a new arm. The details have only the beginnings
-// of the prompt and of the script. They have no values of environment variables.
+// spawned returns the audit details of a request to start a new arm. They have only the
+// first part of a long prompt or script, and no values of environment variables.
 func spawned(q wire.SpawnRequest) spawnDetail {
 	q.InitialPrompt, q.Script = short(q.InitialPrompt), short(q.Script)
 	names := coleo.EnvNames(q.Env)
@@ -123,8 +124,8 @@ func spawned(q wire.SpawnRequest) spawnDetail {
 	return spawnDetail{SpawnRequest: q, Env: names}
 }
 
-// short returns a text of at most auditedText bytes as it is. It returns the beginning of
-// a longer text, with "…" behind it.
+// short returns a text of at most auditedText bytes unchanged. It cuts a longer text
+// and adds "…".
 func short(text string) string {
 	if len(text) <= auditedText {
 		return text

@@ -11,29 +11,29 @@ import (
 	"coleo.dev"
 )
 
-// times are the server's time limits. Tests shorten them.
+// times has the time limits of the server. Tests shorten them.
 type times struct {
 	body   time.Duration // for a request's body to arrive
 	write  time.Duration // for sending one message to a WebSocket client
-	silent time.Duration // maximum time without a sign of life from a WebSocket client
+	silent time.Duration // for a WebSocket client to give a sign of life
 	ping   time.Duration // between two pings to a WebSocket client
-	auth   time.Duration // for a WebSocket client's token to arrive
-	poll   time.Duration // for one wait for terminal output
+	auth   time.Duration // for the token of a WebSocket client to arrive
+	poll   time.Duration // for one call of Brain.Output
 }
 
 func usualTimes() times {
 	return times{
 		body:   bodyTimeout,
-		write:  10 * time.Second, // over loopback; a slower client has stopped reading
+		write:  10 * time.Second, // over loopback; a client that needs more has stopped reading
 		silent: 60 * time.Second, // the published API promises this time
-		ping:   20 * time.Second, // three pings fit into the silent time
+		ping:   20 * time.Second, // three pings fit into the time silent
 		auth:   10 * time.Second,
 		poll:   20 * time.Second,
 	}
 }
 
-// boundBodies reads the body of each request before it calls the route. It limits the
-// size of the body and the time of reading.
+// boundBodies reads the body of each request before it calls the route. It bounds the
+// size of the body and the time to read it.
 func (s *Server) boundBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := s.readBody(w, r); err != nil {
@@ -49,15 +49,15 @@ type bodyRead struct{ *bytes.Reader }
 
 func (bodyRead) Close() error { return nil }
 
-// bodyError is an error in reading a body.
+// bodyError is an error that occurred while a body was read.
 type bodyError struct{ error }
 
 func (e bodyError) Unwrap() error { return e.error }
 
-// readBody reads a request's body once, within limits of size and time. It then
-// replaces the body, so that the route can read the same bytes. net/http clears the
-// connection's deadline at the end of the body. So the time limit does not apply to the
-// route itself.
+// readBody reads the body of a request, within limits of size and time. Then it
+// replaces the body with a copy in memory, which the route can read. net/http clears
+// the connection's deadline at the end of the body, so the time limit does not apply to
+// the route.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if _, ok := r.Body.(bodyRead); ok || r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
@@ -71,7 +71,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	return body, nil
 }
 
-// refuse writes the answer to a refused request.
+// refuse sends the error answer to a request that was refused.
 func refuse(w http.ResponseWriter, err error) {
 	var body bodyError
 	if errors.As(err, &body) {

@@ -10,87 +10,88 @@ import (
 	"coleo.dev/wire"
 )
 
-// Brain carries out the requests of the routes. Each method that works on one arm takes
-// the arm's id or name. Errors that users may see have the type *coleo.Error. Any other
-// error counts as EInternal.
+// Brain carries out the requests of the routes. A method for one arm takes the id or
+// the name of the arm. Errors for users have the type *coleo.Error. Any other error
+// counts as EInternal.
 type Brain interface {
-	// Arms returns the arms. If all is false, it leaves out the arms that a person
-	// drives by hand and that have no task.
+	// Arms returns the arms. If all is false, Arms leaves out idle arms of the harness
+	// "manual" that have no task.
 	Arms(ctx context.Context, all bool) ([]coleo.Arm, error)
 	// Arm returns one arm. It returns ENotFound if there is no such arm.
 	Arm(ctx context.Context, arm string) (coleo.Arm, error)
-	// Spawn starts the arm called r.Name. If there is no such arm, Spawn creates it. It
-	// returns EConflict if the arm already runs.
+	// Spawn starts the arm with the name r.Name. If there is no such arm, Spawn creates
+	// it. Spawn returns EConflict if the arm is running.
 	Spawn(ctx context.Context, r wire.SpawnRequest) (wire.SpawnReply, error)
-	// Recover brings an arm back. It returns EUnavailable if the arm cannot be brought
-	// back.
+	// Recover makes an arm work again. It returns EUnavailable if this is impossible.
 	Recover(ctx context.Context, arm string, r wire.RecoverRequest) (wire.SpawnReply, error)
-	// Kill ends an arm's whole process tree. Then it returns the arm's row.
+	// Kill ends all processes of an arm. After they have ended, it returns the arm's
+	// row.
 	Kill(ctx context.Context, arm string) (coleo.Arm, error)
-	// Remove forgets a stopped arm. It returns EConflict if the arm runs.
+	// Remove deletes a stopped arm. It returns EConflict if the arm is running.
 	Remove(ctx context.Context, arm string) error
-	// Rename gives an arm another name. It returns EConflict if another arm already has
-	// this name.
+	// Rename changes the name of an arm. It returns EConflict if another arm has the
+	// new name.
 	Rename(ctx context.Context, arm, name string) (coleo.Arm, error)
 
-	// Prompt sends a prompt and waits for proof that it has been delivered. The
-	// receipt's ID is the id of the run that the prompt starts.
+	// Prompt sends a prompt and waits for proof that the prompt was delivered. The ID
+	// of the receipt is the id of the run that the prompt begins.
 	Prompt(ctx context.Context, arm string, p coleo.Prompt, lease string) (coleo.Receipt, error)
-	// Compact makes the agent CLI shorten its conversation. It waits for proof that the
-	// agent CLI has begun. The receipt's ID is the id of the run that this starts.
+	// Compact makes the agent CLI shorten its conversation, and waits for proof that
+	// the agent CLI has begun. The ID of the receipt is the id of the run that begins.
 	Compact(ctx context.Context, arm string) (coleo.Receipt, error)
-	// Respond answers a dialog. If the fingerprint is empty, Respond answers the open
-	// dialog.
+	// Respond answers a dialog. If the fingerprint is empty, Respond answers the dialog
+	// that is open.
 	Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision, lease string) error
 	// Interrupt stops the running turn, and returns what was done.
 	Interrupt(ctx context.Context, arm string) (coleo.Interruption, error)
 
-	// LastRun returns the arm's most recently ended run. It returns ENotFound if no run
+	// LastRun returns the newest ended run of the arm. It returns ENotFound if no run
 	// of the arm has ended.
 	LastRun(ctx context.Context, arm string) (wire.LastRun, error)
-	// Usage returns the tokens that the arm's conversation has used.
+	// Usage returns the tokens that the arm's conversation has used so far.
 	Usage(ctx context.Context, arm string) (coleo.Usage, error)
-	// Explain returns the evidence behind the arm's state.
+	// Explain returns the evidence for the arm's state.
 	Explain(ctx context.Context, arm string) (coleo.Explanation, error)
-	// Screen returns the arm's present screen. If at is not zero, it returns the screen
-	// as it was at that time. The screen includes up to history lines that have
-	// scrolled away.
+	// Screen returns the screen of the arm at the given time. If at is zero, Screen
+	// returns the present screen. The screen includes up to history lines that have
+	// scrolled off the top.
 	Screen(ctx context.Context, arm string, at time.Time, history int) (coleo.Screen, error)
-	// Record returns one piece of the recording of the arm's generation, starting at
-	// the offset from. Generation 0 means the arm's last generation.
+	// Record returns one piece of the recording of a generation of the arm. The piece
+	// begins at the byte offset from. Generation 0 means the newest generation.
 	Record(ctx context.Context, arm string, generation int, from int64) (coleo.Recording, error)
-	// Output returns terminal output, starting at the offset from. A negative offset
-	// counts from the end of the output. If there is no output yet, Output waits for
-	// it, but at most for wait. If none comes, Output returns a piece without data.
+	// Output returns a piece of terminal output, which begins at the given byte offset.
+	// A negative offset counts from the end of the output. If there is no output at the
+	// offset yet, Output waits for output, but not longer than wait. If there is still
+	// no output, it returns a piece without data.
 	Output(ctx context.Context, arm string, from int64, wait time.Duration) (coleo.Output, error)
-	// Input types raw keys. It returns EBusy if lease is not the id of the arm's lease.
+	// Input types data by hand. It returns EBusy if lease is not the id of the arm's
+	// lease.
 	Input(ctx context.Context, arm string, lease string, data []byte) error
 	// Resize changes the size of the terminal, in cells. It returns EBusy if lease is
 	// not the id of the arm's lease.
 	Resize(ctx context.Context, arm string, lease string, cols, rows int) error
-	// Lease takes, renews or releases the right to type by hand. It returns EBusy while
-	// somebody else has the lease.
+	// Lease takes, renews or releases the lease of the arm: the right to type by hand.
+	// It returns EBusy while another caller has the lease.
 	Lease(ctx context.Context, arm string, r wire.LeaseRequest) (coleo.Lease, error)
 
-	// WaitArm waits until the arm is in one of the states, or ctx ends.
+	// WaitArm waits until the arm is in one of the states, or until ctx ends.
 	WaitArm(ctx context.Context, arm string, states []coleo.State) (coleo.Arm, error)
-	// WaitRun waits until a run has ended. Then it returns the end of the run. If ctx
-	// ends first, WaitRun returns ETimeout or ctx's error.
+	// WaitRun waits until a run has ended, and returns the end of the run. If ctx ends
+	// first, WaitRun returns ETimeout or ctx's error.
 	WaitRun(ctx context.Context, run string) (coleo.RunEnd, error)
-	// Events returns events in order. It also returns the cursor with which the next
-	// call continues.
+	// Events returns events in order, and the cursor for the next call.
 	Events(ctx context.Context, f wire.EventFilter) (list []coleo.Event, next string, err error)
-	// Subscribe returns a sequence that lasts until ctx ends. The sequence has each
-	// event that follows the given cursor once, with the event's own cursor. It also
-	// has the arms that change after the call. The empty cursor means now. If a reader
-	// falls too far behind, its sequence ends early. Subscribe returns EInvalid for a
-	// bad cursor.
+	// Subscribe returns a sequence of updates, which ends when ctx ends. The sequence
+	// has each event after the given cursor, once, with its own cursor. It also has
+	// each arm that changes after the call of Subscribe. If the given cursor is empty,
+	// the sequence begins with the next new event. If the reader falls too far behind,
+	// the sequence ends early. Subscribe returns EInvalid for a bad cursor.
 	Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error)
 
-	// BeginAudit records a command that is about to be carried out.
+	// BeginAudit records a command before the command is carried out.
 	BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err error)
-	// EndAudit records the result of a command. If the command failed, why is the
-	// reason.
+	// EndAudit records the result of a command. If the command failed, the parameter
+	// why is the reason.
 	EndAudit(ctx context.Context, id int64, result coleo.AuditResult, why string) error
 	// Audits returns the records of the commands that match f, newest first.
 	Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit, error)
@@ -99,6 +100,6 @@ type Brain interface {
 	Hosts(ctx context.Context) ([]coleo.HostInfo, error)
 	// Providers returns the body of the route for model catalogues.
 	Providers(ctx context.Context) (json.RawMessage, error)
-	// Harnesses returns descriptions of the harnesses.
+	// Harnesses returns the descriptions of all harnesses.
 	Harnesses(ctx context.Context) ([]coleo.Info, error)
 }

@@ -20,9 +20,9 @@ import (
 
 type callerKey struct{}
 
-// callerOf returns the caller of the request that ctx belongs to. For a WebSocket, ctx
-// must be the socket's own context, because its caller may become known after the
-// request.
+// callerOf returns the caller of a request from the context of the request. For a
+// WebSocket, use the context of the socket, because the caller of a WebSocket sometimes
+// becomes known only after the request.
 func callerOf(ctx context.Context) coleo.Caller {
 	c, _ := ctx.Value(callerKey{}).(coleo.Caller)
 	return c
@@ -32,19 +32,19 @@ func withCaller(ctx context.Context, c coleo.Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// errRevoked ends a request or a WebSocket when the caller's credential becomes
-// invalid.
+// errRevoked is the reason why a request or a WebSocket ends when the caller's token or
+// sign-in becomes invalid.
 var errRevoked = errors.New("signed out, or the API token was replaced")
 
-// pass is the permission to call the API. It lasts as long as the caller's credential
-// is valid.
+// pass is the permission to call the API. live ends when the caller's token or sign-in
+// becomes invalid.
 type pass struct {
 	caller coleo.Caller
 	live   context.Context
 }
 
-// serveAs serves a request for the caller of p. It cancels the request when the
-// caller's credential becomes invalid.
+// serveAs serves a request for the caller of p. If the pass becomes invalid, serveAs
+// cancels the request.
 func serveAs(p pass, next http.Handler, w http.ResponseWriter, r *http.Request) {
 	ctx, end := context.WithCancelCause(withCaller(r.Context(), p.caller))
 	defer end(nil)
@@ -52,7 +52,7 @@ func serveAs(p pass, next http.Handler, w http.ResponseWriter, r *http.Request) 
 	next.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// apiToken is the token for programs. It may be replaced at any time.
+// apiToken is the token for programs. It can be replaced while the server runs.
 type apiToken struct {
 	mu    sync.Mutex
 	value string // "" means that no token is accepted
@@ -66,7 +66,8 @@ func newToken(value string) *apiToken {
 	return t
 }
 
-// check reports whether shown is the API token. If so, it also returns a pass.
+// check reports whether the text shown is the API token. If it is, check also returns a
+// pass.
 func (t *apiToken) check(shown string) (pass, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,8 +77,8 @@ func (t *apiToken) check(shown string) (pass, bool) {
 	return pass{coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(t.value)}, t.live}, true
 }
 
-// replace makes value the API token, after keep has stored it. It ends all calls that
-// were made with the old token.
+// replace calls keep to store value, and then makes value the API token. It ends all
+// calls that were made with the old token.
 func (t *apiToken) replace(value string, keep func(string) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,7 +91,7 @@ func (t *apiToken) replace(value string, keep func(string) error) error {
 	return nil
 }
 
-// fingerprint returns a name for a token. The name does not reveal the token.
+// fingerprint returns a name for a token that does not reveal the token.
 func fingerprint(token string) string {
 	sum := sha256.Sum256([]byte("coleo API token " + token))
 	return hex.EncodeToString(sum[:6])
@@ -99,14 +100,15 @@ func fingerprint(token string) string {
 // visitor is the process at the other end of a socket connection.
 type visitor struct {
 	caller  coleo.Caller
-	refused error // why the process may not call the API; nil if it may
+	refused error // why the process is not allowed to call the API; nil if it is allowed
 }
 
-// visitorKey is the key of the visitor in the context of a connection.
+// visitorKey is the key under which the context of a connection stores the visitor.
 type visitorKey struct{}
 
-// connected stores in the context which process has connected over the socket. For a
-// TCP connection the kernel does not reveal the process.
+// connected stores in the context of a socket connection which process has connected.
+// It does not do so for a TCP connection, because the kernel does not reveal the
+// process.
 func (s *Server) connected(ctx context.Context, conn net.Conn) context.Context {
 	ctx = noteConn(ctx, conn)
 	c, ok := conn.(*net.UnixConn)
@@ -128,9 +130,8 @@ func (s *Server) inspect(conn syscall.Conn) visitor {
 	return v
 }
 
-// programOf returns the name of a process's program. It returns "" if the system does
-// not reveal the name. It leaves out the arguments, because one of them may be a
-// prompt.
+// programOf returns the name of a process's program, or "" if the system does not
+// reveal it. It does not return the arguments, because an argument can be a prompt.
 func programOf(pid int) string {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil || len(raw) == 0 {
@@ -140,7 +141,7 @@ func programOf(pid int) string {
 	return filepath.Base(name)
 }
 
-// visitorOf returns the process that has sent r over the socket.
+// visitorOf returns the process that has sent the request r over the socket.
 func visitorOf(r *http.Request) visitor {
 	v, _ := r.Context().Value(visitorKey{}).(visitor)
 	return v

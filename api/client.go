@@ -18,37 +18,37 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// ClientConfig says how to reach the server. Socket is a path, and needs no token. URL
-// is an address such as http://127.0.0.1:8080.
+// ClientConfig says how to reach the server. Socket is the path of the server's socket,
+// which needs no token. URL is an address such as http://127.0.0.1:8080.
 type ClientConfig struct {
 	Socket string
 	URL    string // used if Socket is empty
 	Token  string
 
-	// Peer checks the server's process. If the process cannot answer, Peer returns an
-	// error with the reason. For example, a signal may have stopped the process. If the
-	// process can answer, or if nobody knows, Peer returns nil. The client calls Peer
-	// before each request and while it waits for an answer. The function may be nil.
+	// Peer checks whether the server's process can answer. It returns an error with the
+	// reason if the process cannot, for example because a signal has stopped it. If the
+	// process can answer, or if this is unknown, Peer returns nil. The client calls
+	// Peer before each request and while it waits for an answer. The field Peer can be
+	// nil.
 	Peer func() error
 }
 
-// Client calls the API. It is safe for concurrent use.
+// Client calls the API. Several goroutines can use it at the same time.
 //
 // The methods of Client return the server's *coleo.Error unchanged. They return
-// EUnavailable if no server answers. Each method has its own time limit, and returns
-// ETimeout when that time is over. If the caller cancels ctx, a method returns ctx's
-// error.
+// EUnavailable if no server answers. Each method has a time limit, and returns ETimeout
+// when the time is over. If the caller cancels ctx, a method returns ctx's error.
 type Client struct {
-	base  string // with scheme, without a final slash
+	base  string // with the scheme, without a slash at the end
 	token string
 	http  *http.Client
 	dial  websocket.Dialer
-	where string // the server's address, as users see it
+	where string // the server's address for users
 	peer  func() error
 }
 
-// NewClient returns a client. It does not connect to the server. It returns EInvalid
-// for a bad URL.
+// NewClient returns a client. It does not connect to the server yet. It returns
+// EInvalid for a bad URL.
 func NewClient(c ClientConfig) (*Client, error) {
 	client := &Client{base: strings.TrimSuffix(c.URL, "/"), token: c.Token, where: c.URL, peer: c.Peer}
 	transport := &http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: idleTimeout}
@@ -73,23 +73,23 @@ func NewClient(c ClientConfig) (*Client, error) {
 	}
 	client.http = &http.Client{
 		Transport: transport,
-		// Follow no redirect. A redirect would send the token to another server, and
-		// the API itself has no redirects.
+		// Follow no redirect, because a redirect could send the token to another
+		// server. The API itself has no redirects.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return client, nil
 }
 
-// Close closes idle connections.
+// Close closes the idle connections of the client.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// call sends a request and decodes the answer into out unless out is nil. It waits for
+// call sends a request, and decodes the answer into out unless out is nil. It waits for
 // the answer for at most lookTime.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	return c.callFor(ctx, lookTime, method, path, in, out)
 }
 
-// callFor is like call, but waits for the answer for at most limit.
+// callFor is like call, but with the given time limit.
 func (c *Client) callFor(ctx context.Context, limit time.Duration, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit,
 		coleo.Errorf(coleo.ETimeout, "coleo at %s did not answer within %s", c.where, limit))
@@ -115,8 +115,8 @@ func (c *Client) callFor(ctx context.Context, limit time.Duration, method, path 
 	return nil
 }
 
-// send sends a request and returns the answer. If the answer has an error status, send
-// returns the error instead. The caller must close the answer's body.
+// send sends a request and returns the answer. The caller must close the body of the
+// answer. If the answer has the status of an error, send returns that error instead.
 func (c *Client) send(ctx context.Context, method, path, accept string, in any) (*http.Response, error) {
 	var body io.Reader
 	if in != nil {
@@ -161,12 +161,12 @@ func (c *Client) decodeError(resp *http.Response) error {
 		resp.Status)
 }
 
-// pollFor is the length of one long poll. A client that waits longer sends several
-// polls.
+// pollFor is the length of one long poll. For a longer wait, the client sends several
+// polls one after another.
 const pollFor = 30 * time.Second
 
-// poll calls once again and again. It stops when once returns an answer or an error
-// other than ETimeout, or when ctx ends.
+// poll calls its function argument repeatedly. It stops when ctx ends, or when the
+// function returns an answer or an error other than ETimeout.
 func poll[T any](ctx context.Context, once func(timeout time.Duration) (T, error)) (T, error) {
 	for {
 		wait := pollFor

@@ -14,7 +14,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// Arms returns the arms. If all is false, it leaves out the idle arms of the harness
+// Arms returns the arms. If all is false, Arms leaves out idle arms of the harness
 // "manual" that have no task.
 func (c *Client) Arms(ctx context.Context, all bool) ([]coleo.Arm, error) {
 	var out armsReply
@@ -22,24 +22,24 @@ func (c *Client) Arms(ctx context.Context, all bool) ([]coleo.Arm, error) {
 	return out.Arms, err
 }
 
-// Arm returns the arm whose id or name is arm. It returns ENotFound if there is no such
-// arm.
+// Arm returns the arm with the given id or name. It returns ENotFound if there is no
+// such arm.
 func (c *Client) Arm(ctx context.Context, arm string) (coleo.Arm, error) {
 	var out armReply
 	err := c.call(ctx, get, armPath(arm, ""), nil, &out)
 	return out.Arm, err
 }
 
-// Create creates a new arm and starts it. r.Name must be set. Create returns EConflict
-// if an arm already has this name.
+// Create creates a new arm with the name r.Name and starts it. r.Name must be set.
+// Create returns EConflict if another arm has this name.
 func (c *Client) Create(ctx context.Context, r wire.SpawnRequest) (wire.SpawnReply, error) {
 	var out wire.SpawnReply
 	err := c.callFor(ctx, startTime, post, "/api/arms", r, &out)
 	return out, err
 }
 
-// Spawn starts the arm called r.Name. If there is no such arm, Spawn creates it. It
-// returns EConflict if the arm runs.
+// Spawn starts the arm with the name r.Name. If there is no such arm, Spawn creates it.
+// Spawn returns EConflict if the arm is running.
 func (c *Client) Spawn(ctx context.Context, r wire.SpawnRequest) (wire.SpawnReply, error) {
 	var out wire.SpawnReply
 	err := c.callFor(ctx, startTime, post, armPath(r.Name, "/spawn"), r, &out)
@@ -47,7 +47,7 @@ func (c *Client) Spawn(ctx context.Context, r wire.SpawnRequest) (wire.SpawnRepl
 }
 
 // Recover attaches to the session of an arm again, or starts the arm again. It returns
-// the errors of Brain.Recover, for example EUnavailable if nothing could be done.
+// the errors of Brain.Recover, for example EUnavailable if neither was possible.
 func (c *Client) Recover(ctx context.Context, arm string, r wire.RecoverRequest) (wire.SpawnReply, error) {
 	var out wire.SpawnReply
 	err := c.callFor(ctx, startTime, post, armPath(arm, "/recover"), r, &out)
@@ -61,23 +61,23 @@ func (c *Client) Kill(ctx context.Context, arm string) (coleo.Arm, error) {
 	return out.Arm, err
 }
 
-// Rename gives an arm another name. It returns EConflict if another arm already has
-// this name.
+// Rename changes the name of an arm. It returns EConflict if another arm has the new
+// name.
 func (c *Client) Rename(ctx context.Context, arm, name string) (coleo.Arm, error) {
 	var out armReply
 	err := c.callFor(ctx, lookTime, post, armPath(arm, "/rename"), renameBody{Name: name}, &out)
 	return out.Arm, err
 }
 
-// Remove forgets a stopped arm. It returns EConflict if the arm runs.
+// Remove deletes a stopped arm. It returns EConflict if the arm is running.
 func (c *Client) Remove(ctx context.Context, arm string) error {
 	return c.callFor(ctx, killTime, del, armPath(arm, ""), nil, nil)
 }
 
-// Prompt sends a prompt and waits for proof that it has been delivered. The receipt's
-// ID is the id of the run that the prompt starts. If Prompt returns an error with
-// Delivered set to false, the prompt was not delivered. After any other error, nobody
-// knows whether the prompt was delivered.
+// Prompt sends a prompt and waits for proof that the prompt was delivered. The ID of
+// the receipt is the id of the run that the prompt begins. If Delivered is false in the
+// error, the prompt was not delivered. Any other error does not say whether the prompt
+// was delivered.
 func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var out promptReply
 	err := c.callFor(ctx, promptTime(p.Text), post, armPath(arm, "/prompt"),
@@ -85,17 +85,19 @@ func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease s
 	return out.Receipt, notDelivered(err)
 }
 
-// Compact makes the agent CLI shorten its conversation. It waits for proof that the agent
-// CLI has begun. The receipt's ID is the id of the run that this starts. The errors are
-// those of Prompt, and EUnsupported if the agent CLI cannot shorten its conversation.
+// Compact makes the agent CLI shorten its conversation, and waits for proof that the
+// agent CLI has begun. The ID of the receipt is the id of the run that begins. Compact
+// returns EUnsupported if the agent CLI cannot shorten its conversation. It also
+// returns the errors of Prompt.
 func (c *Client) Compact(ctx context.Context, arm string) (coleo.Receipt, error) {
 	var out promptReply
 	err := c.callFor(ctx, steerTime, post, armPath(arm, "/compact"), nil, &out)
 	return out.Receipt, notDelivered(err)
 }
 
-// Respond answers the dialog that has the given fingerprint. If the fingerprint is
-// empty, Respond answers the open dialog. It returns EStale if the dialog is not open.
+// Respond answers the dialog with the given fingerprint. If the fingerprint is empty,
+// Respond answers the dialog that is open. It returns EStale if the dialog with the
+// fingerprint is not open.
 func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
 	in := respondBody{Dialog: dialog, Choice: d.Choice, Option: d.Option, Options: d.Options, Words: d.Words,
@@ -103,7 +105,7 @@ func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerpri
 	return c.callFor(ctx, steerTime, post, armPath(arm, "/respond"), in, nil)
 }
 
-// Interrupt stops the running turn. It waits until the turn has stopped, and returns what
+// Interrupt stops the running turn, waits until the turn has stopped, and returns what
 // was done.
 func (c *Client) Interrupt(ctx context.Context, arm string) (coleo.Interruption, error) {
 	var out interruptReply
@@ -111,15 +113,15 @@ func (c *Client) Interrupt(ctx context.Context, arm string) (coleo.Interruption,
 	return out.Interruption, err
 }
 
-// Lease takes, renews or releases the right to type by hand. It returns EBusy while
-// somebody else has the lease.
+// Lease takes, renews or releases the lease of an arm: the right to type by hand. It
+// returns EBusy while another caller has the lease.
 func (c *Client) Lease(ctx context.Context, arm string, r wire.LeaseRequest) (coleo.Lease, error) {
 	var out leaseReply
 	err := c.call(ctx, post, armPath(arm, "/lease"), r, &out)
 	return out.Lease, err
 }
 
-// Input types raw keys. It returns EBusy if lease is not the id of the arm's lease.
+// Input types data by hand. It returns EBusy if lease is not the id of the arm's lease.
 func (c *Client) Input(ctx context.Context, arm, lease string, data []byte) error {
 	return c.call(ctx, post, armPath(arm, "/input"), inputBody{Lease: lease, Data: data}, nil)
 }
@@ -130,14 +132,14 @@ func (c *Client) Resize(ctx context.Context, arm, lease string, cols, rows int) 
 	return c.call(ctx, post, armPath(arm, "/resize"), resizeBody{Lease: lease, Cols: cols, Rows: rows}, nil)
 }
 
-// Explain returns the evidence behind an arm's state.
+// Explain returns the evidence for an arm's state.
 func (c *Client) Explain(ctx context.Context, arm string) (coleo.Explanation, error) {
 	var out coleo.Explanation
 	err := c.call(ctx, get, armPath(arm, "/explain"), nil, &out)
 	return out, err
 }
 
-// LastRun returns the arm's most recently ended run. It returns ENotFound if no run of
+// LastRun returns the newest ended run of the arm. It returns ENotFound if no run of
 // the arm has ended.
 func (c *Client) LastRun(ctx context.Context, arm string) (wire.LastRun, error) {
 	var out wire.LastRun
@@ -153,16 +155,16 @@ func (c *Client) Usage(ctx context.Context, arm string) (coleo.Usage, error) {
 	return out, err
 }
 
-// Screen returns the arm's screen.
+// Screen returns the present screen of the arm.
 func (c *Client) Screen(ctx context.Context, arm string) (coleo.Screen, error) {
 	var out coleo.Screen
 	err := c.call(ctx, get, armPath(arm, "/screen"), nil, &out)
 	return out, err
 }
 
-// Output returns terminal output, starting at the offset from. A negative offset counts
-// from the end of the output. If there is no output yet, Output waits for it, but at
-// most for wait.
+// Output returns a piece of terminal output, which begins at the given byte offset. A
+// negative offset counts from the end of the output. If there is no output at the
+// offset yet, Output waits for output, but not longer than wait.
 func (c *Client) Output(ctx context.Context, arm string, from int64, wait time.Duration) (coleo.Output, error) {
 	var out coleo.Output
 	err := c.callFor(ctx, wait+lookTime, get, armPath(arm, fmt.Sprintf("/output?from=%d&wait=%s", from, wait)), nil,
@@ -170,8 +172,8 @@ func (c *Client) Output(ctx context.Context, arm string, from int64, wait time.D
 	return out, err
 }
 
-// WaitArm waits until the arm is in one of the states. Then it returns the arm. If ctx
-// ends first, WaitArm returns ETimeout or ctx's error.
+// WaitArm waits until the arm is in one of the states, and returns the arm. If ctx ends
+// first, WaitArm returns ETimeout or ctx's error.
 func (c *Client) WaitArm(ctx context.Context, arm string, states ...coleo.State) (coleo.Arm, error) {
 	names := make([]string, len(states))
 	for i, s := range states {
@@ -185,7 +187,7 @@ func (c *Client) WaitArm(ctx context.Context, arm string, states ...coleo.State)
 	})
 }
 
-// WaitRun waits until a run has ended. Then it returns the end of the run. If ctx ends
+// WaitRun waits until a run has ended, and returns the end of the run. If ctx ends
 // first, WaitRun returns ETimeout or ctx's error.
 func (c *Client) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	return poll(ctx, func(timeout time.Duration) (coleo.RunEnd, error) {
@@ -196,8 +198,8 @@ func (c *Client) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) 
 	})
 }
 
-// Events returns a page of the events of an arm or of a run. It also returns the cursor
-// for the next page. A page with large events may have fewer events than the limit. An
+// Events returns a page of the events of an arm or of a run, and the cursor for the
+// next page. If the events are large, the page can have fewer events than the limit. An
 // empty page means that there are no more events.
 func (c *Client) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
 	path := armPath(f.Arm, "/events")
@@ -223,37 +225,36 @@ func (c *Client) Hosts(ctx context.Context) ([]coleo.HostInfo, error) {
 	return out.Agents, err
 }
 
-// Harnesses returns descriptions of the harnesses.
+// Harnesses returns the descriptions of all harnesses.
 func (c *Client) Harnesses(ctx context.Context) ([]coleo.Info, error) {
 	var out harnessesReply
 	err := c.call(ctx, get, "/api/harnesses", nil, &out)
 	return out.Harnesses, err
 }
 
-// Providers returns the catalogue of models as JSON. The JSON is the body of the
-// published route.
+// Providers returns the catalogue of models: the JSON body of the published route.
 func (c *Client) Providers(ctx context.Context) (json.RawMessage, error) {
 	var out json.RawMessage
 	err := c.call(ctx, get, providersPath, nil, &out)
 	return out, err
 }
 
-// Health returns the server's version. It needs no token.
+// Health returns the version of the server. It needs no token.
 func (c *Client) Health(ctx context.Context) (version string, err error) {
 	var out healthReply
 	err = c.call(ctx, get, "/api/health", nil, &out)
 	return out.Version, err
 }
 
-// Status returns a summary of arms and host agents.
+// Status returns a summary of the arms and host agents.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var out Status
 	err := c.call(ctx, get, "/api/status", nil, &out)
 	return out, err
 }
 
-// Audits returns the records of commands that match f, newest first. A record says who
-// gave the command.
+// Audits returns the records of the commands that match f, newest first. Each record
+// says who gave the command.
 func (c *Client) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit, error) {
 	query := url.Values{}
 	if f.Arm != "" {
@@ -270,7 +271,7 @@ func (c *Client) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit
 	return out.Commands, err
 }
 
-// The following methods work only through the server's socket. Over TCP they return
+// The following methods work only over the server's socket. Over TCP they return
 // EForbidden.
 
 // NewLink creates a link that signs one browser in.
@@ -299,8 +300,8 @@ func (c *Client) SignOutAll(ctx context.Context) (int, error) {
 	return out.SignedOut, err
 }
 
-// ReplaceToken tells the server to create a new API token. It returns the fingerprint
-// of the new token, as it appears in logs. The old token becomes invalid at once.
+// ReplaceToken makes the server create a new API token. It returns the fingerprint of
+// the new token, which logs also show. The old token becomes invalid immediately.
 func (c *Client) ReplaceToken(ctx context.Context) (string, error) {
 	var out tokenReply
 	err := c.call(ctx, post, "/api/token", nil, &out)

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// connect opens a WebSocket. The WebSocket is closed when ctx ends, or when a check
-// finds that the server's process is stopped.
+// connect opens a WebSocket. It closes the WebSocket when ctx ends, or when it finds
+// that the server's process cannot answer.
 func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, func(), error) {
 	header := http.Header{}
 	if c.token != "" {
@@ -38,11 +38,11 @@ func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, fun
 	return conn, func() { stop(); unwatch(); hangUp() }, nil
 }
 
-// Follow returns a sequence that lasts until ctx ends. The sequence begins with the
-// present arms, one after another. Then it has all changes of arms, and all events that
-// follow the given cursor. The empty cursor means now. If the connection breaks, the
-// sequence ends with EUnavailable. To continue, call Follow again with the cursor of
-// the last event.
+// Follow returns a sequence of updates, which ends when ctx ends. The sequence begins
+// with all present arms, one after another. Then it has every change of an arm, and
+// every event after the given cursor. If the given cursor is empty, the first event is
+// the next new event. If the connection breaks, the sequence ends with EUnavailable. To
+// continue, call Follow again with the cursor of the last event.
 func (c *Client) Follow(ctx context.Context, after string) iter.Seq2[wire.Update, error] {
 	return func(yield func(wire.Update, error) bool) {
 		conn, done, err := c.connect(ctx, "/ws")
@@ -78,7 +78,7 @@ func (c *Client) Follow(ctx context.Context, after string) iter.Seq2[wire.Update
 	}
 }
 
-// feedMessage is a message of /ws as a client sees it.
+// feedMessage is a message of /ws, as a client decodes it.
 type feedMessage struct {
 	Type    string          `json:"type"`
 	Error   *coleo.Error    `json:"error"`

@@ -10,29 +10,28 @@ import (
 	"coleo.dev/brain"
 )
 
-// These constants are how long a client waits for an answer. Serve itself gives up
-// answerMargin earlier, so that the client still gets serve's error.
+// The times that a client waits for an answer. Serve gives up answerMargin earlier, so
+// that serve's own error arrives in time.
 const (
 	answerMargin = 10 * time.Second
-	lookTime     = 30*time.Second + answerMargin  // a host agent has 30 s to answer
-	steerTime    = 90*time.Second + answerMargin  // answering a dialog, interrupting; for a prompt see promptTime
+	lookTime     = 30*time.Second + answerMargin  // a host agent has 30 s to reply
+	steerTime    = 90*time.Second + answerMargin  // answer a dialog, interrupt, compact; for a prompt see promptTime
 	killTime     = 30*time.Second + answerMargin  // kill and remove
-	startTime    = 150*time.Second + answerMargin // spawn and recover: look, end, start, get the model catalogue
+	startTime    = 150*time.Second + answerMargin // spawn and recover: look, end, start, read the model catalogue
 )
 
 const (
-	// peerEvery is the time between two checks of the server's process. Each checks
-	// whether the process can answer.
+	// peerEvery is the time between two checks whether the server's process can answer.
 	peerEvery = time.Second
-	// peerTwice is the pause before a second check. A request is refused only if both
-	// checks fail, because a process may be stopped only for a moment.
+	// peerTwice is the pause before a second check. The client refuses a request only
+	// if both checks fail, because a process is sometimes stopped only for a moment.
 	peerTwice = 500 * time.Millisecond
 )
 
 // unsent is the error for a request that no server received.
 type unsent struct{ because *coleo.Error }
 
-// Error returns the message, which says that nobody received the request.
+// Error returns a message that says that no server received the request.
 func (u unsent) Error() string { return u.because.Message }
 
 // Unwrap returns the coleo.Error with its code.
@@ -46,9 +45,9 @@ func (u undialled) Unwrap() error { return u.error }
 // Unsent reports whether err means that no server received the request.
 func Unsent(err error) bool { return errors.As(err, new(unsent)) }
 
-// watched returns a context for one request. The context ends as soon as the server's
-// process cannot answer. If the process already cannot answer, watched returns an
-// error.
+// watched returns a context for one request. The context ends when the server's process
+// can no longer answer. If the process cannot answer now, watched returns an error
+// instead.
 func (c *Client) watched(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := func() { cancel(nil) }
@@ -73,7 +72,7 @@ func (c *Client) watched(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, done, nil
 }
 
-// rest waits for d and returns true. It returns false as soon as ctx ends.
+// rest waits for the time d and returns true. If ctx ends first, it returns false.
 func rest(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -85,9 +84,9 @@ func rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// unreachable returns the error for a request that got no answer. If the request may
-// have changed something, the message says that nobody knows whether the change was
-// made.
+// unreachable returns the error for a request that got no answer. If the request could
+// have changed something, the message says that nobody knows whether the request was
+// carried out.
 func (c *Client) unreachable(ctx context.Context, method string, err error) error {
 	unknown := ""
 	if method != get {
@@ -112,7 +111,7 @@ func (c *Client) unreachable(ctx context.Context, method string, err error) erro
 		c.where, err, unknown)
 }
 
-// promptTime returns how long a client waits for the delivery of a prompt.
+// promptTime returns how long a client waits until a prompt is delivered.
 func promptTime(text string) time.Duration { return brain.PromptTime(text) + answerMargin }
 
 // notDelivered sets Delivered to false in the error of a prompt that no server

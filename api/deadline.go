@@ -11,16 +11,17 @@ import (
 	"coleo.dev"
 )
 
-// headerDeadline is the header with the time at which the caller stops waiting for an
-// order. The format of the time is RFC 3339 with fractions of a second.
+// headerDeadline is the header with the time until which the caller waits for an order.
+// The format is RFC 3339 with fractions of a second.
 const headerDeadline = "Coleo-Deadline"
 
-// connKey is the key of a request's connection in its context.
+// connKey is the key under which the context of a request stores the request's
+// connection.
 type connKey struct{}
 
-// awaited refuses an order whose caller no longer waits: the order's deadline has
-// passed, or the caller has hung up. Such an order has waited in the socket while serve
-// was stopped. Its caller was already told that no answer came.
+// awaited refuses an order if the order's deadline has passed or if the caller has
+// closed the connection. Such an order has waited in the socket while serve was
+// stopped, and its caller has already got an error.
 func awaited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
@@ -48,7 +49,7 @@ func awaited(next http.Handler) http.Handler {
 }
 
 // hungUp reports whether the other end of a request's connection is closed. It asks the
-// kernel, because net/http notices a closed connection a moment later.
+// kernel, because net/http needs a moment longer to notice a closed connection.
 func hungUp(ctx context.Context) bool {
 	conn, ok := ctx.Value(connKey{}).(syscall.Conn)
 	if !ok {
@@ -66,7 +67,7 @@ func hungUp(ctx context.Context) bool {
 	return err != nil || closed
 }
 
-// noteConn stores a connection for hungUp.
+// noteConn stores a connection in the context, for hungUp.
 func noteConn(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, conn)
 }

@@ -13,8 +13,8 @@ import (
 	"coleo.dev"
 )
 
-// statusOf maps each code to its HTTP status. A time-out is 504 and not 408, because
-// browsers repeat a request by themselves after a 408.
+// statusOf has the HTTP status of each code. For ETimeout it is 504 and not 408,
+// because browsers repeat a request after a 408 without being told to.
 var statusOf = map[coleo.Code]int{
 	coleo.EInvalid:      http.StatusUnprocessableEntity,
 	coleo.EUnauthorized: http.StatusUnauthorized,
@@ -41,7 +41,7 @@ var statusOf = map[coleo.Code]int{
 	coleo.ETurnUnproven:    http.StatusConflict,
 }
 
-// failure is the body of every error answer.
+// failure is the body of every answer that reports an error.
 type failure struct {
 	Err    *coleo.Error `json:"error"`
 	status int
@@ -50,7 +50,7 @@ type failure struct {
 func (f *failure) Error() string  { return f.Err.Message }
 func (f *failure) GetStatus() int { return f.status }
 
-// fail returns the body and the status that a client gets for an error.
+// fail returns the body and the status of the answer that reports err.
 func fail(err error) *failure {
 	e := asError(err)
 	status, ok := statusOf[e.Code]
@@ -73,8 +73,8 @@ func asError(err error) *coleo.Error {
 	return coleo.Errorf(coleo.EInternal, "%w", err)
 }
 
-// writeError writes the answer for an error that occurs outside of the described
-// routes.
+// writeError sends the answer that reports err. It is for requests that reach no
+// described route.
 func writeError(w http.ResponseWriter, err error) { writeFailure(w, fail(err)) }
 
 func writeFailure(w http.ResponseWriter, f *failure) {
@@ -83,8 +83,8 @@ func writeFailure(w http.ResponseWriter, f *failure) {
 	_ = json.NewEncoder(w).Encode(f)
 }
 
-// sameBody gives the errors of the HTTP layer itself the same body as all other errors.
-// An error of the HTTP layer means that a request does not match its description.
+// sameBody gives errors of huma, the HTTP layer, the same body as all other errors.
+// huma reports an error if a request does not match the description of its route.
 func sameBody(ctx huma.Context, _ string, body any) (any, error) {
 	m, ok := body.(*huma.ErrorModel)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 
 var outputType = reflect.TypeFor[coleo.Output]()
 
-// Limits of a page of events.
+// Limits for a page of events.
 const (
 	usualEvents = 100
 	maxEvents   = 1000

@@ -11,20 +11,20 @@ import (
 	"coleo.dev/wire"
 )
 
-// newsBox is how many messages may wait for a slow client. If there are more, the
-// server cuts the client off.
+// newsBox is how many messages can wait for a slow client. If there are more, the
+// server ends the client's connection.
 const newsBox = 256
 
 // The channels of /ws.
 const (
-	channelArms   = "arms"       // the present arms and their changes
-	channelEvents = "arm-events" // every event of every arm's log
+	channelArms   = "arms"       // the present arms, and then their changes
+	channelEvents = "arm-events" // every event in the log of every arm
 	channelAll    = "all"
 )
 
-// news is one message of /ws. Data is an arm, an event, the present arms
-// (arms.snapshot), or {"id"} of a deleted arm. To get the events that follow an event,
-// a client passes the cursor of this event as "after".
+// news is one message of /ws. Data is an arm, an event, all present arms
+// (arms.snapshot), or {"id"} of a removed arm. To get the events after an event, a
+// client subscribes with the Cursor of that event as "after".
 type news struct {
 	Channel string    `json:"channel"`
 	Event   string    `json:"event"`
@@ -42,11 +42,11 @@ type feed struct {
 	*socket
 	s *Server
 
-	mu     sync.Mutex // held during a snapshot, so that no news older than the snapshot follow it
+	mu     sync.Mutex // held during a snapshot, so that nothing older than the snapshot follows it
 	on     map[string]bool
-	known  map[string]bool // arms that the client knows
+	known  map[string]bool // the arms that the client has got, by id
 	source chan iter.Seq[wire.Update]
-	begun  bool // the client has subscribed, so the source of news exists
+	begun  bool // the client has subscribed, so its sequence of updates exists
 }
 
 func (s *Server) serveFeed(w http.ResponseWriter, r *http.Request) {
@@ -70,7 +70,7 @@ func (f *feed) read(_ int, data []byte) {
 	case "ping":
 		f.post(control{Type: "pong"})
 	case "auth":
-		yes := true // a client that gets here has already shown the token
+		yes := true // a client can send this only after it has shown the token
 		f.post(control{Type: "auth", Success: &yes})
 	case "subscribe":
 		f.subscribe(c.Channel, c.After)
@@ -85,8 +85,8 @@ func (f *feed) read(_ int, data []byte) {
 	}
 }
 
-// subscribe begins to send a channel's news. The first subscription of a client may ask
-// for the events after a cursor.
+// subscribe begins to send the news of a channel. In the first subscription, a client
+// can ask for the events after a cursor.
 func (f *feed) subscribe(channel, after string) {
 	switch channel {
 	case channelArms, channelEvents, channelAll:
@@ -118,7 +118,7 @@ func (f *feed) subscribe(channel, after string) {
 	}
 }
 
-// snapshot sends the present arms to the client. All later messages are news.
+// snapshot sends all present arms to the client. All messages after it are changes.
 func (f *feed) snapshot() {
 	arms, err := f.s.brain.Arms(f.ctx, true)
 	if err != nil {
@@ -131,7 +131,8 @@ func (f *feed) snapshot() {
 	f.tell(news{Channel: channelArms, Event: "arms.snapshot", Data: armsReply{list(arms)}})
 }
 
-// follow sends news until the client is gone or the brain cuts it off.
+// follow sends news until the connection ends, or until the brain ends the sequence of
+// updates.
 func (f *feed) follow(ctx context.Context) error {
 	select {
 	case source := <-f.source:
@@ -166,8 +167,8 @@ func (f *feed) pass(u wire.Update) {
 	}
 }
 
-// milestones has the kinds of event that also go to the channel of arms. Each value is
-// the published name of the kind.
+// milestones has the kinds of event that clients of the arms channel also receive. Each
+// value is the name of the event in that channel.
 var milestones = map[coleo.EventKind]string{
 	coleo.EventSpawned: "arm.spawned",
 	coleo.EventStopped: "arm.killed",
@@ -177,7 +178,7 @@ func (f *feed) tell(n news) {
 	if f.on[n.Channel] || f.on[channelAll] {
 		n.Time = f.s.now().UTC()
 		if n.Cursor != "" {
-			f.post(n) // many events may come at once, because the brain reads them from its log
+			f.post(n) // wait for room, because many events arrive together when the brain reads its log
 		} else {
 			f.offer(n)
 		}

@@ -20,15 +20,15 @@ type harnessesReply struct {
 	Harnesses []coleo.Info `json:"harnesses"`
 }
 
-// Status is a summary of arms and host agents.
+// Status is a summary of the arms and host agents.
 type Status struct {
 	Version   string               `json:"version"`
 	StartedAt time.Time            `json:"startedAt"`
 	Arms      int                  `json:"arms"`
 	ByStatus  map[coleo.Status]int `json:"byStatus"`
 	ByHealth  map[coleo.Health]int `json:"byHealth"`
-	Waiting   int                  `json:"waiting"` // arms that wait for an approval
-	Hosts     int                  `json:"agents"`  // known host agents
+	Waiting   int                  `json:"waiting"` // the number of arms in waiting_approval
+	Hosts     int                  `json:"agents"`  // the number of known host agents
 	LiveHosts int                  `json:"liveAgents"`
 }
 

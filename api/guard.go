@@ -11,8 +11,8 @@ import (
 	"coleo.dev"
 )
 
-// contentPolicy lets the page load only its own files. Inline styles are allowed,
-// because xterm.js writes inline styles. Inline scripts are not allowed.
+// contentPolicy lets the page load only files of this server. It allows inline styles,
+// which xterm.js writes, but no inline scripts.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
 	"img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'"
@@ -32,9 +32,9 @@ func withHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// trust lets requests over the socket pass without a token, because only the user can
-// open the socket. A process inside an arm also runs as the user, but trust refuses its
-// requests.
+// trust accepts requests over the socket without a token, because only the user can
+// open the socket. A process inside an arm also runs as this user, but trust refuses
+// its requests.
 func (s *Server) trust(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := visitorOf(r)
@@ -46,9 +46,10 @@ func (s *Server) trust(next http.Handler) http.Handler {
 	})
 }
 
-// guard lets a request over TCP pass under three conditions. The request names this
-// server as its host. It does not come from a foreign page. It has the API token or the
-// page's signature.
+// guard accepts a request over TCP under these conditions:
+//   - The Host header names this server.
+//   - The request does not come from a page of another origin.
+//   - The request has the API token, or the signature of a signed-in page.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.checkPlace(r); err != nil {
@@ -74,8 +75,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// isOpen reports whether the route of r needs no credential here, because the route
-// itself decides which callers it answers.
+// isOpen reports whether guard accepts the request r without a token or a signature.
+// The routes of such requests decide themselves whom they answer.
 func isOpen(r *http.Request) bool {
 	switch r.URL.Path {
 	case "/api/health":
@@ -83,13 +84,13 @@ func isOpen(r *http.Request) bool {
 	case "/api/signin":
 		return r.Method == get || r.Method == post
 	}
-	return r.Method == get && isSocket(r) // the first message on the socket must show the token
+	return r.Method == get && isSocket(r) // the first message on the WebSocket must contain the token
 }
 
-// checkPlace refuses a request whose Host is not a name of this server. It also refuses
-// a request from a page of another origin. The check of Host stops DNS rebinding. In
-// this attack, the host name of a foreign page suddenly leads to this server. So the
-// browser sees no foreign origin.
+// checkPlace refuses a request whose Host is not a name of this server, and a request
+// from a page of another origin. The check of Host stops DNS rebinding: an attack in
+// which the host name of a foreign page is suddenly resolved to this server. The
+// browser then believes that the page and this server have the same origin.
 func (s *Server) checkPlace(r *http.Request) error {
 	if !s.ownHost(r.Host) {
 		return coleo.Errorf(coleo.EForbidden, "%q is not a name of this server", r.Host)
@@ -104,7 +105,7 @@ func (s *Server) checkPlace(r *http.Request) error {
 	return nil
 }
 
-// ownHost reports whether a Host header is a loopback name with this server's port.
+// ownHost reports whether the Host header is a loopback name with this server's port.
 func (s *Server) ownHost(host string) bool {
 	_, ours, err := net.SplitHostPort(s.addr)
 	if err != nil {
@@ -137,9 +138,9 @@ func checkLoopback(addr string) error {
 	return nil
 }
 
-// shown returns the caller that has shown the API token or has signed the request. If
-// the request has neither a token nor a signature, it returns nil without an error. A
-// wrong token is always an error, even if the request also has a signature.
+// shown returns a pass for the caller of a request, from the API token or the
+// signature. If the request has neither, shown returns nil without an error. A wrong
+// token is always an error, even if the request also has a signature.
 func (s *Server) shown(w http.ResponseWriter, r *http.Request) (*pass, error) {
 	token, ok := headerToken(r)
 	if !ok {

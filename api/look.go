@@ -14,19 +14,19 @@ import (
 	"coleo.dev"
 )
 
-// Limits of a long poll. A client that waits longer sends several polls. A single long
-// request would not work, because software between client and server may end a request
-// that is silent for minutes.
+// Limits for a long poll. For a longer wait, a client sends several polls. A single
+// long request would not work, because software between the client and the server can
+// end a request after minutes of silence.
 const (
 	usualWait = 30 * time.Second
 	maxWait   = 10 * time.Minute
 )
 
-// The headers that come with raw terminal output.
+// The headers of an answer with raw terminal output.
 const (
-	headerOffset = "Coleo-Offset" // of the first byte
-	headerNext   = "Coleo-Next"   // after the last byte: the offset to ask for next
-	headerEnd    = "Coleo-End"    // "true": the program has ended, and all output was read
+	headerOffset = "Coleo-Offset" // the offset of the first byte
+	headerNext   = "Coleo-Next"   // the offset after the last byte, from which to read next
+	headerEnd    = "Coleo-End"    // "true" if the program has ended and all output was read
 	headerCols   = "Coleo-Cols"
 	headerRows   = "Coleo-Rows"
 )
@@ -105,7 +105,8 @@ func (s *Server) wait(ctx context.Context, in *waitInput) (*reply[armReply], err
 		now.Name, strings.Join(in.State, " or "), limit, now.State)
 }
 
-// inTime reports whether err is not a time-out.
+// inTime returns false if err is a time-out. It returns true for any other error and
+// for nil.
 func inTime(err error) bool {
 	return !errors.Is(err, context.DeadlineExceeded) && coleo.ErrorCode(err) != coleo.ETimeout
 }
@@ -131,8 +132,8 @@ type outputReply struct {
 	Body func(huma.Context)
 }
 
-// outputRoute adds the route for terminal output. It describes the operation by hand,
-// because the answer is not always JSON.
+// outputRoute adds the route for terminal output. The route's description is written by
+// hand, because the answer is not always JSON.
 func (s *Server) outputRoute(d huma.API) {
 	schema := d.OpenAPI().Components.Schemas.Schema(outputType, true, "Output")
 	huma.Register(d, huma.Operation{

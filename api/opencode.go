@@ -16,9 +16,10 @@ const (
 // httpHarness is the harness whose arms have an OpenCode server each.
 const httpHarness = "opencode-api"
 
-// openCodeReply is the health of the OpenCode servers. The published API also has a
-// version and a url, of one common server. Here each arm has a server of its own, with a
-// password that only its host agent knows. So both are left out.
+// openCodeReply is the health of the OpenCode servers. The reply in the published API
+// also has the version and the url of one common server. Both are left out here,
+// because each arm has its own server, with a password that only the arm's host agent
+// knows.
 type openCodeReply struct {
 	Running bool             `json:"running" doc:"An arm with an OpenCode server runs"`
 	Healthy bool             `json:"healthy" doc:"One runs, and all that run are healthy"`

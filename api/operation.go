@@ -9,13 +9,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// operation describes one route in one line of a table.
+// operation is the description of one route, short enough for one line of a table.
 type operation struct {
 	method  string
 	path    string
-	id      string // id of the operation; generated clients use it as a name
+	id      string // the id of the operation, which generated clients use as a name
 	summary string
-	status  int // HTTP status of a success; 0 means 200
+	status  int // the HTTP status after success; 0 means 200
 }
 
 // reply is an answer with a JSON body.
@@ -23,12 +23,13 @@ type reply[T any] struct {
 	Body T
 }
 
-// armOnly is the request of a route that needs only the arm.
+// armOnly is the request of a route that needs nothing but the arm.
 type armOnly struct {
 	ID string `path:"id" doc:"Id or name of the arm"`
 }
 
-// armBody is the request of a route with a body. A pointer body is optional.
+// armBody is the request of a route with a body. If T is a pointer, the body is
+// optional.
 type armBody[T any] struct {
 	ID   string `path:"id" doc:"Id or name of the arm"`
 	Body T
@@ -41,9 +42,9 @@ type table struct {
 }
 
 // add adds a route. If the route changes something, add wraps f so that calls are
-// audited. add turns off huma's own limits on the body, because boundBodies has already
-// limited the body. A deadline set by huma would stay on the connection after the body,
-// and would cancel every request that takes longer.
+// audited. add turns off huma's limits for the body, because boundBodies has already
+// bounded the body. huma's deadline would stay on the connection after the body was
+// read, and would cancel every request that takes longer.
 func add[I, O any](described table, o operation, f func(context.Context, *I) (*reply[O], error)) {
 	described.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[failure](), true, "Failure")
 	tag, _, _ := strings.Cut(strings.TrimPrefix(o.path, "/api/"), "/")
@@ -70,8 +71,8 @@ func add[I, O any](described table, o operation, f func(context.Context, *I) (*r
 	})
 }
 
-// do returns the function of a route. The function calls a method of the brain with the
-// arm of the request. It returns the method's result unchanged.
+// do returns the function for a route. This function calls a method of the brain with
+// the arm of the request, and answers with the result of the method.
 func do[O any](call func(context.Context, string) (O, error)) func(context.Context, *armOnly) (*reply[O], error) {
 	return func(ctx context.Context, in *armOnly) (*reply[O], error) {
 		out, err := call(ctx, in.ID)

@@ -40,25 +40,25 @@ func (s *Server) recording(ctx context.Context, in *recordingInput) (*reply[cole
 	return &reply[coleo.Recording]{out}, err
 }
 
-// ScreenAt returns the arm's screen as it was at the given time.
+// ScreenAt returns the arm's screen at the given time.
 func (c *Client) ScreenAt(ctx context.Context, arm string, at time.Time) (coleo.Screen, error) {
 	var out coleo.Screen
 	err := c.call(ctx, get, armPath(arm, "/screen?at="+url.QueryEscape(at.UTC().Format(time.RFC3339Nano))), nil, &out)
 	return out, err
 }
 
-// History returns the arm's screen. The screen includes lines that have scrolled away.
-// The parameter lines is their maximum number, up to coleo.MostHistory. For an arm that
-// has ended, it is the last screen.
+// History returns the arm's present screen, or the last screen if the arm has ended.
+// The screen includes at most the given number of lines that have scrolled off the top.
+// The maximum is coleo.MostHistory.
 func (c *Client) History(ctx context.Context, arm string, lines int) (coleo.Screen, error) {
 	var out coleo.Screen
 	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/screen?history=%d", lines)), nil, &out)
 	return out, err
 }
 
-// Record returns one piece of the recording of the arm's generation, starting at the
-// offset from. Generation 0 means the arm's last generation. Offset 0 means the
-// beginning of the recording that is still kept.
+// Record returns one piece of the recording of a generation of the arm. The piece
+// begins at the byte offset from. Generation 0 means the newest generation. Offset 0
+// means the oldest part of the recording that is still kept.
 func (c *Client) Record(ctx context.Context, arm string, generation int, from int64) (coleo.Recording, error) {
 	var out coleo.Recording
 	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/recording?generation=%d&from=%d", generation, from)), nil, &out)

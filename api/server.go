@@ -19,35 +19,36 @@ import (
 	"coleo.dev/web"
 )
 
-// Limits on what a caller may send, and on how long the caller may take.
+// Limits for what a caller sends, and for the time that a caller takes.
 const (
-	maxBody       = 1 << 20          // bytes; a prompt is the largest body
-	maxHeader     = 64 << 10         // bytes; far more than a browser sends to one host
+	maxBody       = 1 << 20          // bytes; a prompt has the largest body
+	maxHeader     = 64 << 10         // bytes; much more than a browser sends to one host
 	headerTimeout = 10 * time.Second // for a request's header to arrive
-	bodyTimeout   = 10 * time.Second // for a request's body to arrive; the caller is on this machine
+	bodyTimeout   = 10 * time.Second // for a request's body to arrive from this machine
 	idleTimeout   = 2 * time.Minute  // for the next request on a connection
-	stopTimeout   = 5 * time.Second  // for running requests when the server stops
+	stopTimeout   = 5 * time.Second  // for the running requests to end when the server stops
 	minToken      = 16               // characters; `coleo serve` makes longer tokens
 )
 
 // Config is the configuration of a server.
 type Config struct {
 	Brain   Brain
-	Token   string // for programs over TCP; if empty, no token is accepted
+	Token   string // for programs over TCP; if empty, the server accepts no token
 	Addr    string // TCP address such as "127.0.0.1:8080"; must be loopback
 	Version string
-	Admit   func(pid int) error // refuses a caller over the socket; nil refuses nobody
-	// KeepToken stores a new API token in the place where programs look for it. If
-	// KeepToken is nil, the token cannot be replaced.
+	Admit   func(pid int) error // returns why a process must not call over the socket; nil accepts all
+	// KeepToken stores a new API token where programs look for it. If KeepToken is nil,
+	// the token cannot be replaced.
 	KeepToken func(token string) error
-	// Browsers is the path of the file with the browsers that are signed in. If the
-	// path is empty, all browsers are signed out when the server ends.
+	// Browsers is the path of the file with the signed-in browsers. If it is empty, all
+	// browsers are signed out when the server ends.
 	Browsers string
 	Log      *slog.Logger     // nil means no log
 	Now      func() time.Time // nil means time.Now
 }
 
-// Server answers HTTP and WebSocket requests. It is safe for concurrent use.
+// Server answers HTTP and WebSocket requests. Several goroutines can use it at the same
+// time.
 type Server struct {
 	brain   Brain
 	token   *apiToken
@@ -59,15 +60,15 @@ type Server struct {
 	started time.Time
 	times   times
 	routes  *http.ServeMux
-	sockets sync.WaitGroup // net/http does not wait for WebSockets
+	sockets sync.WaitGroup // counts WebSockets, because net/http does not wait for them
 
 	keepToken func(string) error
 	browsers  *signin.Browsers
 }
 
-// New returns a server. It returns EInvalid if the address is not a loopback address.
-// It also returns EInvalid if the token is too short to be safe. With an empty token, no
-// token is accepted.
+// New returns a server. It returns EInvalid if the address is not a loopback address,
+// or if the token has fewer than minToken characters. If the token is empty, the server
+// accepts no token.
 func New(c Config) (*Server, error) {
 	if c.Brain == nil {
 		return nil, errors.New("make an API server: no brain")
@@ -96,9 +97,11 @@ func New(c Config) (*Server, error) {
 	return s, s.route()
 }
 
-// Handler returns the handler of all requests. If trusted is true, requests need no token:
-// such a handler is for a socket that only the user can open. Otherwise requests need the
-// token or a browser that is signed in: such a handler is for TCP.
+// Handler returns the handler for all requests.
+//   - If trusted is true, requests need no token. Such a handler is for a socket that
+//     only the user can open.
+//   - If trusted is false, requests need the token or a signed-in browser. Such a
+//     handler is for TCP.
 func (s *Server) Handler(trusted bool) http.Handler {
 	h := s.boundBodies(awaited(s.routes))
 	if trusted {
@@ -109,8 +112,8 @@ func (s *Server) Handler(trusted bool) http.Handler {
 	return withHeaders(h)
 }
 
-// Serve answers requests at l until ctx ends, and closes l. It returns when the last
-// request is done or cut off.
+// Serve answers requests at l until ctx ends, and then closes l. Serve returns when the
+// running requests have ended or were cut off.
 func (s *Server) Serve(ctx context.Context, l net.Listener, trusted bool) error {
 	srv := &http.Server{
 		Handler:           s.Handler(trusted),
@@ -138,7 +141,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, trusted bool) error 
 	return nil
 }
 
-// route builds the table of routes and the description of the routes.
+// route builds the table of routes and the description of the API.
 func (s *Server) route() error {
 	s.routes = http.NewServeMux()
 	described := table{humago.New(s.routes, s.description()), s}
@@ -194,8 +197,8 @@ func (s *Server) description() huma.Config {
 	}
 }
 
-// tidy removes the error model from the description. sameBody removes it from the
-// answers.
+// tidy removes huma's error model from the description of the API, because sameBody
+// never sends this model.
 func tidy(o *huma.OpenAPI) {
 	schemas := o.Components.Schemas.Map()
 	delete(schemas, "ErrorModel")

@@ -17,25 +17,26 @@ import (
 	"coleo.dev/web"
 )
 
-// signaturePlace is the header that has the page's signature of a request. A page
-// cannot set headers of a WebSocket handshake. In a handshake, the signature is the
-// last part of the query.
+// signaturePlace is the header with the page's signature of a request. Because a page
+// cannot set headers of a WebSocket handshake, the signature of a handshake is the last
+// part of the query, after signatureQuery.
 const (
 	signaturePlace = "Coleo-Signature"
 	signatureQuery = "signature="
 )
 
-// origin returns the only allowed origin of the page. It is the address that this
-// server listens on, as a browser writes it. Another loopback name with the same port
-// is a different origin. Another program may answer there: for example, localhost means
-// [::1] first.
+// origin returns the only allowed origin of the page: the address on which this server
+// listens, as browsers write it. Another loopback name with the same port is a
+// different origin, where another program can answer. For example, browsers resolve
+// localhost to [::1] first.
 func (s *Server) origin() string { return "http://" + s.ownName() }
 
-// ownName returns the Host header that belongs to the origin.
+// ownName returns the Host header of a request to the origin.
 func (s *Server) ownName() string { return strings.TrimSuffix(s.addr, ":80") }
 
-// signedBy returns the browser that has signed a request. If the request does not come
-// from a signed-in browser, or has no signature, it returns nil without an error.
+// signedBy returns a pass for the browser that has signed a request. It returns nil
+// without an error if the request has no signature, or does not come from a signed-in
+// browser.
 func (s *Server) signedBy(w http.ResponseWriter, r *http.Request) (*pass, error) {
 	cookie, ok := s.pageCookie(r)
 	if !ok {
@@ -68,10 +69,11 @@ func (s *Server) signedBy(w http.ResponseWriter, r *http.Request) (*pass, error)
 	return &pass{coleo.Caller{Kind: coleo.CallerCookie, ID: found.ID}, found.Live}, nil
 }
 
-// pageCookie returns the cookie of a browser that is signed in. The cookie does not
-// count if the browser says in Sec-Fetch-Site that a page of another origin has sent
-// the request. In a request for a WebSocket, the cookie counts only if the request has
-// an Origin.
+// pageCookie returns the cookie of a signed-in browser from a request. It ignores the
+// cookie in two cases:
+//   - The header Sec-Fetch-Site says that a page of another origin has sent the
+//     request.
+//   - The request is for a WebSocket and has no Origin.
 func (s *Server) pageCookie(r *http.Request) (string, bool) {
 	cookie, err := r.Cookie(s.cookieName())
 	if err != nil || !s.browsers.Knows(cookie.Value) {
@@ -87,15 +89,15 @@ func (s *Server) pageCookie(r *http.Request) (string, bool) {
 
 func isSocket(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/ws") }
 
-// cookieName returns the cookie's name. The name contains the port, because browsers
-// share cookies between ports.
+// cookieName returns the name of the cookie. The name contains the port, because a
+// browser sends a cookie to all ports of a host.
 func (s *Server) cookieName() string {
 	_, port, _ := net.SplitHostPort(s.addr)
 	return "coleo_" + port
 }
 
-// signinRoutes adds the routes that the page uses to sign in. The description of the
-// API does not have these routes.
+// signinRoutes adds the routes with which a page signs in. They are not part of the
+// description of the API.
 func (s *Server) signinRoutes() {
 	s.routes.HandleFunc("POST /api/signin", s.enter)
 	s.routes.HandleFunc("GET /api/signin", s.giveNonce)
@@ -103,13 +105,14 @@ func (s *Server) signinRoutes() {
 
 // entry is what a browser sends to sign in.
 type entry struct {
-	Code string `json:"code"` // of the link
-	// Key is the public half of the browser's key in base64, as WebCrypto exports it
-	// ("raw").
+	Code string `json:"code"` // the code of the link
+	// Key is the public key of the browser, in the format "raw" of WebCrypto. In JSON
+	// it is base64.
 	Key []byte `json:"key"`
 }
 
-// enter exchanges a link's code and a browser's key for a cookie.
+// enter gives a browser a cookie for the code of a link and the public key of the
+// browser.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Origin") != s.origin() || r.Host != s.ownName() {
 		writeError(w, coleo.Errorf(coleo.EForbidden, "a browser can sign in only at %s", s.origin()))
@@ -139,7 +142,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// auditEntry records that a browser has signed in. If the record cannot be written,
+// auditEntry writes into the audit that a browser has signed in. If this fails,
 // auditEntry signs the browser out again.
 func (s *Server) auditEntry(ctx context.Context, b signin.Browser) error {
 	ctx = withCaller(ctx, coleo.Caller{Kind: coleo.CallerCookie, ID: b.ID})
@@ -151,14 +154,14 @@ func (s *Server) auditEntry(ctx context.Context, b signin.Browser) error {
 	return nil
 }
 
-// nonce is the answer with a nonce. The page includes the nonce in its next signatures.
+// nonce is the answer of giveNonce. The page includes the nonce in its next signatures.
 type nonce struct {
 	Nonce string `json:"nonce"`
 	Life  int64  `json:"life"` // ms
 }
 
-// giveNonce sends a nonce to a browser with the cookie. A nonce is useless without the
-// browser's key.
+// giveNonce sends a nonce to a browser that has a valid cookie. Without the browser's
+// key, a nonce is useless.
 func (s *Server) giveNonce(w http.ResponseWriter, r *http.Request) {
 	cookie, _ := s.pageCookie(r)
 	drawn, life, err := s.browsers.Nonce(cookie)
@@ -171,14 +174,14 @@ func (s *Server) giveNonce(w http.ResponseWriter, r *http.Request) {
 }
 
 // isPage reports whether a request is for a file of the page. These files are the same
-// for everybody and contain no data of the user.
+// for everybody, and contain no data of the user.
 func isPage(r *http.Request) bool {
 	return (r.Method == get || r.Method == http.MethodHead) && !strings.HasPrefix(r.URL.Path, "/api/") && !isSocket(r)
 }
 
-// page serves the dashboard's files. If a browser is not signed in, it gets another
-// page at /. This page explains how to sign in. A link for signing in opens the same
-// page at /enter.
+// page serves the files of the dashboard. A browser that is not signed in gets a page
+// at / that explains how to sign in. A link for signing in opens the same page at
+// /enter.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	door := r.URL.Path == "/enter"
 	if (door || r.URL.Path == "/") && r.Host != s.ownName() {
@@ -198,8 +201,8 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// showDoor sends the page that explains how to sign in. The browser has opened a link
-// for signing in, or it has opened the dashboard without being signed in.
+// showDoor sends the page that explains how to sign in. A browser gets this page after
+// it has opened a link for signing in, or the dashboard without being signed in.
 func showDoor(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
@@ -209,11 +212,10 @@ func showDoor(w http.ResponseWriter, status int) {
 //go:embed token.html
 var tokenPage []byte
 
-// removeWorker answers a browser that looks for a newer service worker of our origin.
-// The dashboard has no service worker. So a program that used our port before has left
-// the old service worker in the browser. The old service worker would intercept
-// requests between the browser and us. The answer is a service worker that removes
-// itself.
+// removeWorker answers a browser that looks for a newer service worker of this origin.
+// The dashboard has no service worker, so the browser still has one from a program that
+// used this port earlier. That service worker would intercept requests from the browser
+// to the dashboard. removeWorker sends a service worker that removes itself.
 func removeWorker(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 	_, _ = io.WriteString(w, `addEventListener("install", () => skipWaiting());
@@ -224,9 +226,9 @@ addEventListener("activate", (e) => e.waitUntil((async () => {
 `)
 }
 
-// browserRoutes adds the routes that only the user's own processes may use. A caller
-// who has only the API token must not create a sign-in, because it would outlive the
-// token.
+// browserRoutes adds the routes that only processes of the user can call. With the API
+// token alone, a caller must not be able to create a sign-in, because the sign-in would
+// stay valid after the token is replaced.
 func (s *Server) browserRoutes(described table) {
 	add(described, operation{post, "/api/browsers/links", "create-link",
 		"Make a link that signs one browser in, once (Unix socket only)", http.StatusCreated}, ownOnly(s.newLink))
@@ -240,7 +242,7 @@ func (s *Server) browserRoutes(described table) {
 		ownOnly(s.replaceToken))
 }
 
-// ownOnly wraps f. The wrapper refuses callers that do not use the Unix socket.
+// ownOnly wraps f so that it refuses callers that do not use the unix socket.
 func ownOnly[I, O any](f func(context.Context, *I) (*reply[O], error)) func(context.Context, *I) (*reply[O], error) {
 	return func(ctx context.Context, in *I) (*reply[O], error) {
 		if callerOf(ctx).Kind != coleo.CallerSocket {
@@ -251,7 +253,7 @@ func ownOnly[I, O any](f func(context.Context, *I) (*reply[O], error)) func(cont
 	}
 }
 
-// Link is a link that signs one browser in. It works once.
+// Link is a link that signs one browser in. It can be used once.
 type Link struct {
 	URL     string    `json:"url"`
 	Expires time.Time `json:"expires"`
@@ -274,7 +276,7 @@ func (s *Server) listBrowsers(context.Context, *struct{}) (*reply[browsersReply]
 }
 
 type signedOut struct {
-	SignedOut int `json:"signedOut"` // the number of browsers
+	SignedOut int `json:"signedOut"` // the number of browsers that were signed out
 }
 
 type browserOnly struct {
@@ -297,7 +299,7 @@ func (s *Server) signOutAll(context.Context, *struct{}) (*reply[signedOut], erro
 }
 
 type tokenReply struct {
-	Fingerprint string `json:"fingerprint"` // of the new token; the token itself is in its file
+	Fingerprint string `json:"fingerprint"` // the fingerprint of the new token; the token itself is in its file
 }
 
 func (s *Server) replaceToken(context.Context, *struct{}) (*reply[tokenReply], error) {

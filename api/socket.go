@@ -14,14 +14,14 @@ import (
 	"coleo.dev"
 )
 
-// Limits of a WebSocket.
+// Limits for a WebSocket.
 const (
-	maxHello   = 4 << 10  // bytes in a message before authentication
-	maxMessage = 1 << 20  // bytes in any other message; a paste is the largest
+	maxHello   = 4 << 10  // bytes in the message that authenticates the client
+	maxMessage = 1 << 20  // bytes in each later message; a paste is the largest
 	ioBuffer   = 16 << 10 // bytes
 )
 
-// The reasons why the server ends a WebSocket.
+// The reasons for which the server ends a WebSocket.
 var (
 	errSlow     = errors.New("too slow: connect again")
 	errSilent   = errors.New("no sign of life from the client")
@@ -29,8 +29,8 @@ var (
 	errUnproven = errors.New("the first message must contain the API token")
 )
 
-// socket is one WebSocket. The goroutine that created the socket reads from it. A
-// second goroutine writes messages, and a third one produces them.
+// socket is one WebSocket. The goroutine that created the socket reads messages from
+// it. A second goroutine writes messages, and a third goroutine produces them.
 type socket struct {
 	conn  *websocket.Conn
 	times times
@@ -44,7 +44,8 @@ type message struct {
 	data []byte
 }
 
-// control is a text message in either direction. Type says which other fields are used.
+// control is a text message from or to a client. Type says which of the other fields
+// are used.
 type control struct {
 	Type    string       `json:"type"`
 	APIKey  string       `json:"apiKey,omitempty"`
@@ -59,9 +60,9 @@ type control struct {
 	Error   *coleo.Error `json:"error,omitempty"`
 }
 
-// accept upgrades a request to a WebSocket. Then it checks that the client has shown
-// the token. If one of these steps fails, accept itself answers the client. box is the
-// number of messages that may wait to be sent.
+// accept upgrades a request to a WebSocket, and checks that the client has shown the
+// token. If either step fails, accept also answers the client. box is the number of
+// messages that can wait to be sent.
 func (s *Server) accept(w http.ResponseWriter, r *http.Request, box int) (*socket, error) {
 	up := websocket.Upgrader{HandshakeTimeout: headerTimeout, ReadBufferSize: ioBuffer, WriteBufferSize: ioBuffer}
 	conn, err := up.Upgrade(w, r, nil)
@@ -84,7 +85,7 @@ func (s *Server) accept(w http.ResponseWriter, r *http.Request, box int) (*socke
 	return k, nil
 }
 
-// prove waits for the client's first message, which must have the token.
+// prove reads the client's first message, which must contain the token.
 func (s *Server) prove(k *socket) error {
 	k.conn.SetReadLimit(maxHello)
 	_ = k.conn.SetReadDeadline(time.Now().Add(s.times.auth))
@@ -106,8 +107,10 @@ func (s *Server) prove(k *socket) error {
 
 func (k *socket) heard() { _ = k.conn.SetReadDeadline(time.Now().Add(k.times.silent)) }
 
-// run serves the socket until one of the following happens. The client leaves, falls
-// silent or falls behind. The function produce returns. The server stops.
+// run serves the socket until one of these events:
+//   - The client closes the socket, gives no sign of life, or falls behind.
+//   - The function produce returns.
+//   - The server stops.
 func (k *socket) run(read func(kind int, data []byte), produce func(ctx context.Context) error) {
 	var others sync.WaitGroup
 	others.Go(k.write)
@@ -138,8 +141,9 @@ func readError(err error) error {
 	return err
 }
 
-// write sends the waiting messages and pings until the socket ends. Then it sends the
-// reason and closes the connection. Closing the connection also ends the reader.
+// write sends the queued messages, and pings. When the socket ends, write sends the
+// reason to the client and closes the connection. Closing the connection also ends the
+// goroutine that reads.
 func (k *socket) write() {
 	ping := time.NewTicker(k.times.ping)
 	defer ping.Stop()
@@ -166,7 +170,7 @@ func (k *socket) put(m message) {
 	}
 }
 
-// close sends the reason to the client and closes the connection.
+// close sends the reason to the client, and closes the connection.
 func (k *socket) close(cause error) {
 	code, why := websocket.CloseGoingAway, "the server is stopping"
 	switch {
@@ -183,7 +187,8 @@ func (k *socket) close(cause error) {
 	_ = k.conn.Close()
 }
 
-// post queues a message. If the queue is full, post waits until there is room.
+// post puts a message into the queue. If the queue is full, post waits until there is
+// room.
 func (k *socket) post(v any) {
 	if m, ok := k.text(v); ok {
 		k.push(m)
@@ -197,7 +202,7 @@ func (k *socket) push(m message) {
 	}
 }
 
-// offer queues a message. If the queue is full, it ends the socket.
+// offer puts a message into the queue. If the queue is full, offer ends the socket.
 func (k *socket) offer(v any) {
 	m, ok := k.text(v)
 	if !ok {
@@ -218,13 +223,13 @@ func (k *socket) text(v any) (message, bool) {
 	return message{websocket.TextMessage, data}, err == nil
 }
 
-// postError sends an error to the client. The socket stays open.
+// postError sends an error to the client, and leaves the socket open.
 func (k *socket) postError(err error) {
 	k.post(control{Type: "error", Error: asError(err)})
 }
 
-// parse decodes a text message. If it cannot decode the message, it sends an error to
-// the client.
+// parse decodes a text message. If this fails, parse sends an error to the client and
+// returns false.
 func (k *socket) parse(data []byte) (control, bool) {
 	var c control
 	if err := json.Unmarshal(data, &c); err != nil {

@@ -12,13 +12,13 @@ import (
 	"coleo.dev/wire"
 )
 
-// pieceBox is how many pieces of output may wait for a viewer. With two pieces, the
-// server can fetch one piece while it sends another.
+// pieceBox is how many pieces of output can wait for a viewer. With two pieces, the
+// server can get one piece from the brain while it sends the other piece.
 const pieceBox = 2
 
-// terminal is one viewer of one arm's terminal. The server sends output in binary
-// messages. It sends the offset, the terminal's size and the end of the output in text
-// messages. A viewer that has the lease sends keys in binary messages.
+// terminal is one viewer of an arm's terminal. The server sends output in binary
+// messages. It sends the offset, the size of the terminal and the end of the output in
+// text messages. A viewer that has the lease sends keys in binary messages.
 type terminal struct {
 	*socket
 	s     *Server
@@ -52,9 +52,10 @@ func orElse(value, other string) string {
 	return value
 }
 
-// show sends the output that begins at the given offset, and then new output. A slow
-// viewer sets the pace: show fetches the next piece only when there is room for it. The
-// first request does not wait for output, so that the viewer soon gets its offset.
+// show sends the output after the given offset, and then new output. It gets the next
+// piece only when there is room for it, so a slow viewer does not fill the memory. The
+// first call of Brain.Output does not wait for output, so that the viewer gets its
+// offset without delay.
 func (t *terminal) show(ctx context.Context, from int64) error {
 	cols, rows, next, wait := 0, 0, int64(-1), time.Duration(0)
 	for ctx.Err() == nil {
@@ -126,8 +127,8 @@ func (t *terminal) keys(data []byte) {
 	t.check(t.brain.Input(t.ctx, t.arm, t.lease.ID, data))
 }
 
-// take takes the lease or renews it. Taking the lease is audited, because the owner of
-// the lease can type anything. Renewing the lease is not audited.
+// take takes or renews the lease. The audit records that a viewer takes the lease,
+// because the owner of the lease can type anything. The audit does not record renewals.
 func (t *terminal) take(holder string) {
 	end := func(error) {}
 	if t.lease.ID == "" {
@@ -149,7 +150,7 @@ func (t *terminal) take(holder string) {
 	t.post(control{Type: "lease", Lease: &lease})
 }
 
-// letGo releases the lease, so that other clients can send prompts at once.
+// letGo releases the lease, so that other clients need not wait until the lease ends.
 func (t *terminal) letGo(ctx context.Context) {
 	if t.lease.ID == "" {
 		return

@@ -6,20 +6,21 @@ import (
 	"coleo.dev"
 )
 
-// BeginAudit records a command that is about to be carried out. It stores the arm's
-// name instead of the arm's id. It returns the id of the record.
+// BeginAudit records a command before the command is carried out. In the record it
+// replaces the arm's id with the arm's name. It returns the id of the record.
 func (b *Brain) BeginAudit(ctx context.Context, a coleo.Audit) (int64, error) {
 	a.Arm = b.nameOf(ctx, a.Arm)
 	return b.DB.BeginAudit(ctx, a)
 }
 
-// EndAudit records the result of a command. If the command failed, why is the reason.
+// EndAudit records the result of a command. If the command failed, the parameter why is
+// the reason.
 func (b *Brain) EndAudit(ctx context.Context, id int64, result coleo.AuditResult, why string) error {
 	return b.DB.EndAudit(ctx, id, result, why)
 }
 
-// nameOf returns the name of the arm with the given id. If there is no such arm, it
-// returns word unchanged.
+// nameOf returns the name of the arm whose id or name is word. If there is no such arm,
+// it returns word unchanged.
 func (b *Brain) nameOf(ctx context.Context, word string) string {
 	if arm, err := b.DB.Arm(ctx, word); err == nil {
 		return arm.Name

@@ -20,21 +20,22 @@ type Config struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 	Defaults Defaults
-	// RemoteOnly forbids arms without a host agent, even if a request allows them.
+	// RemoteOnly forbids arms without a host agent, even if a request allows such arms.
 	RemoteOnly bool
-	// AllowLocal allows arms of daemon-managed harnesses without a host agent, if a request
-	// does not say whether it allows them.
+	// AllowLocal allows arms of daemon-managed harnesses without a host agent. It is
+	// the default for requests that do not say whether they allow such arms.
 	AllowLocal bool
-	// Local makes this process carry out orders as host local. It returns when it does, or
-	// with an error. If Local is nil, there are no arms without a host agent.
+	// Local makes this process carry out orders as host local. Local returns as soon as
+	// the process can carry out orders, or with an error. If Local is nil, every arm
+	// needs a host agent.
 	Local func(context.Context) error
-	// Arbiter decides which start of an arm may be typed into. If Arbiter is nil, there
+	// Arbiter decides on which host an arm accepts typed keys. If Arbiter is nil, there
 	// is no other brain, and this brain decides alone.
 	Arbiter Arbiter
 }
 
-// Defaults has the settings for arms from config.toml. A setting that is not in the
-// file is an empty field.
+// Defaults has the settings for arms from config.toml. If the file lacks a setting, the
+// setting's field is empty.
 type Defaults struct {
 	Harness  string
 	Provider string
@@ -45,10 +46,10 @@ type Defaults struct {
 
 // Brain makes the decisions for all hosts. Create a Brain with New, then call Run.
 //
-// A method that gives an order to a host agent waits for the answer. If ctx's deadline
-// passes before the answer, the method returns ETimeout. If ctx is cancelled, the
-// method returns EUnavailable. In both cases nobody knows whether the order was carried
-// out.
+// A method that gives an order to a host agent waits for the host agent's reply. If
+// ctx's deadline passes before the reply arrives, the method returns ETimeout. If ctx
+// is cancelled before the reply arrives, the method returns EUnavailable. In both cases
+// the brain does not know whether the order was carried out.
 type Brain struct {
 	Config
 	updates *updates
@@ -57,17 +58,17 @@ type Brain struct {
 
 	mu       sync.Mutex
 	hosts    map[string]*member
-	ordering map[string]int           // how many orders to start an arm are open, by arm id
-	moves    map[string]chan struct{} // closed when an arm is no longer handed over, by arm id
+	ordering map[string]int           // the number of open orders to start an arm, by arm id
+	moves    map[string]chan struct{} // closed when the hand-over of an arm ends, by arm id
 
-	numbering  sync.Mutex // held while a new generation gets its number
+	numbering  sync.Mutex // held while a generation number is chosen and stored
 	publishing sync.Mutex // held while an arm's row is read and published
 
 	providers providerCache
 	following sync.WaitGroup
 }
 
-// New returns a brain. The brain follows no host before Run.
+// New returns a brain that follows no host until Run is called.
 func New(c Config) *Brain {
 	b := &Brain{Config: c, updates: newUpdates(), hosts: map[string]*member{}, ordering: map[string]int{},
 		moves: map[string]chan struct{}{}}
@@ -78,8 +79,8 @@ func New(c Config) *Brain {
 	return b
 }
 
-// Run follows every host until ctx ends. Then it returns nil. Run returns an error if
-// it cannot listen on the bus. The other methods may be called before Run and during
+// Run follows every host until ctx ends, and then returns nil. Run returns an error if
+// it cannot listen on the bus. The other methods can be called before Run and during
 // Run.
 func (b *Brain) Run(ctx context.Context) error {
 	defer b.end()
@@ -104,7 +105,7 @@ func (b *Brain) Run(ctx context.Context) error {
 }
 
 // Arms returns the arms of all hosts with their health, sorted by name. If includeAll
-// is false, Arms leaves out the idle arms of the harness "manual" that have no task.
+// is false, Arms leaves out idle arms of the harness "manual" that have no task.
 func (b *Brain) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error) {
 	list, err := b.DB.Arms(ctx, includeAll)
 	for i := range list {

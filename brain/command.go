@@ -10,19 +10,20 @@ import (
 	"coleo.dev/wire"
 )
 
-// Time limits of commands to a host agent.
+// Time limits for commands to host agents.
 const (
 	spawnTimeout  = 60 * time.Second // for a start or an attach
-	promptTimeout = 90 * time.Second // an agent CLI may need 30 s to start before its first prompt
-	// promptPerKB is the extra time for each 1,000 bytes of a prompt. With a long
-	// prompt, an agent CLI may be unresponsive while it reads the prompt, shows it and
-	// begins to work on it.
+	promptTimeout = 90 * time.Second // an agent CLI can need 30 s to start before its first prompt
+	// promptPerKB is added for each 1,000 bytes of the prompt. An agent CLI can be
+	// unresponsive while it reads a long prompt, shows the prompt and begins to work on
+	// the prompt.
 	promptPerKB = 6 * time.Second
 	killTimeout = 30 * time.Second
 )
 
-// ask sends a command about an arm to the arm's host agent. It returns EExited if the
-// arm has never run. Otherwise it returns the same errors as askHost.
+// ask sends a command about an arm to the arm's host agent, or to host local. It
+// returns EExited if the arm has never run. Otherwise it returns the same errors as
+// askHost.
 func (b *Brain) ask(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error {
 	if arm.AgentID == "" {
 		return coleo.Errorf(coleo.EExited, "arm %s has never run: 'coleo arm spawn -n %s' starts it", arm.Name,
@@ -34,9 +35,9 @@ func (b *Brain) ask(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Du
 	return b.askHost(ctx, arm.AgentID, op, limit, in, out)
 }
 
-// askHost sends a command to a host agent. If the host agent is known to be away,
-// askHost sends nothing and returns EUnavailable. Otherwise it returns the same errors
-// as bus.Conn.Ask.
+// askHost sends a command to a host agent, or to host local. If the host agent is known
+// to be away, askHost sends nothing and returns EUnavailable. Otherwise it returns the
+// same errors as bus.Conn.Ask.
 func (b *Brain) askHost(ctx context.Context, host string, op bus.Op, limit time.Duration, in, out any) error {
 	if err := b.reach(ctx, host); err != nil {
 		return err
@@ -57,15 +58,15 @@ func (b *Brain) askHost(ctx context.Context, host string, op bus.Op, limit time.
 // unsent is the error for a command that was not sent to any host agent.
 type unsent struct{ because *coleo.Error }
 
-// Error returns the message, which says that nothing was done.
+// Error returns a message that says that nothing was done.
 func (u unsent) Error() string { return u.because.Message }
 
 // Unwrap returns the coleo.Error with its code.
 func (u unsent) Unwrap() error { return u.because }
 
-// commanded sends an order about one arm to the arm's host agent. Then it reads the
-// host's log into the store. If the order types and the arm needs a permit, commanded
-// first gets a permit.
+// commanded sends a command about one arm to the arm's host agent, and then reads the
+// host's new events into the store. If the command types and the arm needs a permit,
+// commanded first gets a permit.
 //
 // commanded returns ENotFound if there is no such arm. It returns EUnproven if the arm
 // gets no permit before ctx ends. It returns EExited if the arm has never run. It
@@ -90,8 +91,8 @@ func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit
 	return err
 }
 
-// catchUp reads all new events of a host into the store, so that the next reader of the
-// store sees these events. It stops at the first error.
+// catchUp reads all new events of a host into the store. So these events are in the
+// store when catchUp returns. It stops at the first error.
 func (b *Brain) catchUp(ctx context.Context, host string) {
 	for more := host != ""; more; {
 		var err error
@@ -103,16 +104,16 @@ func (b *Brain) catchUp(ctx context.Context, host string) {
 
 func onArm(arm coleo.Arm) any { return bus.ArmOrder{Arm: arm.ID} }
 
-// Prompt sends a prompt to an arm. The receipt's ID is the id of the run that the
-// prompt starts.
+// Prompt sends a prompt to an arm. The ID of the receipt is the id of the run that the
+// prompt begins.
 //
 // Prompt returns ENotFound if there is no such arm. It returns EUnproven if the arm
 // gets no permit before ctx ends. It returns EExited if the arm has never run. It
 // returns EUnavailable if the host agent cannot be asked. It returns ETimeout if the
-// time for the delivery is over. Other errors come from the host agent.
+// delivery takes longer than PromptTime. Other errors come from the host agent.
 //
-// If the error has Delivered set to false, the prompt was not delivered. After any
-// other error, nobody knows whether the prompt was delivered.
+// If Delivered is false in the error, the prompt was not delivered. Any other error
+// does not say whether the prompt was delivered.
 func (b *Brain) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var r coleo.Receipt
 	err := b.commanded(ctx, idOrName, bus.OpPrompt, PromptTime(p.Text), func(arm coleo.Arm) any {
@@ -121,14 +122,13 @@ func (b *Brain) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, lea
 	return r, refused(err)
 }
 
-// PromptTime returns how long the delivery of a prompt may take.
+// PromptTime returns the time limit for the delivery of a prompt.
 func PromptTime(text string) time.Duration {
 	return promptTimeout + time.Duration(len(text)/1000)*promptPerKB
 }
 
-// refused sets Delivered to false in an error that proves that the prompt was not
-// delivered. It returns every other error unchanged, because such an error does not say
-// whether the prompt was delivered.
+// refused sets Delivered to false in an error if the error proves that the prompt was
+// not delivered. It returns any other error unchanged.
 func refused(err error) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) || bus.Unanswered(err) {
@@ -150,11 +150,13 @@ func refused(err error) error {
 	return &marked
 }
 
-// Respond answers a dialog. If the fingerprint is empty, Respond answers the open
-// dialog. It returns ENotFound if there is no such arm. It returns EUnproven if the arm
+// Respond answers a dialog. If the fingerprint is empty, Respond answers the dialog
+// that is open. It returns EStale if the dialog with the fingerprint is not open.
+//
+// Respond returns ENotFound if there is no such arm. It returns EUnproven if the arm
 // gets no permit before ctx ends. It returns EExited if the arm has never run. It
-// returns EStale if the dialog is not open. It returns EUnavailable if the host agent
-// cannot be asked. Other errors come from the host agent.
+// returns EUnavailable if the host agent cannot be asked. Other errors come from the
+// host agent.
 func (b *Brain) Respond(ctx context.Context, idOrName string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
 	return b.commanded(ctx, idOrName, bus.OpRespond, promptTimeout, func(arm coleo.Arm) any {
@@ -162,29 +164,30 @@ func (b *Brain) Respond(ctx context.Context, idOrName string, dialog coleo.Finge
 	}, nil)
 }
 
-// Compact makes an arm's agent CLI shorten its conversation. The receipt's ID is the id of
-// the run that this starts. The error is EUnsupported if the agent CLI cannot do so, or if
-// an older host agent does not know the order. Compact also returns the errors of Prompt.
+// Compact makes an arm's agent CLI shorten its conversation. The ID of the receipt is
+// the id of the run that begins. Compact returns EUnsupported if the agent CLI cannot
+// shorten a conversation, or if an older host agent does not know the command. It also
+// returns the errors of Prompt.
 func (b *Brain) Compact(ctx context.Context, idOrName string) (coleo.Receipt, error) {
 	var r coleo.Receipt
 	err := b.commanded(ctx, idOrName, bus.OpCompact, promptTimeout, onArm, &r)
 	return r, refused(err)
 }
 
-// Interrupt stops an arm's running turn, and returns what was done. It returns ENotFound if there is no such arm.
-// It returns EUnproven if the arm gets no permit before ctx ends. It returns EExited if
-// the arm has never run. It returns EUnavailable if the host agent cannot be asked.
-// Other errors come from the host agent.
+// Interrupt stops the running turn of an arm, and returns what was done. It returns
+// ENotFound if there is no such arm. It returns EUnproven if the arm gets no permit
+// before ctx ends. It returns EExited if the arm has never run. It returns EUnavailable
+// if the host agent cannot be asked. Other errors come from the host agent.
 func (b *Brain) Interrupt(ctx context.Context, idOrName string) (coleo.Interruption, error) {
 	var out coleo.Interruption
 	err := b.commanded(ctx, idOrName, bus.OpInterrupt, promptTimeout, onArm, &out)
 	return out, err
 }
 
-// Kill ends an arm's whole process tree. It waits until the tree is gone. Then it
-// returns the arm's row. Kill returns ENotFound if there is no such arm. It returns
-// EExited if the arm has never run. It returns EUnavailable if the host agent cannot be
-// asked. Other errors come from the host agent.
+// Kill ends all processes of an arm. After they have ended, Kill returns the arm's row.
+// Kill returns ENotFound if there is no such arm. It returns EExited if the arm has
+// never run. It returns EUnavailable if the host agent cannot be asked. Other errors
+// come from the host agent.
 func (b *Brain) Kill(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	if err := b.commanded(ctx, idOrName, bus.OpKill, killTimeout, onArm, nil); err != nil {
 		return coleo.Arm{}, err
@@ -192,9 +195,9 @@ func (b *Brain) Kill(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	return b.Arm(ctx, idOrName)
 }
 
-// Remove forgets a stopped arm and deletes the arm's files, including the journal. It
-// returns ENotFound if there is no such arm. It returns EConflict if the arm has not
-// stopped. It returns EUnavailable if the host agent cannot be asked.
+// Remove deletes a stopped arm and its files, including the journal. It returns
+// ENotFound if there is no such arm. It returns EConflict if the arm is not stopped. It
+// returns EUnavailable if the host agent cannot be asked.
 func (b *Brain) Remove(ctx context.Context, idOrName string) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -217,7 +220,7 @@ func (b *Brain) Remove(ctx context.Context, idOrName string) error {
 	return b.DB.SetConfig(ctx, generationKey(arm.ID), "")
 }
 
-// Explain returns the evidence behind an arm's reading. It returns ENotFound if there
+// Explain returns the evidence for the state of an arm. It returns ENotFound if there
 // is no such arm. It returns EExited if the arm has no live session. It returns
 // EUnavailable if the host agent cannot be asked.
 func (b *Brain) Explain(ctx context.Context, idOrName string) (coleo.Explanation, error) {
@@ -236,8 +239,10 @@ func (b *Brain) Usage(ctx context.Context, idOrName string) (coleo.Usage, error)
 	return u, err
 }
 
-// Screen returns an arm's present screen. If at is not zero, it returns the screen as
-// it was at that time. The screen includes up to history lines that have scrolled away.
+// Screen returns the screen of an arm at the given time. If at is zero, Screen returns
+// the present screen. The screen includes up to history lines that have scrolled off
+// the top.
+//
 // Screen returns ENotFound if there is no such arm. It returns EExited if the arm has
 // no session. It returns EUnsupported if the arm has no terminal. It returns
 // EUnavailable if the host agent cannot be asked.
@@ -248,15 +253,16 @@ func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time, histo
 		return s, err
 	}
 	err = b.ask(ctx, arm, bus.OpScreen, bus.DefaultTimeout, bus.ScreenOrder{Arm: arm.ID, At: at, History: history}, &s)
-	b.catchUp(ctx, arm.AgentID) // answering may have made the host agent record events
+	b.catchUp(ctx, arm.AgentID) // the host agent may have recorded events before it replied
 	return s, err
 }
 
-// Record returns one piece of the recording of an arm's generation, starting at the
-// offset from. Generation 0 means the arm's last generation. Record returns ENotFound
-// if there is no such arm. It returns EExited if the arm has never run. It returns
-// EInvalid if the recording of the generation is not kept. It returns EUnsupported if
-// the arm has no terminal. It returns EUnavailable if the host agent cannot be asked.
+// Record returns one piece of the recording of a generation of an arm. The piece begins
+// at the byte offset from. Generation 0 means the newest generation. Record returns
+// ENotFound if there is no such arm. It returns EExited if the arm has never run. It
+// returns EInvalid if there is no recording of the generation. It returns EUnsupported
+// if the arm has no terminal. It returns EUnavailable if the host agent cannot be
+// asked.
 func (b *Brain) Record(ctx context.Context, idOrName string, generation int, from int64) (coleo.Recording, error) {
 	var r coleo.Recording
 	arm, err := b.Arm(ctx, idOrName)
@@ -274,15 +280,16 @@ func (b *Brain) look(ctx context.Context, idOrName string, op bus.Op, out any) e
 		return err
 	}
 	err = b.ask(ctx, arm, op, bus.DefaultTimeout, onArm(arm), out)
-	b.catchUp(ctx, arm.AgentID) // answering may have made the host agent record events
+	b.catchUp(ctx, arm.AgentID) // the host agent may have recorded events before it replied
 	return err
 }
 
-// Output returns a piece of terminal output, starting at the offset from. A negative
-// offset counts from the end of the output. If there is no output yet, Output waits for
-// it, but at most for wait. Output returns ENotFound if there is no such arm. It
-// returns EExited if the arm has never run. It returns EUnavailable if the host agent
-// cannot be asked.
+// Output returns a piece of an arm's terminal output, which begins at the given byte
+// offset. A negative offset counts from the end of the output. If there is no output at
+// the offset yet, Output waits for output, but not longer than wait.
+//
+// Output returns ENotFound if there is no such arm. It returns EExited if the arm has
+// never run. It returns EUnavailable if the host agent cannot be asked.
 func (b *Brain) Output(ctx context.Context, idOrName string, from int64, wait time.Duration) (coleo.Output, error) {
 	var out coleo.Output
 	arm, err := b.Arm(ctx, idOrName)
@@ -294,8 +301,8 @@ func (b *Brain) Output(ctx context.Context, idOrName string, from int64, wait ti
 	return out, err
 }
 
-// Input types raw keys by hand. It returns ENotFound if there is no such arm. It
-// returns EBusy if lease is not the id of the arm's lease. It returns EExited if the
+// Input types data into an arm by hand. It returns ENotFound if there is no such arm.
+// It returns EBusy if lease is not the id of the arm's lease. It returns EExited if the
 // arm has no live session. It returns EUnavailable if the host agent cannot be asked.
 // It returns EUnproven if the arm gets no permit before ctx ends.
 func (b *Brain) Input(ctx context.Context, idOrName, lease string, data []byte) error {
@@ -322,10 +329,10 @@ func (b *Brain) Resize(ctx context.Context, idOrName, lease string, cols, rows i
 		bus.ResizeOrder{Arm: arm.ID, Lease: lease, Cols: cols, Rows: rows}, nil)
 }
 
-// Lease takes, renews or releases the right to type by hand. It returns ENotFound if
-// there is no such arm. It returns EBusy while somebody else has the lease. It returns
-// EExited if the arm has never run. It returns EUnavailable if the host agent cannot be
-// asked.
+// Lease takes, renews or releases the lease of an arm: the right to type by hand. It
+// returns ENotFound if there is no such arm. It returns EBusy while another caller has
+// the lease. It returns EExited if the arm has never run. It returns EUnavailable if
+// the host agent cannot be asked.
 func (b *Brain) Lease(ctx context.Context, idOrName string, q wire.LeaseRequest) (coleo.Lease, error) {
 	var l coleo.Lease
 	arm, err := b.Arm(ctx, idOrName)

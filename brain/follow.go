@@ -8,10 +8,12 @@ import (
 	"coleo.dev/store"
 )
 
-// followRetry is the longest pause after an error in reading a host's log.
+// followRetry is the longest pause after an error in reading a host's log. After the
+// pause, the brain tries again.
 const followRetry = 2 * time.Second
 
-// followHost updates the store whenever a host's log has grown.
+// followHost reads a host's new events into the store each time it is told that the
+// host's log has grown.
 func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}) {
 	for {
 		select {
@@ -28,23 +30,23 @@ func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}
 				break
 			}
 			b.Log.Warn("read the log of a host", "host", id, "error", err)
-			signaled := false // the host agent may be back
+			signaled := false // true if a signal shows that the host agent can be asked again
 			select {
 			case <-ctx.Done():
 			case <-grown:
 				signaled = true
 			case <-time.After(followRetry):
 			}
-			if !signaled && !store.NoRoom(err) { // nobody announces that the disk has room again
+			if !signaled && !store.NoRoom(err) { // no signal comes when a full disk has room again, so try again after the pause
 				break
 			}
 		}
 	}
 }
 
-// pull reads the next piece of a host's log into the store. It returns true if there is
-// more to read. Several goroutines may call pull, but only one of them reads at any
-// moment.
+// pull reads the next piece of a host's log into the store. It returns true if the log
+// has more events after that piece. Several goroutines can call pull for the same host;
+// one of them reads, and the others wait.
 func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 	m := b.member(id)
 	m.pulling.Lock()
@@ -59,15 +61,15 @@ func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 	}
 	to := position{epoch: piece.Epoch, seq: piece.Head}
 	if len(piece.List) == 0 && from.epoch == piece.Epoch && piece.Head > max(from.seq, piece.Deleted) {
-		// An older host agent may write an event while it answers. It will announce
-		// this event again.
+		// An older host agent can report an event in Head before the event is in List.
+		// The host agent will announce this event again.
 		return false, nil
 	}
 	if len(piece.List) > 0 {
-		gap, _ := b.DB.Gap(ctx, id) // if the store is unreadable, project returns the error
+		gap, _ := b.DB.Gap(ctx, id) // if the store is unreadable, project returns an error
 		if err := b.project(ctx, piece.List, piece.Deleted); err != nil {
 			b.mu.Lock()
-			m.head = position{} // so that readTo takes the position from the store
+			m.head = position{} // so that readTo reads the position from the store again
 			b.mu.Unlock()
 			return false, err
 		}
@@ -86,8 +88,8 @@ func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 	return to.seq < piece.Head, nil
 }
 
-// readTo returns the position up to which a host's log has been read. On the first call
-// this is the position of the host's newest event in the store.
+// readTo returns the position up to which a host's log has been read. If this serve has
+// read nothing of the log yet, the position comes from the store.
 func (b *Brain) readTo(ctx context.Context, id string, m *member) (position, error) {
 	b.mu.Lock()
 	at := m.head
@@ -99,10 +101,10 @@ func (b *Brain) readTo(ctx context.Context, id string, m *member) (position, err
 	return position{epoch, seq}, err
 }
 
-// piece asks a host for the events after a position. If the host no longer has this
-// position, or has lost its whole log, the answer starts at the beginning of the log.
-// The store skips events that it already has. Each answer is decoded into a new value,
-// because decoding into a used value would leave old fields in new events.
+// piece asks a host for the events after a position. If the host's log does not have
+// this position, the reply begins with the first event of the log. The store skips the
+// events that it already has. Each reply is decoded into a new variable, because
+// decoding into a used variable would leave old fields in the new events.
 func (b *Brain) piece(ctx context.Context, id string, from position) (bus.Events, error) {
 	var piece bus.Events
 	err := b.askHost(ctx, id, bus.OpEvents, bus.DefaultTimeout,
@@ -110,7 +112,7 @@ func (b *Brain) piece(ctx context.Context, id string, from position) (bus.Events
 	if err != nil || piece.Checked || from.seq == 0 || piece.Epoch == from.epoch {
 		return piece, err
 	}
-	var whole bus.Events // for an older host agent, which does not check the position
+	var whole bus.Events // only for older host agents, which ignore the epoch of the order
 	err = b.askHost(ctx, id, bus.OpEvents, bus.DefaultTimeout, bus.EventsOrder{}, &whole)
 	return whole, err
 }

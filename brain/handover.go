@@ -9,12 +9,12 @@ import (
 	"coleo.dev/bus"
 )
 
-// handOverTimeout bounds one hand-over. Most of it is the wait until the host agent has
-// attached.
+// handOverTimeout bounds one hand-over. Most of this time is for the host agent, which
+// must attach to the arm.
 const handOverTimeout = spawnTimeout
 
-// keepHandingOver gives the arms that serve itself drives to a host agent, as soon as
-// there is one. It looks with each pulse.
+// keepHandingOver gives the arms that serve itself drives to host agents that can take
+// them. It tries every bus.PulseEvery.
 func (b *Brain) keepHandingOver(ctx context.Context) {
 	tick := time.NewTicker(bus.PulseEvery)
 	defer tick.Stop()
@@ -36,8 +36,8 @@ func (b *Brain) keepHandingOver(ctx context.Context) {
 	}
 }
 
-// heldHere returns the arms that serve itself reads now. It returns nil if there is no
-// host agent that could take them.
+// heldHere returns the ids of the arms that serve itself reads now. It returns nil if
+// no host agent can be asked.
 func (b *Brain) heldHere() []string {
 	if len(b.live()) == 0 {
 		return nil
@@ -56,13 +56,13 @@ func (b *Brain) heldHere() []string {
 	return out
 }
 
-// handOver gives an arm of host local to a host agent. It returns the arm's row
-// afterwards. If no host agent can take the arm, handOver changes nothing and returns no
+// handOver gives an arm of host local to a host agent. It returns the new row of the
+// arm. If no host agent can take the arm, handOver changes nothing and returns no
 // error. It returns EBusy while somebody types into the arm.
 //
-// Host local gives the arm up first, and only then the host agent takes it. If serve is
-// killed in between, the arm's folder names the host agent, which takes the arm up by
-// itself.
+// First host local releases the arm, and then the host agent takes the arm. If serve is
+// killed between these steps, the arm is not lost. The arm's folder already names the
+// host agent, and that host agent takes the arm without an order.
 func (b *Brain) handOver(ctx context.Context, arm coleo.Arm) (coleo.Arm, error) {
 	to, ok := b.taker(arm.Harness)
 	if !ok || !isLocal(arm.AgentID) {
@@ -93,8 +93,8 @@ func (b *Brain) handOver(ctx context.Context, arm coleo.Arm) (coleo.Arm, error) 
 	return b.Arm(ctx, arm.ID)
 }
 
-// giveRow writes the new host of an arm into the arm's row, after host local has reported
-// that it gave the arm up. From then on the events of the host agent count.
+// giveRow writes the new host of an arm into the arm's row, after host local has
+// released the arm. After that, the row accepts the events of the new host.
 func (b *Brain) giveRow(ctx context.Context, arm coleo.Arm, to bus.Beat) (coleo.Arm, error) {
 	return b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
 		if isLocal(row.AgentID) {
@@ -104,7 +104,8 @@ func (b *Brain) giveRow(ctx context.Context, arm coleo.Arm, to bus.Beat) (coleo.
 	})
 }
 
-// taker returns a host agent that can take an arm of a harness.
+// taker returns a host agent that can take an arm of the harness. It returns false if
+// there is none.
 func (b *Brain) taker(harness string) (bus.Beat, bool) {
 	for _, beat := range b.live() {
 		room := beat.MaxArms <= 0 || len(beat.Arms) < beat.MaxArms
@@ -115,8 +116,8 @@ func (b *Brain) taker(harness string) (bus.Beat, bool) {
 	return bus.Beat{}, false
 }
 
-// moving notes that an arm is being handed over, until the returned function is called.
-// Only one hand-over of an arm runs at a time.
+// moving marks an arm as being handed over, until the caller calls done. If another
+// hand-over of the arm runs, moving first waits for its end.
 func (b *Brain) moving(id string) (done func()) {
 	b.mu.Lock()
 	for {
@@ -146,7 +147,8 @@ func (b *Brain) isMoving(id string) bool {
 	return b.moves[id] != nil
 }
 
-// settledOn waits while an arm is handed over. It returns the host of the arm.
+// settledOn returns the host of an arm. If the arm is being handed over, settledOn
+// first waits for the end of the hand-over.
 func (b *Brain) settledOn(ctx context.Context, arm coleo.Arm) string {
 	b.mu.Lock()
 	moving := b.moves[arm.ID]
@@ -163,9 +165,9 @@ func (b *Brain) settledOn(ctx context.Context, arm coleo.Arm) string {
 	return arm.AgentID
 }
 
-// askHere sends a command about an arm that serve itself drives. If a host agent takes the
-// arm over meanwhile, the command goes to the host agent. Host local has then carried out
-// nothing, because it does not know the arm any more.
+// askHere sends a command about an arm that serve itself drives. If the arm is handed
+// over to a host agent before host local receives the command, host local replies
+// ENotFound without doing anything. Then askHere sends the command to that host agent.
 func (b *Brain) askHere(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error {
 	host := b.settledOn(ctx, arm)
 	err := b.askHost(ctx, host, op, limit, in, out)

@@ -7,7 +7,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// LastRun returns an arm's most recently ended run. It returns ENotFound if there is no
+// LastRun returns the newest ended run of an arm. It returns ENotFound if there is no
 // such arm, or if no run of the arm has ended.
 func (b *Brain) LastRun(ctx context.Context, idOrName string) (wire.LastRun, error) {
 	arm, err := b.DB.Arm(ctx, idOrName)

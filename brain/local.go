@@ -10,10 +10,11 @@ import (
 	"coleo.dev/wire"
 )
 
-// isLocal reports whether serve itself drives the arms of a host.
+// isLocal reports whether host is host local, so that serve itself drives the host's
+// arms.
 func isLocal(host string) bool { return host == coleo.LocalHost }
 
-// agentWord names a host in messages about one of its arms.
+// agentWord returns words for the host of an arm, for a message about this arm.
 func agentWord(host string) string {
 	if isLocal(host) {
 		return "serve itself"
@@ -21,8 +22,8 @@ func agentWord(host string) string {
 	return "its host agent " + host
 }
 
-// reach makes host local carry out orders. It does nothing for a host agent. It returns
-// EUnavailable if serve cannot drive arms itself.
+// reach prepares a host for orders. It makes host local carry out orders, and does
+// nothing for a host agent. It returns EUnavailable if serve cannot drive arms itself.
 func (b *Brain) reach(ctx context.Context, host string) error {
 	if !isLocal(host) {
 		return nil
@@ -37,8 +38,9 @@ func (b *Brain) reach(ctx context.Context, host string) error {
 	return nil
 }
 
-// allowsLocal reports whether a request allows a daemon-managed harness without a host
-// agent. If the request does not say, the default of this serve counts.
+// allowsLocal reports whether a request allows an arm of a daemon-managed harness
+// without a host agent. The parameter asked is the value from the request. If asked is
+// nil, AllowLocal decides.
 func (b *Brain) allowsLocal(asked *bool) bool {
 	if asked != nil {
 		return *asked
@@ -46,9 +48,11 @@ func (b *Brain) allowsLocal(asked *bool) bool {
 	return b.AllowLocal
 }
 
-// placeArm chooses the host that starts an arm. A host agent is always preferred. If no
-// host agent can start the arm, serve itself may, under two conditions. The harness is not
-// daemon-managed, or the request allows it. And COLEO_REMOTE_ARMS_ONLY is not set.
+// placeArm chooses the host that starts an arm. It prefers host agents. If no host
+// agent can start the arm, placeArm chooses host local under these conditions:
+//   - The request names no host agent.
+//   - The harness is not daemon-managed, or the request allows host local.
+//   - COLEO_REMOTE_ARMS_ONLY is not set.
 func (b *Brain) placeArm(harness string, q wire.SpawnRequest, last string) (bus.Beat, error) {
 	if isLocal(q.AgentID) {
 		return bus.Beat{}, coleo.Errorf(coleo.EInvalid,
@@ -72,14 +76,15 @@ func (b *Brain) placeArm(harness string, q wire.SpawnRequest, last string) (bus.
 	return beat, err
 }
 
-// remoteOnly is the refusal of an arm that would have to run without a host agent.
+// remoteOnly returns the error for an arm that could start only without a host agent.
+// It is for a serve that forbids such arms.
 func remoteOnly(harness string) error {
 	return coleo.Errorf(coleo.EUnavailable,
 		"nothing was started: serve runs with COLEO_REMOTE_ARMS_ONLY, so harness '%s' needs a host agent: "+
 			"'coleo agent start' starts one", harness)
 }
 
-// refusal returns the error for a recovery that cannot be carried out.
+// refusal returns the error for a Recover without a remedy that can be carried out.
 func (b *Brain) refusal(arm coleo.Arm, e recovery.Evidence, remedy recovery.Remedy) error {
 	if b.RemoteOnly {
 		e.RemoteOnly = false
@@ -93,7 +98,8 @@ func (b *Brain) refusal(arm coleo.Arm, e recovery.Evidence, remedy recovery.Reme
 	return coleo.Errorf(coleo.EUnavailable, "%s", remedy.Reason)
 }
 
-// localWarning is the warning of an arm that has just been started without a host agent.
+// localWarning returns a warning if an arm has just been started without a host agent.
+// Otherwise it returns "".
 func localWarning(arm coleo.Arm) string {
 	if !isLocal(arm.AgentID) {
 		return ""

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// providersFresh is how long a catalogue is served from memory. Prices and models
-	// change from day to day.
+	// providersFresh is how long a catalogue is returned from memory without asking a
+	// host again. Prices and models change from day to day.
 	providersFresh = 10 * time.Minute
-	// providersTimeout bounds the wait for a host's answer. To answer, the host starts
-	// an agent CLI.
+	// providersTimeout bounds the wait for the replies of hosts. A host starts an agent
+	// CLI to get the catalogue.
 	providersTimeout = 90 * time.Second
-	// providersKey is the key of the last catalogue in the store. So the catalogue
-	// survives a restart.
+	// providersKey is the setting in which the store keeps the last catalogue, so that
+	// the catalogue survives a restart of serve.
 	providersKey = "opencode.providers"
 )
 
@@ -36,11 +36,13 @@ type cachedProviders struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// Providers returns the body of the API route for model catalogues. The body has the
-// providers, their models, and which providers are connected. It comes from OpenCode on
-// one of the hosts. If no host can answer, Providers returns the last answer, marked as
-// cached. If there is no last answer, Providers returns the error of the last host that
-// it asked. If no host agent runs, it returns EUnavailable.
+// Providers returns the reply of the API route for model catalogues. It has the
+// providers, their models, and which providers are connected. This catalogue comes from
+// OpenCode on one of the hosts.
+//
+// If no host can reply, Providers returns the last catalogue, marked as cached. If
+// there is also no last catalogue, it returns the error of the last host that it asked.
+// If there is also no host agent to ask, it returns EUnavailable.
 func (b *Brain) Providers(ctx context.Context) (json.RawMessage, error) {
 	c := &b.providers
 	c.mu.Lock()
@@ -86,7 +88,8 @@ func (b *Brain) lastProviders(ctx context.Context) (cachedProviders, bool) {
 	return last, err == nil && text != "" && json.Unmarshal([]byte(text), &last) == nil
 }
 
-// marked returns a copy of an answer, to which the answer's source and age are added.
+// marked returns a copy of the catalogue body with fields for its source, its time and
+// the problem.
 func marked(body json.RawMessage, source string, at time.Time, problem string) (json.RawMessage, error) {
 	var fields map[string]any
 	if err := json.Unmarshal(body, &fields); err != nil {
@@ -102,10 +105,10 @@ func marked(body json.RawMessage, source string, at time.Time, problem string) (
 	return json.Marshal(fields)
 }
 
-// resolve replaces a model that the catalogue does not have. It replaces models only
-// for harnesses that use the catalogue. It returns the reason for the replacement, or
-// "" if it keeps the requested model. If there is no catalogue, resolve keeps the
-// requested model.
+// resolve replaces the requested model in c if the catalogue does not have this model.
+// It does so only for harnesses that use the catalogue. It returns the reason for the
+// replacement. It returns "" if it keeps the requested model. If there is no catalogue,
+// resolve keeps the requested model.
 func (b *Brain) resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfig) (string, error) {
 	h, err := b.Registry.Get(arm.Harness)
 	if err != nil {

@@ -13,34 +13,37 @@ import (
 const (
 	// permitTime is how long one permit allows typing into an arm. If a host agent is
 	// cut off from serve, its arms freeze within this time. If such an arm is started
-	// on another host, the new start takes no keys until this time has passed.
+	// on another host, nothing is typed into the new generation until this time has
+	// passed.
 	permitTime = 10 * time.Second
-	// permitEvery is the time between two renewals. The permits stay valid if three
+	// permitEvery is the time between two renewals. Permits stay valid even if three
 	// renewals in a row are lost.
 	permitEvery = 2500 * time.Millisecond
-	// clockDrift is how far the clocks of two machines may drift apart within permitTime.
+	// clockDrift is the largest assumed drift between the clocks of two machines within
+	// permitTime.
 	clockDrift = time.Second
 )
 
-// Arbiter decides which start of an arm may be typed into. At any time this is at most
-// one start.
+// Arbiter decides on which host an arm accepts typed keys. At any time this is at most
+// one host.
 type Arbiter interface {
-	// Grant permits typing into the arm's start on host for permitTime, beginning now,
-	// and returns 0. If a permit of another host might still be valid, Grant permits
-	// nothing. It then returns how long that permit might still be valid.
+	// Grant gives the host a permit for the arm, valid for permitTime from now, and
+	// returns 0. If a permit of another host could still be valid, Grant gives no
+	// permit. In that case it returns how long the other permit could still be valid.
 	Grant(arm, host string) time.Duration
 }
 
-// soleArbiter is the Arbiter of a fleet with one serve. It stores nothing on disk. All
-// permits of an earlier serve have expired when this serve has run for permitTime.
+// soleArbiter is the Arbiter for a fleet with one serve. It stores nothing on disk.
+// When this serve has run for permitTime, all permits from an earlier serve have
+// expired.
 type soleArbiter struct {
 	began time.Time
 
 	mu   sync.Mutex
-	last map[string]grant // by arm
+	last map[string]grant // the last permit of each arm, by arm id
 }
 
-// grant is the last permit of an arm.
+// grant is a permit for an arm: the host that got it, and when.
 type grant struct {
 	host string
 	at   time.Time
@@ -65,14 +68,15 @@ func (s *soleArbiter) Grant(arm, host string) time.Duration {
 	return 0
 }
 
-// freezes reports whether typing into an arm needs a permit.
+// freezes reports whether an arm is configured to freeze. Typing into such an arm needs
+// a permit.
 func freezes(arm coleo.Arm) bool {
 	var c coleo.SpawnConfig
 	return len(arm.Config) > 0 && json.Unmarshal(arm.Config, &c) == nil && c.OnPartition == coleo.PartitionFreeze
 }
 
-// renewPermits renews the permits of a host's arms. The result has the ids of the arms
-// that got no permit. The value for each id is how long to wait until the arm can get a
+// renewPermits renews the permits for the arms of a host. The result has the arms that
+// got no permit. For each arm id it says how long to wait until the arm can get a
 // permit.
 func (b *Brain) renewPermits(ctx context.Context, host string) (map[string]time.Duration, error) {
 	var clock bus.Clock
@@ -100,7 +104,8 @@ func (b *Brain) renewPermits(ctx context.Context, host string) (map[string]time.
 	return waits, b.Bus.Ask(ctx, host, bus.OpPermit, order, &clock)
 }
 
-// keepPermits renews a host's permits while the host reports arms that need them.
+// keepPermits renews the permits for a host's arms, as long as the host reports arms
+// that need permits.
 func (b *Brain) keepPermits(ctx context.Context, id string, m *member) {
 	tick := time.NewTicker(permitEvery)
 	defer tick.Stop()
@@ -122,7 +127,7 @@ func (b *Brain) keepPermits(ctx context.Context, id string, m *member) {
 	}
 }
 
-// needsPermits reports whether the host's last pulse has an arm that needs a permit.
+// needsPermits reports whether an arm in the host agent's last report needs a permit.
 func (m *member) needsPermits(b *Brain) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,8 +139,8 @@ func (m *member) needsPermits(b *Brain) bool {
 	return false
 }
 
-// permit waits until an arm may be typed into. If typing into the arm needs no permit,
-// permit returns at once. permit returns EUnproven if ctx ends first.
+// permit waits until the host has a permit for the arm. It does not wait if the arm
+// needs no permit. It returns EUnproven if ctx ends first.
 func (b *Brain) permit(ctx context.Context, arm coleo.Arm) error {
 	if arm.AgentID == "" || !freezes(arm) {
 		return nil

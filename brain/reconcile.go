@@ -8,16 +8,16 @@ import (
 	"coleo.dev/bus"
 )
 
-// The brain writes these rules into rows whose state does not come from an event of a
-// host's log.
+// The brain writes these rules into a row when the row's state does not come from an
+// event of a host's log.
 const (
-	ruleOrdered    = "ordered"     // a host agent was told to start the arm; its answer is not known
+	ruleOrdered    = "ordered"     // a host agent was told to start the arm and has not yet replied
 	ruleNotStarted = "not started" // the host agent has reported that it did not start the arm
 )
 
 // reconcile corrects rows that contradict a host agent's pulse. It corrects a row only
-// if the brain has read the log exactly up to the position in the pulse. Later events
-// in the log are newer than the pulse.
+// if the brain has read the host's log exactly up to the position in the pulse. If the
+// brain has read further, the rows are newer than the pulse.
 func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 	list, err := b.DB.Doubtful(ctx, id, ruleOrdered)
 	if err != nil {
@@ -56,10 +56,11 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 	b.mu.Unlock()
 }
 
-// learnName gives an arm the name that its host agent knows, if the arm has no name
-// yet. A row that was made only from the log has the arm's id as its name. Such a row
-// has no start configuration, so learnName stores the configuration too. learnName
-// returns true if it has given the arm a name.
+// learnName writes the name of an arm into the arm's row, if the row still has the
+// arm's id as its name. A row has the id as its name if it was made from the log alone.
+// Such a row has no start configuration either, so learnName stores the configuration
+// too. The name and the configuration come from the host agent. learnName returns true
+// if it has written a name.
 func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	var report bus.ArmReport
 	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
@@ -84,7 +85,8 @@ func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 }
 
 // correct writes r, a host agent's reading of an arm, into the arm's row. It does
-// nothing if the row or the host's log has changed since the reading.
+// nothing if the present row differs from the row was. It also does nothing if the
+// brain has read the host's log past the pulse.
 func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was coleo.Arm, r coleo.Reading) {
 	b.mu.Lock()
 	m := b.hosts[id]

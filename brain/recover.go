@@ -10,11 +10,14 @@ import (
 	"coleo.dev/wire"
 )
 
-// Recover brings an arm back. It gathers evidence, lets package recovery decide, and
-// carries out the remedy. It reports a reattach only after the session has proved its
-// identity and is attached. Recover returns ENotFound if there is no such arm. It
-// returns EUnavailable, with the reason, if no remedy exists. It returns EUnproven if
-// the session cannot prove its identity. Other errors come from the host agent.
+// Recover makes an arm work again. It gathers evidence, calls recovery.Decide for a
+// remedy, and carries out the remedy. If the remedy is a reattach, Recover returns
+// success only after the session has proved its identity and the host agent is attached
+// to it.
+//
+// Recover returns ENotFound if there is no such arm. It returns EUnavailable, with the
+// reason, if there is no remedy. It returns EUnproven if the session cannot prove its
+// identity. Other errors come from the host agent.
 func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequest) (wire.SpawnReply, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -52,7 +55,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	return reply, err
 }
 
-// evidence gathers the present facts on which the decision depends.
+// evidence gathers the facts from which recovery.Decide chooses a remedy.
 func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverRequest) (recovery.Evidence, error) {
 	h, err := b.Registry.Get(arm.Harness)
 	if err != nil {
@@ -83,16 +86,16 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 	return e, nil
 }
 
-// ended reports whether an arm's row proves that no process of the arm's last start
-// still runs. A row becomes stopped only through a report of a host agent. The row's
-// Rule says what the host agent could not prove.
+// ended reports whether an arm's row proves that all processes of the last generation
+// have ended. Only a report of a host agent makes a row stopped. If the host agent
+// could not prove that all processes have ended, the row's Rule says so.
 func ended(arm coleo.Arm) bool {
 	return arm.Status == coleo.StatusStopped && arm.Rule != coleo.RuleUnproven && arm.Rule != coleo.RuleOrphaned
 }
 
-// find asks the arm's host agent for the arm. It returns the zero Finding if the host
-// agent could not look. If the host agent does not know the arm, it has already
-// searched the folders of arms. So the arm is gone.
+// find asks the arm's host agent for a report about the arm. If the host agent does not
+// know the arm, it has also searched the folders of arms, so the finding is Gone. If
+// the host agent cannot be asked, find returns the zero Finding.
 func (b *Brain) find(ctx context.Context, arm coleo.Arm) recovery.Finding {
 	var report bus.ArmReport
 	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
@@ -108,8 +111,8 @@ func (b *Brain) find(ctx context.Context, arm coleo.Arm) recovery.Finding {
 	}
 }
 
-// reattach tells the host agent to attach to the session. Then it checks that the host
-// agent has attached.
+// reattach tells the host agent to attach to the arm's session, and checks that the
+// host agent is attached.
 func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 	var report bus.ArmReport
 	if err := b.ask(ctx, arm, bus.OpAdopt, spawnTimeout, onArm(arm), &report); err != nil {
@@ -123,7 +126,8 @@ func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 	return nil
 }
 
-// restart starts the arm's next generation with its previous configuration.
+// restart starts the next generation of an arm with the configuration of the last
+// generation.
 func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverRequest, r recovery.Remedy) error {
 	var c coleo.SpawnConfig
 	if len(arm.Config) > 0 {
@@ -137,7 +141,7 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: c, Resume: r.Resume}
 	arm.AgentID = first(r.Host, arm.AgentID)
 	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
-		row.RecoveryRequestedAt = b.Now().UTC() // the host agent's events report everything else
+		row.RecoveryRequestedAt = b.Now().UTC() // the events of the host change the rest of the row
 		return nil
 	})
 	if err != nil {

@@ -7,14 +7,14 @@ import (
 	"coleo.dev/bus"
 )
 
-// Rename gives an arm another name, first on the arm's host, then in the store. If
-// Rename is interrupted between these steps, the caller can repeat the call. The host
-// then accepts the name that the arm already has.
+// Rename changes the name of an arm, first on the arm's host and then in the store. If
+// Rename is interrupted between these steps, the caller can call it again. The host
+// accepts a name that the arm already has.
 //
 // Rename returns ENotFound if there is no such arm. It returns EInvalid for a bad name.
-// It returns EConflict if another arm has the name. After any of these errors the arm has
-// its old name. It returns EUnavailable or ETimeout if the host agent did not answer. Then
-// the arm may have either name.
+// It returns EConflict if another arm has the name. After each of these errors, the arm
+// has its old name. Rename returns EUnavailable or ETimeout if the host agent did not
+// reply. In that case the arm has either the old name or the new name.
 func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, error) {
 	if err := coleo.CheckName(name); err != nil {
 		return coleo.Arm{}, err

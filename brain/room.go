@@ -10,7 +10,7 @@ import (
 	"coleo.dev/store"
 )
 
-// tidyEvery is the time between two checks of the database. A check restores the reserve
+// tidyEvery is the time between two passes of tidy. Each pass fills up the reserve file
 // and deletes old rows.
 const tidyEvery = 30 * time.Second
 
@@ -34,12 +34,13 @@ func (b *Brain) tidy(ctx context.Context) {
 	}
 }
 
-// thinMost bounds how many transactions one call of thin makes for events. Each
-// transaction deletes at most 500 rows. The 20 transactions together take about 200 ms.
+// thinMost is the largest number of transactions in which one call of thin deletes
+// events. Each transaction deletes at most 500 rows. 20 such transactions take about
+// 200 ms together.
 const thinMost = 20
 
-// thin deletes old commands, and old events of arms. It begins with the arm that
-// follows the given arm id. It returns the arm id for the next call.
+// thin deletes old records of commands and old events. It begins with the events of the
+// next arm after the given arm id. It returns the arm id for the next call.
 func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bound) (string, error) {
 	deleted, err := b.DB.ThinAudit(ctx, b.Now(), commands)
 	for range thinMost {
@@ -49,7 +50,7 @@ func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bou
 		var next string
 		var n int
 		if next, n, err = b.DB.Thin(ctx, arm, b.Now(), events); n == 0 && err == nil {
-			arm = next // if n is not 0, the same arm may have more old events
+			arm = next // stay if n is not 0, because this arm can have more old events
 		}
 		if deleted += n; next == "" {
 			break
@@ -61,8 +62,8 @@ func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bou
 	return arm, b.DB.Vacuum(ctx)
 }
 
-// project writes events into the store. If the disk is full, it may use the reserve for
-// events that end or remove an arm.
+// project writes events into the store. If the disk is full, and if one of the events
+// ends or removes an arm, project uses the reserve file.
 func (b *Brain) project(ctx context.Context, events []coleo.Event, deleted uint64) error {
 	err := b.DB.ProjectPast(ctx, events, deleted)
 	ends := slices.ContainsFunc(events, func(e coleo.Event) bool {
@@ -74,8 +75,8 @@ func (b *Brain) project(ctx context.Context, events []coleo.Event, deleted uint6
 	return err
 }
 
-// forget deletes an arm's row from the store. If the disk is full, it may use the
-// reserve.
+// forget deletes an arm's row from the store. If the disk is full, forget uses the
+// reserve file.
 func (b *Brain) forget(ctx context.Context, id string) error {
 	err := b.DB.DeleteArm(ctx, id)
 	for store.NoRoom(err) && b.DB.GiveUpReserve() {
@@ -87,8 +88,8 @@ func (b *Brain) forget(ctx context.Context, id string) error {
 	return err
 }
 
-// isOver reports whether an arm has stopped, according to the arm's row or its host
-// agent. The row may lack the host agent's report because the disk was full.
+// isOver reports whether an arm has stopped. If the row does not say so, isOver asks
+// the arm's host agent. A full disk can keep the host agent's report out of the row.
 func (b *Brain) isOver(ctx context.Context, arm coleo.Arm) bool {
 	if arm.Status == coleo.StatusStopped || arm.AgentID == "" {
 		return arm.Status == coleo.StatusStopped

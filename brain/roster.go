@@ -10,26 +10,27 @@ import (
 	"coleo.dev/bus"
 )
 
-// member is a host agent that has sent a message to this serve since serve's start.
+// member is a host, host agent or host local, that has sent a message to this serve
+// process.
 type member struct {
 	beat   bus.Beat
 	seen   time.Time
-	grown  chan struct{} // holds one signal: the log has new events
-	beaten chan struct{} // holds one signal: a beat came, so a new pulse is needed
+	grown  chan struct{} // holds one signal: the host's log has new events
+	beaten chan struct{} // holds one signal: a beat has arrived, so serve must ask for a pulse
 
-	lost  string    // why the host agent cannot be asked now; "" if it can
+	lost  string    // why the host agent cannot be asked now; "" if it can be asked
 	heard time.Time // the time of the host agent's last sign of life
 
 	pulse     bus.Pulse
-	asked     int       // the number of pulse requests
-	answered  int       // the number of the request that was answered last
-	pulsed    time.Time // when the answered request was sent; zero if there is no pulse
+	asked     int       // the number of pulse requests so far
+	answered  int       // the highest number of a pulse request that was answered
+	pulsed    time.Time // when the request with the number answered was sent; zero before the first pulse
 	arms      map[string]bus.ArmPulse
-	parts     map[string]partPulse // reports of single arms that are newer than the pulse
+	parts     map[string]partPulse // the reports about single arms that are newer than the pulse
 	settled   bool                 // no row contradicts the pulse
-	confirmed map[string]time.Time // the time when each arm's state was last confirmed
+	confirmed map[string]time.Time // when each arm's state was last confirmed, by arm id
 
-	told map[string]coleo.Health // the health of each arm, as last published after a beat
+	told map[string]coleo.Health // the health of each arm, as last noted after a beat, by arm id
 
 	pulling sync.Mutex // held while a piece of the host's log is read
 	head    position   // the position up to which the host's log has been read
@@ -41,14 +42,14 @@ type position struct {
 	seq   uint64
 }
 
-// takeBeat handles a heartbeat of a host agent.
+// takeBeat stores a beat of a host agent and publishes what the beat changes.
 func (b *Brain) takeBeat(beat bus.Beat) {
 	now := b.Now().UTC()
 	m := b.member(beat.ID)
 	b.mu.Lock()
 	news, part := beat.Arms, beat.Of != ""
 	if part {
-		if m.beat.PID == 0 { // a beat about all arms will follow
+		if m.beat.PID == 0 { // the first beat about all arms has not arrived yet
 			b.mu.Unlock()
 			return
 		}
@@ -58,7 +59,7 @@ func (b *Brain) takeBeat(beat bus.Beat) {
 	m.beat, m.seen, m.lost, m.heard, m.settled = beat, now, "", b.Now(), false
 	b.mu.Unlock()
 	ctx := b.ctx
-	if !part { // in a partial beat only one arm has changed
+	if !part { // a partial beat is about one arm only
 		b.putHost(ctx, beat, now)
 	}
 	b.takeArms(ctx, m, beat.ID, news, now)
@@ -84,8 +85,8 @@ func (b *Brain) putHost(ctx context.Context, beat bus.Beat, now time.Time) {
 	}
 }
 
-// merged returns the last beat about all arms, updated with part, a beat about one arm.
-// The caller holds the brain's mu.
+// merged returns part, a beat about one arm, completed with the other arms from the
+// last beat about all arms. The caller holds the brain's mu.
 func (m *member) merged(part bus.Beat) bus.Beat {
 	all := slices.DeleteFunc(slices.Clone(m.beat.Arms), func(a bus.ArmBeat) bool { return a.ID == part.Of })
 	part.Arms = append(all, part.Arms...)
@@ -93,8 +94,8 @@ func (m *member) merged(part bus.Beat) bus.Beat {
 	return part
 }
 
-// takeArms stores which arms a host agent reports as alive, and when these arms last
-// wrote output. It publishes the arms whose visible condition has changed.
+// takeArms stores which arms a host agent reports as alive, and the times of their last
+// output. It publishes the arms that have new output or another health.
 func (b *Brain) takeArms(ctx context.Context, m *member, host string, beats []bus.ArmBeat, now time.Time) {
 	outputs := make(map[string]time.Time, len(beats))
 	for _, a := range beats {
@@ -121,8 +122,8 @@ func (b *Brain) takeArms(ctx context.Context, m *member, host string, beats []bu
 	}
 }
 
-// rows returns the rows of the arms of a beat, by id. For a beat about one arm it reads
-// one row.
+// rows returns the rows of the arms in a beat, by arm id. If the beat is about one arm,
+// rows reads only that row.
 func (b *Brain) rows(ctx context.Context, beats []bus.ArmBeat) (map[string]coleo.Arm, error) {
 	var list []coleo.Arm
 	var err error
@@ -145,18 +146,17 @@ func (b *Brain) rows(ctx context.Context, beats []bus.ArmBeat) (map[string]coleo
 	return rows, err
 }
 
-// tells stores the arm's health for the next comparison. It returns true if this health
-// differs from the last stored health. Only the beat handler calls tells, one call at a
-// time.
+// tells stores the arm's health. It returns true if this health differs from the last
+// stored health. Only takeArms calls tells, and beats are handled one at a time.
 func (m *member) tells(arm coleo.Arm) bool {
 	last, known := m.told[arm.ID]
 	m.told[arm.ID] = arm.Runtime.State
 	return !known || last != arm.Runtime.State
 }
 
-// endOutrun tells a host agent to end an arm if a newer generation of the arm runs on
-// another host. This happens when the host agent was away for a time. Nobody follows
-// the older generation any more.
+// endOutrun tells a host agent to end its generation of an arm if a newer generation
+// runs on another host. This happens when the host agent was away for some time. Serve
+// no longer follows the older generation.
 func (b *Brain) endOutrun(ctx context.Context, host string, a bus.ArmBeat, row coleo.Arm) {
 	if row.AgentID == "" || row.AgentID == host || a.Generation == 0 || a.Generation >= row.Generation {
 		return
@@ -172,7 +172,7 @@ func (b *Brain) endOutrun(ctx context.Context, host string, a bus.ArmBeat, row c
 	})
 }
 
-// takeGrowth handles the news that a host's log has grown.
+// takeGrowth wakes the goroutine that follows the host when the host's log has grown.
 func (b *Brain) takeGrowth(g bus.Grown) { wake(b.member(g.Host).grown) }
 
 func wake(c chan struct{}) {
@@ -182,8 +182,8 @@ func wake(c chan struct{}) {
 	}
 }
 
-// member returns the entry of a host. On the first call for a host it starts to follow
-// the host's log.
+// member returns the member for a host id. If there is none yet, it creates one and
+// starts to follow the host.
 func (b *Brain) member(id string) *member {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -201,9 +201,9 @@ func (b *Brain) member(id string) *member {
 	return m
 }
 
-// live returns the last beats of the host agents that can be asked now. Host local is not a
-// host agent. The host agent
-// with the fewest arms comes first.
+// live returns the last beats of the host agents that can be asked now. The host agent
+// with the fewest arms comes first. Host local is not included, because it is not a
+// host agent.
 func (b *Brain) live() []bus.Beat {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -217,7 +217,7 @@ func (b *Brain) live() []bus.Beat {
 	return out
 }
 
-// Hosts returns every host agent that was ever seen.
+// Hosts returns every host agent that serve has ever seen.
 func (b *Brain) Hosts(ctx context.Context) ([]coleo.HostInfo, error) {
 	known, err := b.DB.Hosts(ctx)
 	if err != nil {

@@ -6,9 +6,10 @@ import (
 	"coleo.dev/wire"
 )
 
-// checkScripted returns an error for options that do not fit the scripted model. If a
-// request names the scripted model, checkScripted clears the provider and the endpoint
-// in c. These come from the stopped arm or the defaults.
+// checkScripted returns an error if the options of a request do not fit the scripted
+// model. If the request asks for the scripted model, with neither a provider nor an
+// endpoint, checkScripted clears both in c. Their values came from the stopped arm or
+// from the defaults.
 func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q wire.SpawnRequest) error {
 	if q.Model == coleo.ModelScripted && q.Provider == "" && q.Endpoint == "" {
 		c.Provider, c.Endpoint = "", ""
@@ -40,8 +41,8 @@ func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q wire.Spawn
 }
 
 // understood returns EUnsupported if the host agent is too old to carry out the whole
-// order. An older host agent would start the arm without its environment, with a real
-// model, or without a freeze.
+// order. Such a host agent would ignore what it does not know. It would start the arm
+// without its environment variables, with a real model, or without a freeze.
 func (b *Brain) understood(host string, o bus.SpawnOrder) error {
 	given := len(o.Env) > 0 || len(o.Config.EnvNames) > 0 || o.Script != ""
 	if !given && !o.Config.Scripted() && o.Config.OnPartition != coleo.PartitionFreeze {
@@ -51,7 +52,7 @@ func (b *Brain) understood(host string, o bus.SpawnOrder) error {
 	defer b.mu.Unlock()
 	m := b.hosts[host]
 	if m == nil || m.beat.PID == 0 || m.beat.TakesGiven {
-		return nil // the order fails anyway: a host agent without a beat cannot be asked
+		return nil // a host agent without a beat cannot be asked, so the order fails later
 	}
 	return unsent{coleo.Errorf(coleo.EUnsupported,
 		"nothing was started: the host agent %s has version %s, which does not support environment variables for "+

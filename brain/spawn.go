@@ -16,17 +16,18 @@ import (
 	"coleo.dev/wire"
 )
 
-// initialPromptTimeout bounds the wait until a new arm is idle. If the arm is not idle
-// by then, its first prompt is not sent.
+// initialPromptTimeout bounds the wait for a new arm to become idle. If the arm does
+// not become idle in this time, its first prompt is not sent.
 const initialPromptTimeout = 5 * time.Minute
 
 // Spawn starts a new arm, or starts a stopped arm again. It returns EInvalid for a bad
-// request. It returns EConflict if the arm runs or might still run, or if the hosts are
-// full. It returns EUnavailable if there is no host agent. It returns ENotInstalled if
-// the agent CLI is not installed. Other errors come from the host agent.
+// request. It returns EConflict if the arm is running or could still be running, or if
+// all hosts are full. It returns EUnavailable if there is no host agent. It returns
+// ENotInstalled if the agent CLI is not installed. Other errors come from the host
+// agent.
 //
-// If the host agent does not answer, the arm's row stays. The host's log then shows
-// whether the arm was started.
+// If the host agent does not reply, Spawn keeps the arm's row. The events of the host
+// show later whether the arm was started.
 func (b *Brain) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply, error) {
 	arm, known, err := b.named(ctx, q.Name)
 	if err != nil {
@@ -84,9 +85,8 @@ func (b *Brain) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply
 	return reply, nil
 }
 
-// named returns the arm with the given name, and whether the arm already has a row. If
-// there is no such arm, named returns a new arm and false. It returns EConflict if the arm
-// has not stopped.
+// named returns the arm with the given name and true. If there is no such arm, named
+// returns a new arm and false. It returns EConflict if the arm is not stopped.
 func (b *Brain) named(ctx context.Context, name string) (arm coleo.Arm, known bool, err error) {
 	if err := coleo.CheckName(name); err != nil {
 		return coleo.Arm{}, false, err
@@ -105,9 +105,9 @@ func (b *Brain) named(ctx context.Context, name string) (arm coleo.Arm, known bo
 	return arm, true, nil
 }
 
-// configure returns the configuration of a start. A value that the request leaves out
-// comes from the stopped arm. If the stopped arm does not have the value, it comes from
-// the defaults.
+// configure returns the configuration with which an arm is started. It takes each value
+// from the request. If the request lacks a value, configure takes the value from the
+// stopped arm, and otherwise from the defaults.
 func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (coleo.SpawnConfig, error) {
 	var c coleo.SpawnConfig
 	if known && len(arm.Config) > 0 {
@@ -171,10 +171,10 @@ func first(values ...string) string {
 	return ""
 }
 
-// harness returns the name of the harness to use. It tries the requested harness, the
-// arm's own harness and the configured default, in this order. If none of them is set,
-// it takes the preferred harness if that harness is installed. Otherwise it takes the
-// only installed harness.
+// harness returns the name of the harness for an arm. It returns the first of these
+// that is set: the requested harness, the arm's own harness, the configured default. If
+// none is set, it returns the preferred harness if that is installed. Otherwise it
+// returns the only installed harness.
 func (b *Brain) harness(asked, own string) (string, error) {
 	if name := first(asked, own, b.Defaults.Harness); name != "" {
 		_, err := b.Registry.Get(name)
@@ -205,9 +205,9 @@ func (b *Brain) harness(asked, own string) (string, error) {
 		strings.Join(installed, ", "))
 }
 
-// place chooses the host agent for a harness. It takes the requested host agent. If
-// none is requested, it takes the host agent that last had the arm. Otherwise it takes
-// the host agent with the fewest arms.
+// place chooses the host agent for a harness. If the request names a host agent, place
+// chooses it. Otherwise place prefers the host agent that last had the arm. If that
+// host agent cannot start the arm, place chooses the host agent with the fewest arms.
 func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 	live := b.live()
 	var able []bus.Beat
@@ -219,7 +219,7 @@ func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 	if asked != "" {
 		for _, beat := range live {
 			if beat.ID == asked {
-				return beat, nil // the host agent itself reports what is wrong
+				return beat, nil // if something is wrong, the host agent itself reports it
 			}
 		}
 		return bus.Beat{}, coleo.Errorf(coleo.EUnavailable,
@@ -252,7 +252,8 @@ func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 		h.Info().Title, h.Info().Command, h.Info().Install)
 }
 
-// shared returns a warning if another live arm uses the same work folder.
+// shared returns a warning if another arm that is not stopped uses the same work
+// folder. Otherwise it returns "".
 func (b *Brain) shared(ctx context.Context, arm coleo.Arm) string {
 	other, err := b.DB.Beside(ctx, arm.ID, arm.Workdir)
 	if err != nil || other == "" {
@@ -261,8 +262,8 @@ func (b *Brain) shared(ctx context.Context, arm coleo.Arm) string {
 	return fmt.Sprintf("arm %s works in the same folder (%s)", other, arm.Workdir)
 }
 
-// enter writes the arm's row before the order to start it is sent. It returns the
-// previous row. If the arm is new, the previous row has no id.
+// enter writes an arm's row before the arm's host is told to start the arm. It returns
+// the previous row. For a new arm, the previous row has no id.
 func (b *Brain) enter(ctx context.Context, arm coleo.Arm, known bool) (coleo.Arm, error) {
 	var was coleo.Arm
 	if !known {
@@ -280,9 +281,9 @@ func (b *Brain) enter(ctx context.Context, arm coleo.Arm, known bool) (coleo.Arm
 	return was, err
 }
 
-// takeOut undoes enter after the host agent has reported that it started nothing. It
-// deletes a new arm's row and restores an old arm's row. If an event of the host's log
-// has changed the row since enter, takeOut leaves the row alone.
+// takeOut undoes enter after the host agent has reported that it started nothing. For a
+// new arm it deletes the row, and for an old arm it restores the previous row. It does
+// not restore a row that an event of the host has changed since enter.
 func (b *Brain) takeOut(ctx context.Context, arm, was coleo.Arm) {
 	ctx = context.WithoutCancel(ctx)
 	if was.ID == "" {
@@ -300,9 +301,9 @@ func (b *Brain) takeOut(ctx context.Context, arm, was coleo.Arm) {
 	})
 }
 
-// ordered notes that an order to start an arm is open. The order is open until the
-// returned function is called. During that time, a host agent's pulse proves nothing
-// about the start.
+// ordered marks an order to start an arm as open, until the caller calls the returned
+// function. While an order is open, a host agent's pulse does not prove whether the arm
+// was started.
 func (b *Brain) ordered(id string) func() {
 	add := func(n int) {
 		b.mu.Lock()
@@ -317,13 +318,13 @@ func (b *Brain) ordered(id string) func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		for _, m := range b.hosts {
-			m.settled = false // if the answer did not come, the next pulse shows the result
+			m.settled = false // compare the rows with the next pulse, because the host agent may not have replied
 		}
 	}
 }
 
-// order tells the host agent to start the arm's next generation. It changes no row: the
-// arm's new state comes from the host's log.
+// order tells the host agent to start the next generation of an arm. It changes no row,
+// because the events of the host change the row.
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
 	err := b.understood(arm.AgentID, o)
 	if err != nil {
@@ -346,9 +347,9 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 
 func generationKey(arm string) string { return "generation." + arm }
 
-// nextGeneration returns a number that no earlier order to start the arm has used.
-// Earlier orders include orders to other host agents that never answered.
-// nextGeneration stores the number before it returns it.
+// nextGeneration stores and returns a generation number that no earlier order to start
+// the arm has used. Earlier orders include orders to other host agents that never
+// replied.
 func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) {
 	b.numbering.Lock()
 	defer b.numbering.Unlock()
@@ -357,7 +358,7 @@ func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	last, _ := strconv.Atoi(text) // "" is 0
+	last, _ := strconv.Atoi(text) // the text "" gives 0
 	next := max(last, arm.Generation) + 1
 	return next, b.DB.SetConfig(ctx, key, strconv.Itoa(next))
 }
@@ -373,7 +374,7 @@ func (b *Brain) reply(ctx context.Context, id string) (wire.SpawnReply, error) {
 	}, nil
 }
 
-// sendFirst sends a new arm's first prompt as soon as the arm takes input.
+// sendFirst waits until a new arm is idle, and then sends the arm's first prompt.
 func (b *Brain) sendFirst(life context.Context, id, prompt string) {
 	ctx, cancel := context.WithTimeout(life, initialPromptTimeout)
 	defer cancel()

@@ -12,13 +12,14 @@ import (
 	"coleo.dev/wire"
 )
 
-// updateRoom is how many updates a subscriber may fall behind. If a subscriber falls
-// further behind, its sequence ends. It may then call Subscribe again, with the cursor of
-// the last event that it saw, and read the arms from the store.
+// updateRoom is how many updates a subscriber can fall behind. If a subscriber falls
+// further behind, its sequence of updates ends. The subscriber can then call Subscribe
+// again, with the cursor of the last event that it saw, and read the arms from the
+// store.
 const updateRoom = 512
 
-// updates sends every change to all subscribers. A slow subscriber does not slow down the
-// sender.
+// updates sends every update to all subscribers. A slow subscriber never makes the
+// sender wait.
 type updates struct {
 	mu     sync.Mutex
 	subs   map[chan update]bool
@@ -28,7 +29,7 @@ type updates struct {
 // update is a wire.Update with the position of its event in serve's log.
 type update struct {
 	wire.Update
-	position uint64 // 0: the update has no event
+	position uint64 // 0 if the update has no event
 }
 
 func newUpdates() *updates { return &updates{subs: map[chan update]bool{}} }
@@ -74,21 +75,24 @@ func (u *updates) end() {
 	}
 }
 
-// Subscribe returns a sequence of updates. The sequence has each event of serve's log after
-// the event with the given cursor. It has each of these events once, in order, with the
-// event's own cursor. The empty cursor means now, as in news. In Events the empty cursor
-// means the beginning of the log. The sequence also has the row of each arm that changes
-// after the call. The sequence ends when ctx ends, when the reader falls too far behind, or
-// when the store cannot be read.
+// Subscribe returns a sequence of updates:
+//   - each event of serve's log after the given cursor, once, in order, with its own
+//     cursor;
+//   - the row of each arm that changes after the call of Subscribe.
+//
+// If the given cursor is empty, the sequence begins with the next new event. This
+// differs from Events, where an empty cursor means the beginning of the log. The
+// sequence ends when ctx ends, when the reader falls too far behind, or when the store
+// cannot be read.
 //
 // Subscribe returns EInvalid for a bad cursor. A cursor beyond the end of the log is
-// bad: it comes from another store, or from a newer copy of this store.
+// bad, because it comes from another store, or from a newer copy of this store.
 func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error) {
 	from, err := positionOf(after)
 	if err != nil {
 		return nil, err
 	}
-	c := b.updates.subscribe() // subscribes before it reads the log, so that nothing is missed
+	c := b.updates.subscribe() // before the log's end is read, so that no event is missed
 	switch end := b.DB.Head(); {
 	case after == "":
 		from = end
@@ -121,12 +125,13 @@ func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Upda
 	}, nil
 }
 
-// Cursor returns the cursor of the last event of serve's log. A subscription with this
-// cursor begins with the next event.
+// Cursor returns the cursor of the last event in serve's log. A subscription with this
+// cursor begins with the next new event.
 func (b *Brain) Cursor() string { return cursorOf(b.DB.Head()) }
 
-// passNews yields published updates. It leaves out the events up to the position had,
-// because the subscriber already has these events.
+// passNews yields the published updates. It leaves out the events that the subscriber
+// has already got from the log. The parameter had is the position of the last of these
+// events.
 func (b *Brain) passNews(ctx context.Context, c <-chan update, had uint64, yield func(wire.Update) bool) {
 	for {
 		select {
@@ -140,9 +145,9 @@ func (b *Brain) passNews(ctx context.Context, c <-chan update, had uint64, yield
 	}
 }
 
-// news is Subscribe with the empty cursor, so it begins now.
+// news is Subscribe with an empty cursor: the sequence begins with the next new event.
 func (b *Brain) news(ctx context.Context) iter.Seq[wire.Update] {
-	news, _ := b.Subscribe(ctx, "") // Subscribe fails only for a bad cursor
+	news, _ := b.Subscribe(ctx, "") // Subscribe returns an error only for a bad cursor
 	return news
 }
 
@@ -150,9 +155,9 @@ func asUpdate(e store.Entry) update {
 	return update{wire.Update{Event: &e.Event, Cursor: cursorOf(e.Position)}, e.Position}
 }
 
-// publishLog publishes each event of serve's log after a position once, in order. After
-// each event it publishes the arm's present row. publishLog returns when ctx ends or
-// the store is closed.
+// publishLog publishes each event of serve's log after the given position, once and in
+// order. After each event it publishes the present row of the event's arm. publishLog
+// returns when ctx ends or when the store is closed.
 func (b *Brain) publishLog(ctx context.Context, after uint64) {
 	for ctx.Err() == nil && b.DB.Wait(ctx, after) == nil {
 		page, err := b.DB.Entries(ctx, store.EventFilter{After: after})
@@ -176,13 +181,12 @@ func (b *Brain) publishLog(ctx context.Context, after uint64) {
 	}
 }
 
-// publishArm publishes an arm's present row with its health. If two calls overlap, the
-// row that is published last is the newer one.
+// publishArm publishes the present row of an arm with the arm's health. It reads and
+// publishes under a lock, so an older row is never published after a newer row.
 func (b *Brain) publishArm(ctx context.Context, id string) {
 	b.publishing.Lock()
 	defer b.publishing.Unlock()
-	// A missing row means that the arm was removed. publishRemoved publishes the
-	// removal.
+	// If the row is missing, the arm was removed. publishRemoved publishes the removal.
 	if arm, err := b.Arm(ctx, id); err == nil {
 		b.updates.publish(update{Update: wire.Update{Arm: &arm}})
 	}
@@ -192,9 +196,10 @@ func (b *Brain) publishRemoved(id string) {
 	b.updates.publish(update{Update: wire.Update{Removed: id}})
 }
 
-// Events returns the events of all hosts that match the filter f and come after the cursor
-// in f. It also returns the cursor for the next call. Callers must not interpret a cursor.
-// Events returns EInvalid for a bad cursor, and ENotFound if f names an unknown arm.
+// Events returns the events of all hosts that match the filter f and follow the cursor
+// in f. It also returns the cursor for the next call. Callers must not interpret
+// cursors. Events returns EInvalid for a bad cursor. It returns ENotFound if f names an
+// unknown arm.
 func (b *Brain) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
 	after, err := positionOf(f.After)
 	if err != nil {
@@ -211,12 +216,13 @@ func (b *Brain) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, 
 	return list, cursorOf(next), err
 }
 
-// cursorOf returns the opaque form of a position in serve's log.
+// cursorOf returns the cursor for a position in serve's log.
 func cursorOf(position uint64) string { return strconv.FormatUint(position, 36) }
 
-// positionOf returns the position that a cursor stands for. It returns EInvalid for a text
-// that is not a cursor. The empty cursor stands for the beginning of the log. Subscribe
-// does not use that meaning: there the empty cursor means now.
+// positionOf returns the position in serve's log for a cursor. It returns EInvalid if
+// the text is not a cursor. It returns 0, the beginning of the log, for the empty
+// cursor. Subscribe does not use this 0, because there an empty cursor means the end of
+// the log.
 func positionOf(cursor string) (uint64, error) {
 	if cursor == "" {
 		return 0, nil

@@ -10,14 +10,16 @@ import (
 	"coleo.dev/store"
 )
 
-// WaitArm waits until the arm is in one of the states. Then it returns the arm. The
-// arm's row alone proves no state: the row may be older than what the host agent knows.
-// So WaitArm also waits for the host agent to confirm the row. If the state is
-// waiting_approval, WaitArm also waits for the dialog. WaitArm returns ENotFound if the
-// arm does not exist or is removed. It returns ETimeout if ctx ends. It returns EExited
-// if the arm stops in a state that is not in states.
+// WaitArm waits until an arm is in one of the states, and returns the arm. If the state
+// is waiting_approval, WaitArm also waits until the arm's row has the dialog. WaitArm
+// does not trust the row alone, because the host agent may already know of a newer
+// state. So WaitArm also waits until the host agent has confirmed the row.
+//
+// WaitArm returns ENotFound if the arm does not exist or is removed. It returns
+// ETimeout if ctx ends first. It returns EExited if the arm stops in a state that is
+// not in states.
 func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.State) (coleo.Arm, error) {
-	news := b.news(ctx) // subscribes before the first look, so that nothing is missed
+	news := b.news(ctx) // before the first look at the arm, so that no change is missed
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return arm, err
@@ -38,18 +40,19 @@ func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.Sta
 		}
 	}
 	if ctx.Err() == nil {
-		return b.WaitArm(ctx, idOrName, states) // this subscriber was too slow and was cut off, so subscribe again
+		return b.WaitArm(ctx, idOrName, states) // the sequence ended because this caller was too slow, so start again
 	}
 	return arm, coleo.Errorf(coleo.ETimeout, "arm %s is still %s", arm.Name, arm.State)
 }
 
-// confirmRetry is the pause before a host agent is asked again to confirm a row. A host
-// agent that has just started needs about this long.
+// confirmRetry is the pause between two requests to a host agent to confirm a row. A
+// host agent that has just started needs about this long until it can confirm the row.
 const confirmRetry = 200 * time.Millisecond
 
-// reached reports whether the wait for states is done. If the row is in one of the
-// states, reached asks the host agent to confirm the row, again and again. It stops when
-// the host agent has confirmed the row, the row has another state, or ctx ends.
+// reached returns the arm's present row, and true if the wait is over. If the row is in
+// one of the states, reached asks the host agent to confirm the row, again and again.
+// It stops when the host agent has confirmed the row, when the row has another state,
+// or when ctx ends.
 func (b *Brain) reached(ctx context.Context, arm coleo.Arm, states []coleo.State) (coleo.Arm, bool, error) {
 	isIn := func(arm coleo.Arm) bool {
 		return slices.Contains(states, arm.State) && (arm.State != coleo.WaitingApproval || arm.Dialog != nil)
@@ -64,7 +67,7 @@ func (b *Brain) reached(ctx context.Context, arm coleo.Arm, states []coleo.State
 			return arm, true, nil
 		}
 		confirmed := b.confirms(ctx, arm)
-		row, err := b.Arm(ctx, arm.ID) // the log may have been read since
+		row, err := b.Arm(ctx, arm.ID) // confirms may have read new events of the host
 		switch {
 		case ctx.Err() != nil:
 			return arm, true, coleo.Errorf(coleo.ETimeout, "whether arm %s is still %s is not known: %s "+
@@ -84,12 +87,12 @@ func (b *Brain) reached(ctx context.Context, arm coleo.Arm, states []coleo.State
 	}
 }
 
-// confirms reports whether an arm's host agent holds the arm now, and whether its log has
-// been read up to that moment. A host agent that is too old to be asked
-// counts as confirming.
+// confirms reports whether an arm's row is confirmed. The arm's host agent must have a
+// session of the arm, and serve must have read the host's log up to the host agent's
+// reply. A host agent that is too old to be asked confirms every row.
 func (b *Brain) confirms(ctx context.Context, arm coleo.Arm) bool {
 	if arm.AgentID == "" {
-		return true // there is nobody to ask
+		return true // without a host, nobody knows more than the row
 	}
 	limited, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()
@@ -98,15 +101,15 @@ func (b *Brain) confirms(ctx context.Context, arm coleo.Arm) bool {
 		return coleo.ErrorCode(err) == coleo.EUnsupported
 	}
 	held := slices.ContainsFunc(pulse.Arms, func(a bus.ArmPulse) bool {
-		// While a holder does not answer, there is no session, and the arm is initializing.
+		// While a holder does not answer, the arm has no session, and is initializing.
 		reads := a.Attached || arm.State == coleo.Initializing
 		return a.ID == arm.ID && a.Generation == arm.Generation && reads && !a.Starting
 	})
 	return held && b.hasRead(limited, arm.AgentID, position{pulse.Epoch, pulse.Head})
 }
 
-// hasRead reports whether a host's log has been read up to a position. If it has not,
-// hasRead reads it.
+// hasRead reports whether a host's log has been read up to the given position. If
+// necessary, it first reads the log up to that position.
 func (b *Brain) hasRead(ctx context.Context, id string, to position) bool {
 	for more := true; ; {
 		at, err := b.readTo(ctx, id, b.member(id))
@@ -127,8 +130,8 @@ func stopped(arm coleo.Arm) error {
 		arm.Name, arm.Rule, arm.Name)
 }
 
-// WaitRun waits until a run has ended. Then it returns the end of the run. It returns
-// ETimeout if ctx ends first. It returns ENotFound if there is no such run.
+// WaitRun waits until a run has ended, and returns the payload of the run_end event. It
+// returns ETimeout if ctx ends first. It returns ENotFound if there is no such run.
 func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	news := b.news(ctx)
 	ends, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run, Kind: coleo.EventRunEnd, Limit: 1})

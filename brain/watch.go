@@ -29,17 +29,17 @@ func (b *Brain) watchHost(ctx context.Context, id string, m *member) {
 				b.takePulse(ctx, id)
 				<-asking
 			})
-		default: // enough requests are open already
+		default: // pulsesAtOnce requests are open already
 		}
 	}
 }
 
-// pulsesAtOnce bounds the open requests to one host agent. This is the number of pulses
-// that serve sends within SilentAfter.
+// pulsesAtOnce is the largest number of open pulse requests to one host agent. In the
+// time SilentAfter, serve sends this many requests.
 const pulsesAtOnce = 3
 
-// takePulse asks a host agent for its pulse and stores the answer. If a host agent is
-// too old to know pulses, it counts as alive, but reports nothing about its arms.
+// takePulse asks a host agent for its pulse and stores the reply. A host agent that is
+// too old to know pulses counts as alive, but nothing is known about its arms.
 func (b *Brain) takePulse(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()
@@ -58,7 +58,7 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 		b.lose(ctx, id, notConnected(id))
 		return
 	case bus.Unanswered(err):
-		return // noteSilence measures how long the silence lasts
+		return // noteSilence decides when a silent host agent counts as away
 	}
 	b.mu.Lock()
 	back := m.lost != ""
@@ -67,14 +67,14 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 		m.seen = b.Now().UTC()
 	}
 	var changed []string
-	if err == nil && number > m.answered { // answers may arrive out of order
+	if err == nil && number > m.answered { // replies can arrive out of order
 		m.answered = number
 		changed = m.note(pulse, asked)
 	}
 	settled := m.settled && !back
 	b.mu.Unlock()
 	if back {
-		_ = b.Bus.RollCall() // ask for a beat now: the next one may be far off, and it reports the started arms
+		_ = b.Bus.RollCall() // ask for a beat now, because only a beat says which arms are alive
 		b.publishArmsOf(ctx, id)
 	} else {
 		b.publishArms(ctx, changed)
@@ -84,25 +84,25 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 	}
 }
 
-// takePulseOf is like takePulse, but for one arm. It does not compare the arm's row
-// with the answer. The row is compared after the next pulse of all arms.
+// takePulseOf asks a host agent for a report about one arm and stores the report. It
+// does not correct the arm's row. That happens after the next pulse about all arms.
 func (b *Brain) takePulseOf(ctx context.Context, id, arm string) {
 	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()
 	asked := b.Now()
 	var pulse bus.Pulse
 	if err := b.Bus.Ask(ctx, id, bus.OpPulse, bus.PulseOrder{Arm: arm}, &pulse); err != nil {
-		return // the next pulse of all arms shows the reason
+		return // the next call of takePulse finds the reason
 	}
 	for _, a := range pulse.Arms {
-		if a.ID == arm { // an older host agent returns all arms
+		if a.ID == arm { // an older host agent reports all arms
 			b.notePart(ctx, id, a, position{pulse.Epoch, pulse.Head}, asked)
 		}
 	}
 }
 
-// notePart stores a host agent's report of one arm. If the report differs from the last
-// report, notePart publishes the arm.
+// notePart stores a host agent's report about one arm. If the report differs from the
+// last report about the arm, notePart publishes the arm.
 func (b *Brain) notePart(ctx context.Context, id string, a bus.ArmPulse, as position, at time.Time) {
 	m := b.member(id)
 	b.mu.Lock()
@@ -113,15 +113,15 @@ func (b *Brain) notePart(ctx context.Context, id string, a bus.ArmPulse, as posi
 	}
 }
 
-// partPulse is a host agent's report of one arm. It is newer than the last pulse of all
-// arms.
+// partPulse is a host agent's report about one arm that is newer than the last pulse
+// about all arms.
 type partPulse struct {
 	bus.ArmPulse
-	as position // the end of the host's log before the host agent looked at the arm
+	as position // the end of the host's log just before the host agent made the report
 }
 
-// notePart stores a report of one arm. It returns true if the report differs from the
-// last report. It ignores a report that is older than the last pulse. The caller holds
+// notePart stores a report about one arm, unless the report is older than the stored
+// one. It returns true if the new report differs from the stored one. The caller holds
 // the brain's mu.
 func (m *member) notePart(a bus.ArmPulse, as position, at time.Time) bool {
 	last := position{m.pulse.Epoch, m.pulse.Head}
@@ -140,9 +140,9 @@ func (m *member) notePart(a bus.ArmPulse, as position, at time.Time) bool {
 	return !known || before != a
 }
 
-// note stores a pulse. It returns the arms whose report differs from the last report.
-// If there is a report of a single arm that is newer than the pulse, note keeps that
-// report. The caller holds the brain's mu.
+// note stores a pulse about all arms. It returns the ids of the arms whose report has
+// changed. If a stored report about a single arm is newer than the pulse, note keeps
+// that report. The caller holds the brain's mu.
 func (m *member) note(pulse bus.Pulse, at time.Time) []string {
 	before, head := m.arms, m.pulse.Head
 	m.pulse, m.pulsed, m.arms = pulse, at, make(map[string]bus.ArmPulse, len(pulse.Arms))
@@ -164,7 +164,7 @@ func (m *member) note(pulse bus.Pulse, at time.Time) []string {
 	return changed
 }
 
-// differing returns the arms whose reports differ between two pulses.
+// differing returns the ids of the arms whose reports are not the same before and now.
 func differing(before, now map[string]bus.ArmPulse) (out []string) {
 	for id, a := range now {
 		if was, known := before[id]; !known || was != a {
@@ -179,7 +179,8 @@ func differing(before, now map[string]bus.ArmPulse) (out []string) {
 	return out
 }
 
-// noteSilence marks a host agent as away if it has not answered for SilentAfter.
+// noteSilence marks a host agent as away if serve has heard nothing from it for
+// SilentAfter.
 func (b *Brain) noteSilence(ctx context.Context, id string, m *member) {
 	b.mu.Lock()
 	silent := m.lost == "" && !m.heard.IsZero() && b.Now().Sub(m.heard) > bus.SilentAfter
@@ -204,11 +205,12 @@ func notConnected(id string) string {
 		id)
 }
 
-// notTakenUp is why nobody watches an arm of host local at serve's start.
+// notTakenUp is the reason why nobody watches an arm of host local just after serve's
+// start.
 const notTakenUp = "serve has not taken it up yet"
 
-// lose stores why a host agent cannot be asked. The next sign of life from the host
-// agent clears this reason.
+// lose marks a host agent as away and stores the reason. The next sign of life from the
+// host agent clears the reason.
 func (b *Brain) lose(ctx context.Context, id, why string) {
 	b.mu.Lock()
 	m, ok := b.hosts[id]
@@ -223,7 +225,8 @@ func (b *Brain) lose(ctx context.Context, id, why string) {
 	}
 }
 
-// away returns why a host agent cannot be asked now, or "" if it can be asked.
+// away returns the reason why a host agent cannot be asked now. It returns "" if the
+// host agent can be asked.
 func (b *Brain) away(id string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -233,8 +236,7 @@ func (b *Brain) away(id string) string {
 	return ""
 }
 
-// watchOf returns the Watch of an arm, according to the last report of the arm's host
-// agent.
+// watchOf returns the Watch of an arm, from the last report of the arm's host agent.
 func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 	if arm.AgentID == "" {
 		return coleo.Watch{}
@@ -268,9 +270,9 @@ func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 	return w
 }
 
-// upToDate reports whether the host agent's last report of an arm is new enough. The
-// report must be at least as new as the last event that has been read from the host's
-// log. The caller holds the brain's mu.
+// upToDate reports whether the host agent's last report about an arm is as new as the
+// arm's row. For that, the report must be at least as new as the last event that serve
+// has read from the host's log. The caller holds the brain's mu.
 func (m *member) upToDate(arm string) bool {
 	last := position{m.pulse.Epoch, m.pulse.Head}
 	if part, ok := m.parts[arm]; ok {
@@ -279,7 +281,7 @@ func (m *member) upToDate(arm string) bool {
 	return !m.pulsed.IsZero() && last.epoch == m.head.epoch && last.seq >= m.head.seq
 }
 
-// unheld returns a message if the host agent has no session of an arm. Otherwise it
+// unheld returns a message if the host agent has no session of the arm. Otherwise it
 // returns "".
 func (m *member) unheld(arm coleo.Arm) string {
 	a, known := m.arms[arm.ID]
@@ -300,11 +302,11 @@ func (b *Brain) publishArms(ctx context.Context, ids []string) {
 	}
 }
 
-// publishArmsOf publishes the rows of a host agent's arms with their health.
+// publishArmsOf publishes the rows of all arms of a host agent with their health.
 func (b *Brain) publishArmsOf(ctx context.Context, id string) {
 	list, err := b.DB.Arms(ctx, true)
 	if err != nil {
-		return // subscribers read the rows when they subscribe again
+		return // the subscribers read the rows when they subscribe again
 	}
 	for _, arm := range list {
 		if arm.AgentID == id {

@@ -15,38 +15,41 @@ import (
 )
 
 const (
-	// watchEvery is the time between two checks. Each check asks whether the host agent
-	// is still working on an order.
+	// While Ask waits for a report, it asks the host agent every watchEvery whether the
+	// host agent still works on the order.
 	watchEvery = time.Second
-	// If nobody listens for a host agent's orders for goneAfter, the host agent counts
-	// as gone. goneAfter is much longer than a reconnect takes.
+	// If nobody has listened for a host agent's orders for goneAfter, the host agent
+	// counts as gone. A reconnect takes much less time.
 	goneAfter = 3 * time.Second
-	// If a host agent listens but answers no alive request for silentAfter, Ask gives
-	// up its order. A host agent normally answers within a millisecond. On a loaded
-	// machine the answer takes longer, but still much less than silentAfter. The host
-	// agent knows this limit. So it types nothing for an order that Ask has given up.
+	// If a host agent has not replied to opAlive for silentAfter, Ask gives up the
+	// order. A host agent normally replies within a millisecond. On a loaded machine it
+	// takes longer, but much less than silentAfter. The host agent knows this limit, so
+	// it types nothing for an order that Ask has given up.
 	silentAfter = 10 * time.Second
-	// answerTime is how much earlier the host agent must finish than the caller's
-	// deadline. So the host agent's own error arrives before the deadline. That error
-	// says what was done. If the caller's time is short, a tenth of that time is used
-	// instead of answerTime.
+	// answerTime is how much earlier than the caller's deadline the host agent must
+	// finish. So the host agent's own error, which says what was done, arrives before
+	// the deadline. If a tenth of the caller's time is shorter than answerTime, Ask
+	// uses the tenth instead.
 	answerTime = 2 * time.Second
 )
 
-// opAlive asks a host agent how long it has listened. Package bus itself answers this
-// op. An older host agent answers that it does not know the op. This answer also shows
-// that the host agent is alive.
+// opAlive asks a host agent how long it has listened for orders. Package bus itself
+// replies. An older host agent replies that it does not know this op. That reply also
+// shows that the host agent is alive.
 const opAlive Op = "alive"
 
-// Ask sends an order to a host agent and waits for the report. It decodes the report
-// into out unless out is nil. If ctx has no deadline, Ask waits for DefaultTimeout.
+// Ask sends an order to a host agent and waits for the host agent's report. It decodes
+// the report into out, unless out is nil. If ctx has no deadline, Ask waits for
+// DefaultTimeout.
 //
-// Ask returns EInvalid if the order is too large. It returns EUnavailable if no host
-// agent listens.
+// If nothing was done, Ask returns one of these errors:
+//   - EInvalid if the order is too large;
+//   - EUnavailable if no host agent listens.
 //
-// Ask returns ETimeout if the deadline passes. It returns EUnavailable if ctx is
-// cancelled, or if the host agent ends or falls silent. In all these cases the host
-// agent may have carried out the order, and Unanswered returns true for the error.
+// If the host agent may have carried out the order, Ask returns one of these errors,
+// and Unanswered returns true for them:
+//   - ETimeout if the deadline passes;
+//   - EUnavailable if ctx is cancelled, or if the host agent ends or stops replying.
 //
 // Any other coleo.Error is the host agent's own report.
 func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
@@ -101,12 +104,12 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	return json.Unmarshal(r.Data, out)
 }
 
-// watch calls gone when the report of an order can no longer come. This is so if the
-// host agent has gone, is silent, or was started after the order was sent.
+// watch calls gone when the report of the order o can no longer arrive. This is the
+// case if the host agent has ended, is silent, or was started after the order was sent.
 func (c *Conn) watch(ctx context.Context, host string, o order, gone context.CancelCauseFunc) {
 	op, sent := o.Op, time.Now()
 	var silent time.Time             // since when nobody listens; zero if somebody listens
-	heard := o.Waiting - silentAfter // the time of the host agent's last sign of life
+	heard := o.Waiting - silentAfter // when the host agent last gave a sign of life
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
@@ -144,8 +147,8 @@ func (c *Conn) watch(ctx context.Context, host string, o order, gone context.Can
 }
 
 // age asks a host agent how long it has listened for orders. It returns forever if the
-// host agent's answer has no such time. The question also tells the host agent how long
-// the caller is sure to wait for the order's report.
+// host agent does not say. The message also tells the host agent until when the caller
+// is certain to wait for the report of the order with the given id.
 func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) (time.Duration, error) {
 	const forever = time.Duration(1<<63 - 1)
 	ctx, cancel := context.WithTimeout(ctx, watchEvery)
@@ -166,33 +169,33 @@ func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) 
 	return age, json.Unmarshal(r.Data, &age)
 }
 
-// unreachable is the error for a host agent that cannot be asked. A host agent's report
-// may have the same code, because the host agent could not reach something. But that
-// error does not have this type.
+// unreachable is the error for a host agent that cannot be asked. A host agent's own
+// report can have the same code, but not this type: the report means that the host
+// agent could not reach something.
 type unreachable struct {
 	because *coleo.Error
-	sent    bool // a host agent got the order, but has ended since then
+	sent    bool // a host agent got the order, but has ended since
 }
 
-// Error returns the message, which says that the host agent cannot be asked.
+// Error returns a message that says that the host agent cannot be asked.
 func (u unreachable) Error() string { return u.because.Message }
 
 // Unwrap returns the coleo.Error with its code.
 func (u unreachable) Unwrap() error { return u.because }
 
-// unanswered is the error for an order that was sent but got no report. The host agent
-// may have carried out the order, or may still carry it out.
+// unanswered is the error for an order that was sent, but whose report did not arrive.
+// The host agent may have carried out the order, or may still do so.
 type unanswered struct{ because *coleo.Error }
 
-// Error returns the message, which says that the report did not come.
+// Error returns a message that says that the report did not arrive.
 func (u unanswered) Error() string { return u.because.Message }
 
 // Unwrap returns the coleo.Error with its code.
 func (u unanswered) Unwrap() error { return u.because }
 
-// Unanswered returns true if err does not tell whether an order was carried out. Any
-// other error is the host agent's own report, or means that no host agent got the
-// order.
+// Unanswered returns true if err leaves open whether the order was carried out. Any
+// other error is either the host agent's own report, or means that no host agent got
+// the order.
 func Unanswered(err error) bool {
 	var gone unreachable
 	return errors.As(err, new(unanswered)) || errors.As(err, &gone) && gone.sent
@@ -201,9 +204,9 @@ func Unanswered(err error) bool {
 // Unreachable reports whether err means that no host agent listens.
 func Unreachable(err error) bool { return errors.As(err, new(unreachable)) }
 
-// Serve starts to listen for the orders to a host, and then returns. Until ctx ends, it
-// calls handle for each order, in a new goroutine. It answers the order with the result
-// of handle.
+// Serve starts to listen for the orders to a host, and then returns. Until ctx ends,
+// Serve calls handle for each order in a new goroutine, and sends the result of handle
+// as the report of the order.
 func (c *Conn) Serve(ctx context.Context, host string,
 	handle func(ctx context.Context, op Op, data json.RawMessage) (any, error)) error {
 	began := time.Now()
@@ -232,8 +235,8 @@ func (c *Conn) Serve(ctx context.Context, host string,
 	return c.nc.Flush()
 }
 
-// answer sends the report of an order. If the report cannot be sent, answer sends an
-// error instead. This error says that the order was carried out.
+// answer sends the report of an order. If it cannot send the report, it sends an error
+// instead, which says that the order was carried out.
 func (c *Conn) answer(msg *nats.Msg, op Op, r report) {
 	payload, err := json.Marshal(r)
 	if limit := c.nc.MaxPayload(); err == nil && int64(len(payload)) > limit {

@@ -12,32 +12,32 @@ import (
 	"coleo.dev"
 )
 
-// Conn is a connection to the bus. It reconnects by itself until it is closed, or until
-// the server refuses its key.
+// Conn is a connection to the bus. If the connection breaks, Conn connects again, until
+// Conn is closed or the server refuses its key.
 type Conn struct {
-	// Unsent is called when the answer to an order could not be sent. err is the
-	// reason. Unsent may be nil. Set Unsent before you call Serve.
+	// Unsent is called with the reason err if the report of an order could not be sent.
+	// It is allowed to be nil. Set it before you call Serve.
 	Unsent func(op Op, err error)
 
 	nc   *nats.Conn
 	lost chan struct{} // holds one signal: the connection has broken
 	back chan struct{} // holds one signal: the connection is up again
-	over chan struct{} // closed when the connection will not reconnect any more
+	over chan struct{} // closed when the connection has ended and will not connect again
 
-	senders waitingSenders // of the orders that this process is carrying out
+	senders waitingSenders // the senders of the orders that this process is carrying out
 }
 
-// DefaultTimeout bounds an order whose context has no deadline.
+// DefaultTimeout is the time limit of an order if the caller's context has no deadline.
 const DefaultTimeout = 30 * time.Second
 
-// maxWait bounds how long a host agent works on one order. The longest order is a
-// prompt of 1 MiB. Serve accepts no larger prompt. Package brain gives a prompt 90 s
-// plus 6 s for each 1,000 bytes.
+// maxWait is the maximum time that a host agent works on one order. The longest order
+// is a prompt of 1 MiB, the largest prompt that serve accepts. Package brain allows 90
+// s for a prompt, plus 6 s for each 1,000 bytes.
 const maxWait = 2 * time.Hour
 
 // Dial connects a host agent to the bus at the unix socket path. The server's log shows
-// the connection under name. Dial returns EUnavailable in three cases: nobody listens
-// at the socket, another user listens there, or the server refuses the key.
+// the connection under the given name. Dial returns EUnavailable if nobody listens at
+// the socket, if another user listens there, or if the server refuses the key.
 func Dial(path string, key Key, name string) (*Conn, error) {
 	c, err := dial(key, name, nats.SetCustomDialer(socketDialer{path}), nats.SkipHostLookup(),
 		nats.CustomInboxPrefix(hostInbox))
@@ -47,8 +47,8 @@ func Dial(path string, key Key, name string) (*Conn, error) {
 	return c, nil
 }
 
-// placeholderURL is an address for the NATS client, because the NATS client requires an
-// address. Nothing connects to this address: each connection has its own dialer.
+// placeholderURL is the address that the NATS client requires. Nothing connects to this
+// address, because each connection has its own dialer.
 const placeholderURL = "nats://bus.invalid"
 
 func dial(key Key, name string, way ...nats.Option) (*Conn, error) {
@@ -67,7 +67,7 @@ func dial(key Key, name string, way ...nats.Option) (*Conn, error) {
 // reconnectWait is the time between two attempts to reconnect.
 const reconnectWait = 250 * time.Millisecond
 
-// tell sends a signal on c. If a signal is already waiting in c, tell does nothing.
+// tell sends a signal on c, or does nothing if c already holds a signal.
 func tell(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -75,23 +75,25 @@ func tell(c chan struct{}) {
 	}
 }
 
-// Lost returns a channel that receives a signal when the connection has broken. When
-// the signal is read, the connection may be up again. Call Connected to find out.
+// Lost returns a channel that receives a signal when the connection breaks. The
+// connection may be up again by the time the caller reads the signal. Call Connected to
+// find out.
 func (c *Conn) Lost() <-chan struct{} { return c.lost }
 
 // Back returns a channel that receives a signal when the connection is up again. The
-// process at the other end may be new. It may know nothing about this process.
+// process at the other end may be a new process that knows nothing about this process.
 func (c *Conn) Back() <-chan struct{} { return c.back }
 
-// Over returns a channel that is closed when the connection has ended for good. Then
-// either Close was called, or the server has refused the key twice.
+// Over returns a channel that is closed when the connection has ended and will not
+// connect again. This happens after Close, or after the server has refused the key
+// twice.
 func (c *Conn) Over() <-chan struct{} { return c.over }
 
 // Connected reports whether the connection is up now.
 func (c *Conn) Connected() bool { return c.nc.IsConnected() }
 
-// Close sends all published messages and then ends the connection. It waits at most one
-// second for the messages.
+// Close sends the published messages that are not yet sent, for at most one second.
+// Then it ends the connection.
 func (c *Conn) Close() {
 	_ = c.nc.FlushTimeout(time.Second)
 	c.nc.Close()
@@ -102,9 +104,9 @@ type order struct {
 	ID      string          `json:"id,omitempty"` // id of the order; for opAlive, id of the order to renew
 	Op      Op              `json:"op"`
 	Data    json.RawMessage `json:"data,omitempty"`
-	Timeout time.Duration   `json:"timeout"`              // time to work on the order, from its arrival
-	End     time.Duration   `json:"end_at,omitempty"`     // the end of Timeout, on package boottime's clock
-	Waiting time.Duration   `json:"waiting_to,omitempty"` // how long the sender is sure to wait; same clock as End
+	Timeout time.Duration   `json:"timeout"`              // the time to work on the order, counted from its arrival
+	End     time.Duration   `json:"end_at,omitempty"`     // when Timeout ends, on the clock of package boottime
+	Waiting time.Duration   `json:"waiting_to,omitempty"` // until when the sender is certain to wait, on the same clock
 }
 
 type report struct {
@@ -112,7 +114,7 @@ type report struct {
 	Data  json.RawMessage `json:"data,omitempty"`
 }
 
-// token returns a host's id in a form that fits into a subject.
+// token returns the id of a host in a form that is allowed in a subject.
 func token(id string) string {
 	return strings.NewReplacer(".", "_", " ", "_", "*", "_", ">", "_").Replace(id)
 }
@@ -122,24 +124,23 @@ func commandSubject(host string) string { return "coleo.host." + token(host) + "
 const (
 	everyCommand = "coleo.host.*.command"
 	everyClaim   = "coleo.host.*.claim"
-	hostInbox    = "coleo.inbox" // inbox for answers to host agents; answers to serve have another inbox
+	hostInbox    = "coleo.inbox" // inbox for replies to host agents; replies to serve use another inbox
 
 	beatSubject = "coleo.beat"
 	grewSubject = "coleo.grew"
 	rollSubject = "coleo.roll"
 )
 
-// Beat publishes a host agent's heartbeat. It does not wait for delivery.
+// Beat publishes a beat of a host agent. It does not wait for the delivery.
 func (c *Conn) Beat(b Beat) error { return c.publish(beatSubject, b) }
 
-// Beats starts to listen for heartbeats, and then returns. Until ctx ends, it calls
-// take for each heartbeat. Call RollCall to get a heartbeat of every host agent at
-// once.
+// Beats starts to listen for beats, and then returns. Until ctx ends, it calls take for
+// each beat. To get a beat from every host agent, call RollCall.
 func (c *Conn) Beats(ctx context.Context, take func(Beat)) error {
 	return subscribe(ctx, c, beatSubject, take)
 }
 
-// RollCall asks every host agent to send a heartbeat now.
+// RollCall asks every host agent to send a beat now.
 func (c *Conn) RollCall() error { return c.publish(rollSubject, struct{}{}) }
 
 // RollCalls starts to listen for roll calls, and then returns. Until ctx ends, it calls
@@ -148,18 +149,18 @@ func (c *Conn) RollCalls(ctx context.Context, beat func()) error {
 	return subscribe(ctx, c, rollSubject, func(struct{}) { beat() })
 }
 
-// Grown is the news that a host's log has grown.
+// Grown says that the log of a host has grown.
 type Grown struct {
 	Host  string `json:"host"`
 	Epoch string `json:"epoch"`
 	Head  uint64 `json:"head"`
 }
 
-// Grew publishes that a host's log has grown. It does not wait for delivery.
+// Grew publishes that the log of a host has grown. It does not wait for the delivery.
 func (c *Conn) Grew(g Grown) error { return c.publish(grewSubject, g) }
 
-// Growth starts to listen for news of grown logs, and then returns. Until ctx ends, it
-// calls take whenever the log of a host has grown.
+// Growth starts to listen for Grown messages, and then returns. Until ctx ends, it
+// calls take for each of these messages.
 func (c *Conn) Growth(ctx context.Context, take func(Grown)) error {
 	return subscribe(ctx, c, grewSubject, take)
 }

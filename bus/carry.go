@@ -11,15 +11,16 @@ import (
 	"coleo.dev/boottime"
 )
 
-// waitingSenders has one time for each order that this process is carrying out. Until
-// that time, the sender of the order is sure to wait. The times are on package
-// boottime's clock. The zero value is ready to use.
+// waitingSenders has, for each order that this process is carrying out, the time until
+// which the sender is certain to wait. The times are on the clock of package boottime.
+// The zero value is ready for use.
 type waitingSenders struct {
 	mu   sync.Mutex
 	ends map[string]time.Duration
 }
 
-// add adds an order whose sender waits until end. Calling done removes the order.
+// add adds an order. The parameter end is the time until which the order's sender is
+// certain to wait. The function done removes the order.
 func (w *waitingSenders) add(id string, end time.Duration) (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -34,8 +35,9 @@ func (w *waitingSenders) add(id string, end time.Duration) (done func()) {
 	}
 }
 
-// renew sets a later time until which the sender of an order waits. Renewals may arrive
-// out of order, so renew ignores an earlier time.
+// renew changes the time until which the sender of an order is certain to wait. It
+// ignores an earlier time than the present one, because renewals can arrive out of
+// order.
 func (w *waitingSenders) renew(id string, end time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -44,19 +46,19 @@ func (w *waitingSenders) renew(id string, end time.Duration) {
 	}
 }
 
-// until returns the time until which the sender of an order is sure to wait.
+// until returns the time until which the sender of an order is certain to wait.
 func (w *waitingSenders) until(id string) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.ends[id]
 }
 
-// carryOut carries out an order as long as the order's sender waits. If the sender no
-// longer waits when the order arrives, carryOut refuses the order. The sender is on
-// this machine, so sender and host agent have the same clock.
+// carryOut carries out an order while the order's sender waits for the report. If the
+// sender no longer waits when the order arrives, carryOut refuses the order. The sender
+// and the host agent use the same clock, because both are on this machine.
 func (c *Conn) carryOut(ctx context.Context, o order,
 	handle func(context.Context, Op, json.RawMessage) (any, error)) report {
-	if o.Waiting != 0 { // otherwise the sender has an older version
+	if o.Waiting != 0 { // 0 is from a sender of an older version
 		defer c.senders.add(o.ID, o.Waiting)()
 		ctx = coleo.WithLeft(ctx, func() time.Duration { return boottime.Until(c.senders.until(o.ID)) })
 	}

@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	// claimTime bounds how long a host agent waits for its own claim to come back over
-	// the bus. The round trip takes about a millisecond.
+	// claimTime bounds the time in which a host agent's own claim must arrive over the
+	// bus. The claim normally takes about a millisecond.
 	claimTime = 2 * time.Second
-	// claimQuiet is how long the host agent waits for other claims after its own claim
-	// has come back. All host agents with the id get the question at the same moment.
-	// If a claim comes later than that, the next contest finds it.
+	// claimQuiet is how long a host agent waits for more claims after its own claim has
+	// arrived. All host agents with the same id get the question at the same moment. A
+	// claim that takes longer is found in the next contest.
 	claimQuiet = 100 * time.Millisecond
 )
 
-// Claim is a host agent's claim to its id. Other host agents with the same id receive it.
+// Claim says that a host agent has an id. Host agents with the same id receive it.
 type Claim struct {
-	Instance string `json:"instance"` // random; each run of the host agent has another value
+	Instance string `json:"instance"` // a random value for each run of the host agent
 	Hostname string `json:"hostname"`
 	PID      int    `json:"pid"`
-	// Age is how long this run has had the id. Claims are compared by this duration and
-	// not by times, because clocks may be wrong.
+	// Age is how long this run has had the id. Claims are compared by this duration,
+	// because the clocks of machines can be wrong.
 	Age time.Duration `json:"age"`
 }
 
-// before reports whether the claim c wins against the claim other. The older claim
-// wins.
+// before reports whether the claim c wins against the claim other. The claim with the
+// higher Age wins. If the ages are equal, the lower Instance wins.
 func (c Claim) before(other Claim) bool {
 	if c.Age != other.Age {
 		return c.Age > other.Age
@@ -43,8 +43,9 @@ func (c Claim) before(other Claim) bool {
 
 func claimSubject(host string) string { return "coleo.host." + token(host) + ".claim" }
 
-// Claims starts to listen for questions about this host's id, and then returns. Until
-// ctx ends, it answers each question with the claim that mine returns.
+// Claims starts to listen for the question who has the id of this host, and then
+// returns. Until ctx ends, it replies to each question with the claim that mine
+// returns.
 func (c *Conn) Claims(ctx context.Context, host string, mine func() Claim) error {
 	sub, err := c.nc.Subscribe(claimSubject(host), func(msg *nats.Msg) {
 		if payload, err := json.Marshal(mine()); err == nil {
@@ -58,9 +59,9 @@ func (c *Conn) Claims(ctx context.Context, host string, mine func() Claim) error
 	return c.nc.Flush()
 }
 
-// Contest checks whether another live host agent has the id host. If another one has
-// had the id for longer, Contest returns an EConflict error that names the other host
-// agent. Contest takes at most 2 s.
+// Contest checks whether another live host agent has the given id. If another host
+// agent has had the id for longer, Contest returns an EConflict error that names the
+// other host agent. Contest takes at most 2 s.
 func (c *Conn) Contest(ctx context.Context, host string, mine Claim) error {
 	ctx, cancel := context.WithTimeout(ctx, claimTime)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 )
 
 // Key is the private key of a client of the bus. The server sends a random challenge,
-// and the client signs it to prove that it has the key. The client never sends the key
-// itself.
+// and the client signs the challenge to prove that it has the key. The client never
+// sends the key.
 type Key struct {
 	pair   nkeys.KeyPair
 	public string
@@ -39,9 +39,10 @@ func keyOf(pair nkeys.KeyPair) (Key, error) {
 	return Key{pair: pair, public: public}, nil
 }
 
-// KeyFile reads the key from a file that only its owner can read (mode 0600). If the
-// file is missing, KeyFile creates it with a new key. It returns EForbidden if other
-// users can read or write the file. It returns EInvalid if the file has no key.
+// KeyFile reads a key from a file that only its owner can read (mode 0600). If the file
+// is missing, KeyFile creates the file with a new key. It returns EForbidden if the
+// file's mode gives rights to other users. It returns EInvalid if the file does not
+// contain a key.
 func KeyFile(path string) (Key, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,8 +68,8 @@ func KeyFile(path string) (Key, error) {
 	return keyOf(pair)
 }
 
-// makeKeyFile creates the file with a new key. If another process creates the file
-// first, makeKeyFile leaves that file as it is.
+// makeKeyFile creates a key file with a new key. If another process creates the file
+// first, makeKeyFile returns the key in that file.
 func makeKeyFile(path string) (Key, error) {
 	key, err := NewKey()
 	if err != nil {
@@ -95,5 +96,5 @@ func makeKeyFile(path string) (Key, error) {
 	return key, nil
 }
 
-// sign returns the NATS option with which a client proves that it has the key.
+// sign returns the NATS option with which a client signs the server's challenge.
 func (k Key) sign() nats.Option { return nats.Nkey(k.public, k.pair.Sign) }

@@ -6,16 +6,16 @@ import (
 	"coleo.dev"
 )
 
-// Op names an order to a host agent. The comment of each op has two types: the type of
-// the order's data, and the type of the report.
+// Op is the name of an order to a host agent. The comment of each op has two types:
+// first the type of the order's data, then the type of the report.
 type Op string
 
 // The orders.
 const (
-	OpSpawn     Op = "spawn"     // SpawnOrder -> ArmReport: start an arm, or its next generation
+	OpSpawn     Op = "spawn"     // SpawnOrder -> ArmReport: start a new arm, or the next generation of an arm
 	OpAdopt     Op = "adopt"     // ArmOrder -> ArmReport: attach to a session again, if its holder proves its identity
 	OpKill      Op = "kill"      // ArmOrder -> ArmReport
-	OpRemove    Op = "remove"    // ArmOrder -> nothing: forget a stopped arm and delete its files
+	OpRemove    Op = "remove"    // ArmOrder -> nothing: delete a stopped arm and its files
 	OpRename    Op = "rename"    // RenameOrder -> nothing
 	OpList      Op = "list"      // nothing -> []ArmReport
 	OpReport    Op = "report"    // ArmOrder -> ArmReport
@@ -32,58 +32,58 @@ const (
 	OpResize    Op = "resize"    // ResizeOrder -> nothing
 	OpLease     Op = "lease"     // LeaseOrder -> coleo.Lease
 	OpEvents    Op = "events"    // EventsOrder -> Events
-	OpProviders Op = "providers" // nothing -> raw JSON: the model catalogue of an agent CLI of this host
-	OpPulse     Op = "pulse"     // PulseOrder -> Pulse: cheap; serve sends it every PulseEvery
-	OpPermit    Op = "permit"    // PermitOrder -> Clock: permit typing into arms that need a permit
-	OpRelease   Op = "release"   // ReleaseOrder -> nothing: give an arm of host local to a host agent
-	OpTake      Op = "take"      // ArmOrder -> ArmReport: take up an arm whose folder names this host
+	OpProviders Op = "providers" // nothing -> raw JSON: the model catalogue of an agent CLI on this host
+	OpPulse     Op = "pulse"     // PulseOrder -> Pulse: needs little work, so serve sends it every PulseEvery
+	OpPermit    Op = "permit"    // PermitOrder -> Clock: allow typing into arms that need a permit
+	OpRelease   Op = "release"   // ReleaseOrder -> nothing: host local gives an arm to a host agent
+	OpTake      Op = "take"      // ArmOrder -> ArmReport: take an arm whose folder names this host
 )
 
-// Types reports whether the order types into the arm's terminal.
+// Types reports whether an order of this kind types into an arm's terminal.
 func (o Op) Types() bool {
 	return o == OpPrompt || o == OpCompact || o == OpRespond || o == OpInterrupt || o == OpInput
 }
 
-// SpawnOrder starts an arm. The host agent fills in Config.Dir, Nonce and Environ. In
-// the order, Config.Generation is higher than every generation of the arm that serve
-// knows of, on any host. The host agent raises it if it is not higher than every
-// generation of the arm on this host.
+// SpawnOrder starts an arm. Serve sets Config.Generation to a number above all
+// generations of the arm that serve knows on any host. If this host knows a generation
+// that is not lower, the host agent uses a higher number. The host agent sets
+// Config.Dir, Nonce and Environ.
 type SpawnOrder struct {
 	ID      string            `json:"id"`
 	Name    string            `json:"name"`
 	Harness string            `json:"harness"`
 	Config  coleo.SpawnConfig `json:"config"`
 	Resume  bool              `json:"resume,omitempty"` // resume the arm's last conversation
-	// Env has the environment variables that the user has given to the arm. No other
-	// message has their values. If Env is empty, the host agent uses the arm's stored
-	// variables.
+	// Env has the environment variables that the user has given to the arm. Their
+	// values are in no other message. If Env is empty, the host agent uses the
+	// variables that it has stored for the arm.
 	Env map[string]string `json:"env,omitempty"`
-	// Script has the answers of the scripted model, as JSON. If Script is empty, the
-	// host agent uses the arm's stored script.
+	// Script has the replies of the scripted model, as JSON. If Script is empty, the
+	// host agent uses the script that it has stored for the arm.
 	Script string `json:"script,omitempty"`
 
-	// Drawn means that serve has drawn a random ID for this order. So the arm has no
-	// earlier start: it has no files yet, and no process has its mark.
+	// Drawn means that serve has made a new random ID for this order. So the arm was
+	// never started: it has no files, and no process has its mark.
 	Drawn bool `json:"drawn,omitempty"`
 }
 
 // ArmOrder is an order about one arm.
 type ArmOrder struct {
 	Arm string `json:"arm"`
-	// Generation is for OpKill. OpKill ends the arm only if Generation is the arm's
-	// last start. 0 means any start.
+	// Generation is for OpKill, which ends the arm only if the arm's last start has
+	// this generation. 0 means any generation.
 	Generation int `json:"generation,omitempty"`
 }
 
-// ReleaseOrder tells host local to give an arm to a host agent. It is carried out at once
-// or refused.
+// ReleaseOrder tells host local to give an arm to a host agent. Host local does not
+// wait for an arm that is busy: it refuses the order.
 type ReleaseOrder struct {
 	Arm string `json:"arm"`
-	To  string `json:"to"` // id of the host agent
+	To  string `json:"to"` // the id of the host agent
 }
 
-// ArmReport is what a host agent knows of an arm. The host agent gathers it anew for
-// each order.
+// ArmReport is what a host agent knows of an arm. The host agent collects these facts
+// again for each report.
 type ArmReport struct {
 	ID         string        `json:"id"`
 	Name       string        `json:"name"`
@@ -95,26 +95,28 @@ type ArmReport struct {
 	Attached   bool          `json:"attached"` // the host agent has a live session
 	Proof      Proof         `json:"proof"`
 	Process    ProcessState  `json:"process"`
-	// Blocked is why the arm cannot continue, for example because its journal cannot be
-	// written. The agent CLI then waits until it can write output again.
+	// Blocked is the reason why the arm cannot continue, for example that its journal
+	// cannot be written. The agent CLI then waits until its output can be written
+	// again.
 	Blocked      string      `json:"blocked,omitempty"`
 	LastOutput   time.Time   `json:"last_output,omitzero"`
 	LastActivity time.Time   `json:"last_activity,omitzero"`
 	Lease        coleo.Lease `json:"lease,omitzero"`
 	// Config is the configuration of the arm's last start, without the secrets that
-	// prove the arm's session. If serve has lost its database, it gets the
-	// configuration from here.
+	// prove the arm's session. If serve has lost its database, serve takes the
+	// configuration from this field.
 	Config *coleo.SpawnConfig `json:"config,omitempty"`
 }
 
-// Proof says whether a holder was found that belongs to the arm, by the arm's handle.
+// Proof says what the host agent found when it used the handle to look for the arm's
+// holder.
 type Proof string
 
-// The outcomes of a proof.
+// The values of Proof.
 const (
 	Proven   Proof = "proven"
-	Unproven Proof = "unproven" // something is there, but it does not belong to the arm
-	Silent   Proof = "silent"   // the arm's holder is there but does not answer
+	Unproven Proof = "unproven" // there is a holder or a process, but it could not prove that it belongs to the arm
+	Silent   Proof = "silent"   // the arm's holder is there, but does not reply
 	Gone     Proof = "gone"     // nothing is there
 )
 
@@ -124,57 +126,57 @@ type ProcessState string
 // The states of a process.
 const (
 	ProcessAlive   ProcessState = "alive"
-	ProcessStopped ProcessState = "stopped" // stopped by a signal such as SIGSTOP
+	ProcessStopped ProcessState = "stopped" // a signal such as SIGSTOP has stopped the process
 	ProcessDead    ProcessState = "dead"
 	ProcessUnknown ProcessState = "unknown" // the host agent could not look at the process
 )
 
 // PulseOrder asks for a pulse about one arm or about all arms.
 type PulseOrder struct {
-	Arm   string `json:"arm,omitempty"`   // id; "" means all; an older host agent returns all
-	Known string `json:"known,omitempty"` // the Mark of the pulse that the sender already has; "" means none
+	Arm   string `json:"arm,omitempty"`   // the arm's id; "" means all arms; an older host agent always reports all arms
+	Known string `json:"known,omitempty"` // the Mark of the sender's last pulse; "" if the sender has none
 }
 
-// Pulse is what a host agent knows of its arms without asking their holders. A pulse
-// describes one moment. Serve believes a pulse for SilentAfter and no longer.
+// Pulse is what a host agent knows of its arms at one moment, without asking their
+// holders. Serve relies on a pulse for SilentAfter.
 type Pulse struct {
 	PID   int        `json:"pid"`
-	Epoch string     `json:"epoch"` // Epoch and Head: the end of the host's log before the host agent looked at the arms
+	Epoch string     `json:"epoch"` // Epoch and Head: the end of the log before the host agent looked at the arms
 	Head  uint64     `json:"head"`
 	Arms  []ArmPulse `json:"arms"`
-	Of    string     `json:"of,omitempty"` // id of the only arm in this pulse; "" means all arms
+	Of    string     `json:"of,omitempty"` // the id of the arm if the pulse is about one arm; "" if it is about all arms
 
 	// Mark identifies the contents of Arms in a pulse about all arms. Different
-	// contents have different marks. Same means that Mark equals PulseOrder.Known. Arms
-	// is then left out.
+	// contents have different marks. Same means that Mark equals PulseOrder.Known, so
+	// that Arms is left out.
 	Mark string `json:"mark,omitempty"`
 	Same bool   `json:"same,omitempty"`
 }
 
-// ArmPulse is one arm's part of a pulse.
+// ArmPulse is the part of a pulse for one arm.
 type ArmPulse struct {
 	ID         string `json:"id"`
 	Generation int    `json:"generation"`
 	Attached   bool   `json:"attached"` // the host agent has a live session and reads the arm's screen
-	// Starting means that the host agent is carrying out an order to start, end or
-	// attach to the arm.
+	// Starting means that the host agent is carrying out an order to start, to end or
+	// to attach to the arm.
 	Starting bool         `json:"starting,omitempty"`
 	Process  ProcessState `json:"process"`
-	PID      int          `json:"pid,omitempty"`     // of the agent CLI
-	Blocked  string       `json:"blocked,omitempty"` // why the arm cannot continue, as last noted
+	PID      int          `json:"pid,omitempty"`     // the pid of the agent CLI
+	Blocked  string       `json:"blocked,omitempty"` // the reason why the arm cannot continue, as last noted
 
-	NeedsPermit bool `json:"needs_permit,omitempty"` // typing needs a permit
+	NeedsPermit bool `json:"needs_permit,omitempty"` // typing into the arm needs a permit
 
-	Unjudged string `json:"unjudged,omitempty"` // the version of the agent CLI, if nobody has judged the rules on it
+	Unjudged string `json:"unjudged,omitempty"` // the version of the agent CLI, if the rules were not judged on it
 }
 
-// PulseEvery is the time between two of serve's pulse requests to the same host agent. A
-// request takes about 100 µs. The host agent looks at a living process at most every 2 s,
-// so only with every second request.
+// PulseEvery is the time between two pulse requests from serve to the same host agent.
+// A request takes about 100 µs. A host agent checks a living process at most every 2 s,
+// so only for every second request.
 //
-// If a host agent sends no answer for SilentAfter, serve reports that nobody watches the
-// arms of that host. Serve checks for silence with each request, so users see the report
-// within 5 s. SilentAfter is long enough to tolerate one lost answer.
+// SilentAfter is how long a host agent can send no reply before serve reports that
+// nobody watches the arms of that host. This time is long enough for one lost reply.
+// Serve checks for silence before each request, so users see the report within 5 s.
 const (
 	PulseEvery  = 1500 * time.Millisecond
 	SilentAfter = 3500 * time.Millisecond
@@ -184,34 +186,34 @@ const (
 type PromptOrder struct {
 	Arm    string       `json:"arm"`
 	Prompt coleo.Prompt `json:"prompt"`
-	Lease  string       `json:"lease,omitempty"` // the lease of the sender, if the sender has one
+	Lease  string       `json:"lease,omitempty"` // the id of the sender's lease, or "" if the sender has none
 }
 
-// PermitOrder permits typing into the named arms until the time Until. Until is a time
-// on the clock that Clock names. If Clock is not the host agent's own clock, the order
-// permits nothing. The answer always names the host agent's clock. Serve sends an empty
-// Clock to ask for it.
+// PermitOrder allows typing into the arms in Arms until the time Until. Until is a time
+// on the clock with the id Clock. If the host agent's clock has another id, the order
+// allows nothing. The report always has the host agent's clock. To ask for the clock,
+// serve sends an order with an empty Clock.
 type PermitOrder struct {
 	Clock string        `json:"clock,omitempty"`
 	Until time.Duration `json:"until,omitempty"`
 	Arms  []ArmOrder    `json:"arms,omitempty"`
 }
 
-// Clock is one reading of a host agent's clock. Now is the time since the machine was
-// started, including sleep. ID names the process of the host agent that read the clock.
+// Clock is the time on a host agent's clock. Now is the time since the machine was
+// started, including sleep. ID identifies the host agent's process.
 type Clock struct {
 	ID  string        `json:"id"`
 	Now time.Duration `json:"now"`
 }
 
-// RenameOrder gives an arm another name.
+// RenameOrder changes the name of an arm.
 type RenameOrder struct {
 	Arm  string `json:"arm"`
 	Name string `json:"name"`
 }
 
-// RespondOrder answers a dialog. If the fingerprint is empty, the order answers
-// whichever dialog is open.
+// RespondOrder answers a dialog. If the fingerprint is empty, the order answers the
+// dialog that is open.
 type RespondOrder struct {
 	Arm      string            `json:"arm"`
 	Dialog   coleo.Fingerprint `json:"dialog,omitempty"`
@@ -219,40 +221,41 @@ type RespondOrder struct {
 	Lease    string            `json:"lease,omitempty"`
 }
 
-// ScreenOrder asks for an arm's screen. If At is zero, this is the present screen.
-// Otherwise it is the screen at that time.
+// ScreenOrder asks for the screen of an arm: the present screen if At is zero,
+// otherwise the screen at the time At.
 type ScreenOrder struct {
 	Arm string    `json:"arm"`
 	At  time.Time `json:"at,omitzero"`
 
-	History int `json:"history,omitempty"` // the maximum number of lines that have scrolled away
+	History int `json:"history,omitempty"` // the maximum number of lines that have scrolled off the top
 }
 
-// RecordOrder asks for a piece of an arm's recording. The piece starts at an offset.
-// Generation 0 means the arm's last generation.
+// RecordOrder asks for a piece of an arm's recording. The piece begins at the byte
+// offset From. Generation 0 means the newest generation.
 type RecordOrder struct {
 	Arm        string `json:"arm"`
 	Generation int    `json:"generation,omitempty"`
 	From       int64  `json:"from"`
 }
 
-// OutputOrder asks for terminal output, starting at an offset. A negative offset counts
-// from the end of the output. If there is no output yet, the host agent waits for it,
-// but at most for Wait.
+// OutputOrder asks for a piece of an arm's output, which begins at the byte offset
+// From. A negative offset counts from the end of the output. If there is no output at
+// the offset yet, the host agent waits for output for at most the time Wait.
 type OutputOrder struct {
 	Arm  string        `json:"arm"`
 	From int64         `json:"from"`
 	Wait time.Duration `json:"wait,omitempty"`
 }
 
-// InputOrder types raw keys. The sender must have the lease.
+// InputOrder types raw keys into an arm. The sender must have the arm's lease.
 type InputOrder struct {
 	Arm   string `json:"arm"`
 	Lease string `json:"lease"`
 	Data  []byte `json:"data"`
 }
 
-// ResizeOrder changes the size of a terminal, in cells. The sender must have the lease.
+// ResizeOrder changes the size of an arm's terminal, in cells. The sender must have the
+// arm's lease.
 type ResizeOrder struct {
 	Arm   string `json:"arm"`
 	Lease string `json:"lease"`
@@ -260,18 +263,18 @@ type ResizeOrder struct {
 	Rows  int    `json:"rows"`
 }
 
-// LeaseOrder takes, renews or releases the right to type by hand. Holder is the name
-// that users see as the owner of the lease.
+// LeaseOrder takes, renews or releases the lease of an arm. Holder is the owner's name
+// for users.
 type LeaseOrder struct {
 	Arm     string `json:"arm"`
-	ID      string `json:"id,omitempty"` // if empty, take a new lease
+	ID      string `json:"id,omitempty"` // the lease to renew or release; if empty, take a new lease
 	Holder  string `json:"holder,omitempty"`
 	Release bool   `json:"release,omitempty"`
 }
 
-// EventsOrder asks for the events of a host's log that come after a given event. After is
-// the number of the given event, and Epoch is its epoch. If Epoch is set and the log does
-// not have the given event, the answer starts with the log's first event.
+// EventsOrder asks for the events of a host's log after one event. That event has the
+// number After and the epoch Epoch. If Epoch is set and the log does not have that
+// event, the report begins with the log's first event.
 type EventsOrder struct {
 	After uint64 `json:"after"`
 	Epoch string `json:"epoch,omitempty"` // "" means any epoch
@@ -280,15 +283,15 @@ type EventsOrder struct {
 
 // Events is a piece of a host's log.
 type Events struct {
-	Epoch   string        `json:"epoch"` // of the newest event
+	Epoch   string        `json:"epoch"` // the epoch of the newest event
 	List    []coleo.Event `json:"list"`
-	Head    uint64        `json:"head"`              // the newest sequence number
-	Checked bool          `json:"checked,omitempty"` // the host agent has looked for the requested position
-	Deleted uint64        `json:"deleted,omitempty"` // old events up to this number may have been deleted
+	Head    uint64        `json:"head"`              // the sequence number of the newest event
+	Checked bool          `json:"checked,omitempty"` // the host agent has looked for the given event in its log
+	Deleted uint64        `json:"deleted,omitempty"` // events up to this number may have been deleted
 }
 
-// Beat is a host agent's heartbeat. The host agent sends it every BeatEvery, and after
-// each start and end of an arm.
+// Beat is what a host agent publishes by itself: every BeatEvery, and after each start
+// and end of an arm.
 type Beat struct {
 	ID           string    `json:"id"`
 	Hostname     string    `json:"hostname"`
@@ -296,37 +299,37 @@ type Beat struct {
 	Version      string    `json:"version"`
 	PID          int       `json:"pid"`
 	StartedAt    time.Time `json:"started_at"`
-	Capabilities []string  `json:"capabilities"` // harnesses whose agent CLI is installed
+	Capabilities []string  `json:"capabilities"` // the harnesses whose agent CLI is installed
 	MaxArms      int       `json:"max_arms"`
-	// Arms has the arms that have a session with a proven identity, and whose process
-	// is alive and not stopped.
+	// Arms has the arms whose session has proved its identity, and whose process is
+	// alive and not stopped by a signal.
 	Arms []ArmBeat `json:"arms"`
-	// If the beat is about a single arm, Of is the id of that arm. The other arms are
-	// then unchanged. If Of is "", the beat is about all arms.
+	// Of is the id of the arm if the beat is about one arm. In such a beat, the other
+	// arms have not changed. Of is "" if the beat is about all arms.
 	Of string `json:"of,omitempty"`
-	// Pulse is the pulse of the arm in Of. It describes the arm at Epoch and Head. An
-	// older host agent sends nil.
+	// Pulse is the pulse of the arm in Of, for the log position in Epoch and Head. It
+	// is nil in the beat of an older host agent.
 	Pulse *ArmPulse `json:"pulse,omitempty"`
 	Epoch string    `json:"epoch"`
 	Head  uint64    `json:"head"`
 	// TakesGiven means that the host agent uses Env and Script of a SpawnOrder, and
-	// knows the scripted model and OnPartition. An older host agent would ignore these
-	// fields and start the arm.
+	// knows the scripted model and OnPartition. An older host agent ignores these
+	// fields, but still starts the arm.
 	TakesGiven bool `json:"takes_given,omitempty"`
-	// TakesLocal means that the host agent knows OpTake, and leaves the arms of host local
-	// alone until then.
+	// TakesLocal means that the host agent knows OpTake. Such a host agent attaches to
+	// an arm of host local only after OpTake.
 	TakesLocal bool `json:"takes_local,omitempty"`
 }
 
-// ArmBeat is one arm's part of a beat.
+// ArmBeat is the part of a beat for one arm.
 type ArmBeat struct {
 	ID         string    `json:"id"`
 	Generation int       `json:"generation,omitempty"`
 	LastOutput time.Time `json:"last_output,omitzero"`
 }
 
-// BeatEvery is the time between two heartbeats of a host agent. If a host agent sends
-// no heartbeat for HostStale, it counts as gone.
+// BeatEvery is the time between two beats of a host agent. A host agent that sends no
+// beat for HostStale counts as gone.
 const (
 	BeatEvery = 30 * time.Second
 	HostStale = 90 * time.Second

@@ -14,31 +14,31 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// readyTimeout bounds the start of the embedded server. The start was measured at 38 ms.
+// readyTimeout bounds the start of the NATS server. The start was measured at 38 ms.
 const readyTimeout = 10 * time.Second
 
-// maxPayload bounds one message, in bytes. The bound is many times the size of a prompt
-// of 100 kB, or of a piece of output.
+// maxPayload is the maximum size of one message, in bytes. A prompt of 100 kB or a
+// piece of output is many times smaller.
 const maxPayload = 4 << 20
 
-// acceptRetry is the pause after a failed accept, for example because the process has too
-// many open files.
+// acceptRetry is the pause before the next attempt after accept has failed, for example
+// because the process has too many open files.
 const acceptRetry = 100 * time.Millisecond
 
-// Server is a NATS server inside this process. It has no TCP port. Clients of the same
-// user connect to the Server over a unix socket.
+// Server is a NATS server in this process. It has no TCP port. Clients of the same user
+// connect to it over a unix socket.
 type Server struct {
 	ns     *natsserver.Server
-	own    Key // this process's key, new at each start and kept only in memory
+	own    Key // the key of this process, new at each start and only in memory
 	socket *localsocket.Listener
 	joined sync.WaitGroup
 }
 
-// Listen starts a server at the unix socket path. Host agents connect with the key
-// hosts. The server calls admit for each connecting process, and refuses the process if
-// admit returns an error. A nil admit accepts every process of this user. A connection
-// with the key hosts cannot give orders. Listen returns the errors of
-// localsocket.Listen.
+// Listen starts a server at the unix socket path. The parameter hosts is the key with
+// which host agents connect. A connection with this key cannot give orders. The server
+// calls admit for each process that connects, and refuses the process if admit returns
+// an error. If admit is nil, the server accepts every process of this user. Listen
+// returns the errors of localsocket.Listen.
 func Listen(path string, hosts Key, admit func(localsocket.Peer) error) (*Server, error) {
 	own, err := NewKey()
 	if err != nil {
@@ -69,8 +69,8 @@ func Listen(path string, hosts Key, admit func(localsocket.Peer) error) (*Server
 	return s, nil
 }
 
-// hostPermissions returns the permissions of a host agent. It may receive orders,
-// answer orders, and publish heartbeats, claims and news of its log.
+// hostPermissions returns the permissions for host agents. A host agent can receive
+// orders, reply to them, and publish beats, claims and news about its log.
 func hostPermissions() *natsserver.Permissions {
 	return &natsserver.Permissions{
 		Publish: &natsserver.SubjectPermission{Allow: []string{beatSubject, grewSubject, everyClaim}},
@@ -80,7 +80,8 @@ func hostPermissions() *natsserver.Permissions {
 	}
 }
 
-// accept accepts connections to the socket and joins each connection to the server.
+// accept accepts connections at the socket, and connects each of them to the NATS
+// server.
 func (s *Server) accept() {
 	for {
 		conn, err := s.socket.Accept()
@@ -95,7 +96,7 @@ func (s *Server) accept() {
 	}
 }
 
-// join copies data between a connection and the server until one side ends.
+// join copies data between a connection and the NATS server until either side ends.
 func (s *Server) join(conn net.Conn) {
 	defer conn.Close()
 	inner, err := s.ns.InProcessConn()
@@ -113,13 +114,12 @@ func (s *Server) join(conn net.Conn) {
 	copying.Wait()
 }
 
-// Dial connects this process to the bus. Only connections that are made by this method
-// may give orders.
+// Dial connects this process to the bus. Only connections from Dial can give orders.
 func (s *Server) Dial(name string) (*Conn, error) {
 	return dial(s.own, name, nats.InProcessServer(s.ns))
 }
 
-// Close shuts down the server and closes its connections. It waits until both are done.
+// Close shuts down the server, ends its connections and waits until both is done.
 func (s *Server) Close() {
 	_ = s.socket.Close()
 	s.ns.Shutdown()
@@ -127,8 +127,9 @@ func (s *Server) Close() {
 	s.joined.Wait()
 }
 
-// socketDialer connects a NATS client to a unix socket, whatever the client's address is.
+// socketDialer connects a NATS client to the unix socket path. It ignores the address
+// of the NATS client.
 type socketDialer struct{ path string }
 
-// Dial connects to the socket. It ignores its arguments.
+// Dial connects to the unix socket. It ignores its arguments.
 func (d socketDialer) Dial(string, string) (net.Conn, error) { return localsocket.Dial(d.path) }

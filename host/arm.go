@@ -15,46 +15,47 @@ import (
 	"coleo.dev/store"
 )
 
-// arm is an arm of this host. If the arm has a live session, arm has the session too.
+// arm is an arm of this host, with its session if it has a live session.
 type arm struct {
 	host *Host
 
-	// starting is held by a spawn, adopt or kill, so that only one of them runs.
+	// starting is held during a start, an attach or an end, so that only one of them
+	// runs.
 	starting sync.Mutex
-	// writing is held during a write of the record. So the last write always has the
-	// newest record.
+	// writing is held while the record is written to the database or to the arm's
+	// folder. So the last write always has the newest record.
 	writing sync.Mutex
 
 	mu      sync.Mutex
 	record  store.ArmRecord
-	session coleo.Session // nil if this host agent has no session of the arm
-	harness coleo.Harness // the harness that started the session or attached to it
+	session coleo.Session // nil if this host agent has no live session of the arm
+	harness coleo.Harness // the harness object that started the session or attached to it
 	rules   string        // the last note about a change of the harness; see noteRules
 	reading coleo.Reading
-	// calm is the cursor of the change to the present state, if this state is idle,
-	// error or dead. While the agent CLI works, calm is 0.
+	// calm is the cursor of the change to the present state, if the present state is
+	// idle, error or dead. In any other state, calm is 0.
 	calm coleo.Cursor
-	// run is the newest open run. The record has the older open runs.
+	// run is the newest open run. The older open runs are in record.
 	run     *coleo.Receipt
 	lease   coleo.Lease
 	busy    bool          // the arm is being started, attached to or ended
 	blocked string        // why the arm cannot continue; "" if it can
-	silent  bool          // the holder did not answer when the host agent tried to attach
-	asleep  bool          // at that time a signal had stopped the holder
-	dead    chan struct{} // closed when nobody follows the session any more
-	gone    bool          // another host has taken the arm over
+	silent  bool          // the holder did not reply when the host agent tried to attach
+	asleep  bool          // a signal had stopped the holder when it did not reply
+	dead    chan struct{} // closed when the goroutine that follows the session has ended
+	gone    bool          // another host has taken the arm
 
 	unfollow context.CancelFunc // ends the goroutine that follows the session
 	driving  driving
-	typing   sync.RWMutex // read-locked while an order types; locked while the arm is handed over
+	typing   sync.RWMutex // read-locked while an order types; write-locked during a hand-over
 
 	sight     sync.Mutex     // guards watch and seenAlive
-	watch     *process.Watch // the session's process; nil if it is not watched
-	seenAlive time.Time      // when the watch last saw the process alive; zero: it is to be looked at again
+	watch     *process.Watch // watches the session's process; nil if nothing watches it
+	seenAlive time.Time      // when watch last saw the process alive; zero if the process must be checked again
 }
 
-// live returns the live session. It returns EExited if the arm has no live session, and
-// ENotFound if another host has taken the arm over.
+// live returns the live session. It returns EExited if the arm has no live session. It
+// returns ENotFound if another host has taken the arm.
 func (a *arm) live() (coleo.Session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -69,7 +70,7 @@ func (a *arm) live() (coleo.Session, error) {
 	return a.session, nil
 }
 
-// dir returns the folder of the holder of the arm's present generation.
+// dir returns the folder of the holder for the arm's present generation.
 func (a *arm) dir() string { return a.dirOf(a.record.Generation) }
 
 func (a *arm) dirOf(generation int) string {
@@ -79,8 +80,8 @@ func (a *arm) dirOf(generation int) string {
 // root returns the folder of all the arm's files.
 func (a *arm) root() string { return filepath.Join(a.host.Dir, "arms", a.record.ID) }
 
-// hold stores a session that the harness by has started or attached to. It also starts
-// to follow the session.
+// hold stores a session and starts to follow the session. The parameter by is the
+// harness that started the session or attached to it.
 func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	a.mu.Lock()
 	a.harness, a.rules = by, ""
@@ -96,8 +97,9 @@ func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	})
 }
 
-// follow writes the changes of a session to the event log until the session or following
-// ends. A change that follow has begun to write is written to its end, in ctx.
+// follow writes the changes of a session to the event log. It stops when the session
+// ends, or when the context in following ends. In the second case it still completes a
+// change that is just being written, because the write uses ctx.
 func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 	for change, err := range s.Changes(following, 0) {
 		if err != nil {
@@ -117,7 +119,7 @@ func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 	}
 }
 
-// kinds maps each kind of change to the kind of the event that records it.
+// kinds has the kind of the event for each kind of change.
 var kinds = map[coleo.ChangeKind]coleo.EventKind{
 	coleo.ChangeState:        coleo.EventState,
 	coleo.ChangeUnrecognised: coleo.EventUnrecognised,
@@ -165,8 +167,8 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	return a.observe(ctx, s, c)
 }
 
-// observe updates the arm's row from a change. The event log has every change. The row
-// shows only the last change.
+// observe updates the arm's record after a change. The record has only the newest
+// change. All changes are in the event log.
 func (a *arm) observe(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	a.mu.Lock()
 	a.record.Status, a.record.State, a.record.Rule = coleo.StatusOf(c.Reading.State), c.Reading.State, c.Reading.Rule
@@ -186,7 +188,7 @@ func outputOf(s coleo.Session) time.Time {
 	return time.Time{}
 }
 
-// keepHandle saves the session's handle after the handle has changed.
+// keepHandle stores the session's handle after the handle has changed.
 func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 	handle := s.Handle()
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
@@ -199,17 +201,17 @@ func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 	a.fileOrLog()
 }
 
-// change applies fn to the arm's record, after something has happened. It writes the
-// record and the events that fn returns in one transaction. Changes reach the disk in
-// order. If the disk is full, they reach it later. change holds mu while it calls fn,
-// so fn may read the arm.
+// change records something that has happened: it applies fn to the arm's record. It
+// writes the record, and the events that fn returns, in one transaction. If the disk is
+// full, it writes them when the disk has room again. Changes reach the disk in order.
+// change holds mu while it calls fn, so fn can read the fields of the arm.
 func (a *arm) change(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
 	return a.changeAs(ctx, happened, fn)
 }
 
-// intend is like change, but for an action that is about to be carried out. If the
-// write fails, intend restores the record and returns EUnavailable. The caller must
-// then not carry out the action.
+// intend is like change, but for an action that the caller is about to carry out. If
+// the write fails, intend restores the record and returns EUnavailable, and the caller
+// must not carry out the action.
 func (a *arm) intend(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
 	return a.changeAs(ctx, intended, fn)
 }
@@ -233,8 +235,10 @@ func (a *arm) changeAs(ctx context.Context, p purpose, fn func(*store.ArmRecord)
 	return coleo.Errorf(coleo.EUnavailable, "nothing was done, because it could not be recorded: %w", err)
 }
 
-// undo restores the record was. It keeps the state and the activity that observe has
-// written after was.
+// undo takes back a change of the arm's record after the write of the change has
+// failed. The parameters was and changed are the record before and after the change. If
+// observe has recorded newer activity since the change, undo keeps the newer state and
+// activity.
 func (a *arm) undo(was, changed store.ArmRecord) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -245,7 +249,7 @@ func (a *arm) undo(was, changed store.ArmRecord) {
 	}
 }
 
-// ended releases a session whose agent CLI has ended.
+// ended records the end of a session's agent CLI, and closes the session.
 func (a *arm) ended(s coleo.Session) {
 	a.mu.Lock()
 	reading := a.reading
@@ -273,10 +277,11 @@ func (a *arm) letGo() {
 	a.rest()
 }
 
-// report returns the arm's present condition. It changes nothing.
+// report returns the arm's present condition, and changes nothing.
 func (a *arm) report() bus.ArmReport { return a.reportBy(prove) }
 
-// reportBy is like report, but uses the function prove to check who holds the arm.
+// reportBy is like report, but calls prove to find out whether the holder belongs to
+// the arm.
 func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmReport {
 	a.mu.Lock()
 	r := bus.ArmReport{
@@ -307,8 +312,8 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 }
 
 // prove asks the process that listens in the arm's folder for its identity, and
-// compares it with the handle. The result blocked says why the arm cannot continue, or
-// is "" if it can.
+// compares the identity with the handle. The result blocked is the reason why the arm
+// cannot continue, or "" if it can.
 func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
 	if process.Look(h.Holder) == process.Stopped {
 		return bus.Silent, silence(h)
@@ -328,7 +333,7 @@ func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
 	return bus.Proven, s.Blocked
 }
 
-// unproved returns the Proof for an arm if no process has answered as the arm's holder.
+// unproved returns the Proof for an arm whose holder could not be asked because of err.
 func unproved(h coleo.Handle, err error) (bus.Proof, string) {
 	code := coleo.ErrorCode(err)
 	switch {
@@ -340,7 +345,7 @@ func unproved(h coleo.Handle, err error) (bus.Proof, string) {
 	return bus.Unproven, ""
 }
 
-// silence explains why a holder does not answer.
+// silence returns the reason why a holder does not reply.
 func silence(h coleo.Handle) string {
 	if process.Look(h.Holder) == process.Stopped {
 		return fmt.Sprintf("its holder, process %d, is stopped: 'kill -CONT %d' continues it", h.Holder.PID,
@@ -349,9 +354,9 @@ func silence(h coleo.Handle) string {
 	return fmt.Sprintf("its holder, process %d, does not answer", h.Holder.PID)
 }
 
-// noteBlocked records that the arm is blocked, or that it is no longer blocked. An arm
-// is blocked if its journal cannot be written, or if its holder does not answer. If why
-// has not changed, noteBlocked writes nothing.
+// noteBlocked records the reason why the arm is blocked, or "" if it is no longer
+// blocked. An arm is blocked if its journal cannot be written, or if its holder does
+// not reply. If the reason is the same as before, noteBlocked writes nothing.
 func (a *arm) noteBlocked(ctx context.Context, why string) {
 	a.mu.Lock()
 	same, id := a.blocked == why, a.record.ID

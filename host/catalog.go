@@ -10,7 +10,7 @@ import (
 )
 
 // providers returns a model catalogue. It asks the installed agent CLIs that have a
-// catalogue, and returns the first answer.
+// catalogue, one after another, and returns the first catalogue that it gets.
 func (h *Host) providers(ctx context.Context, _ struct{}) (any, error) {
 	err := error(coleo.Errorf(coleo.ENotInstalled, "no agent CLI that keeps a catalogue of models is installed on %s",
 		h.Hostname))

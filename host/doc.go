@@ -1,8 +1,7 @@
-// Package host is the host agent. It has the sessions, states and event log of the arms
-// of one machine.
+// Package host is the host agent. It has the sessions, the states and the event log of
+// the arms on one machine.
 //
-// The host agent may be killed at any moment. When a host agent starts, it finds the
-// holders of its arms. It attaches to the holders that prove their identity, and
-// continues. If an arm needs a remedy, the host agent does not decide what to do. The
-// brain decides and sends an order.
+// A host agent can be killed at any moment. The next host agent finds the holders of
+// the arms, attaches to those that prove their identity, and continues. If an arm needs
+// a remedy, the brain chooses the remedy and sends an order to the host agent.
 package host

@@ -14,29 +14,28 @@ import (
 	"coleo.dev"
 )
 
-// driverFile is the file in an arm's folder whose lock says who drives the arm. Only the
-// process that has the lock starts, reads, types into or ends the arm. The kernel
-// releases the lock when the process ends. The file contains a pid, for messages.
+// driverFile is a file in an arm's folder. Only the process that has locked this file
+// is allowed to start, read, type into or end the arm. The kernel releases the lock
+// when the process ends. The file contains the process's pid, for messages.
 const driverFile = "driver.lock"
 
 const (
-	// driverWait bounds the wait for the lock. A killed process has its locks until the
-	// kernel has removed the process, which takes milliseconds.
+	// driverWait bounds the wait for the lock. A killed process keeps its locks until
+	// the kernel has removed the process, which takes milliseconds.
 	driverWait = time.Second
-	// driverLook is the time between two attempts to take the lock.
+	// driverLook is the time between two attempts to lock the file.
 	driverLook = 5 * time.Millisecond
 )
 
-// driving is this process's part in driving an arm.
+// driving is this process's lock on an arm's folder.
 type driving struct {
 	mu    sync.Mutex
 	file  *os.File // the locked file; nil if this process does not have the lock
-	doing bool     // a start, an attach, an end or a release runs
+	doing bool     // a start, an attach, an end or a hand-over runs
 }
 
-// drive takes the lock on the arm's folder, unless this process has it already. The lock
-// is held until rest releases it. drive returns EConflict if another process has the
-// lock.
+// drive locks the arm's folder, unless this process already has the lock. rest releases
+// the lock. drive returns EConflict if another process has the lock.
 func (a *arm) drive() error {
 	a.driving.mu.Lock()
 	defer a.driving.mu.Unlock()
@@ -57,8 +56,9 @@ func (a *arm) drive() error {
 	return nil
 }
 
-// driveOwn is like drive, but it also checks that the arm's folder names this host. The
-// folder may name another host since this process last read the folder.
+// driveOwn is like drive, but also checks that the arm's folder names this host. It
+// returns ENotFound if the folder names another host. Another host can have taken the
+// arm after this process last read the folder.
 func (a *arm) driveOwn() error {
 	if err := a.drive(); err != nil {
 		return err
@@ -70,8 +70,9 @@ func (a *arm) driveOwn() error {
 	return nil
 }
 
-// rest releases the lock on the arm's folder if this process has nothing to do with the
-// arm any more: no session, no action, and no holder whose answer it awaits.
+// rest releases the lock on the arm's folder if this process no longer needs it. The
+// process needs the lock while it has a session of the arm or waits for the reply of a
+// holder. It also needs the lock while an action of the arm runs.
 func (a *arm) rest() {
 	a.driving.mu.Lock()
 	defer a.driving.mu.Unlock()
@@ -81,22 +82,22 @@ func (a *arm) rest() {
 	if needed || a.driving.doing || a.driving.file == nil {
 		return
 	}
-	// Closing the file is not enough. If another goroutine has just forked a child, the
-	// child has the same file open until it executes its program.
+	// Closing the file alone can leave the file locked. A child that another goroutine
+	// has just forked also has the file open, until the child executes its program.
 	_ = syscall.Flock(int(a.driving.file.Fd()), syscall.LOCK_UN)
 	_ = a.driving.file.Close()
 	a.driving.file = nil
 }
 
-// doing notes that an action of the arm runs, or that it has ended.
+// doing notes whether an action of the arm runs.
 func (a *arm) doing(yes bool) {
 	a.driving.mu.Lock()
 	a.driving.doing = yes
 	a.driving.mu.Unlock()
 }
 
-// lockDriver locks the file at path. It returns EWOULDBLOCK if another process has had the
-// lock for driverWait.
+// lockDriver locks the file at path and writes the pid of this process into it. It
+// returns EWOULDBLOCK if another process keeps the lock for longer than driverWait.
 func lockDriver(path string) (*os.File, error) {
 	for began := time.Now(); ; time.Sleep(driverLook) {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -119,8 +120,8 @@ func lockDriver(path string) (*os.File, error) {
 	}
 }
 
-// sameFile reports whether f is still the file at path. The arm may have been removed
-// together with its lock.
+// sameFile reports whether f is still the file at path. If the arm was removed after f
+// was opened, its lock file is gone or is a new file.
 func sameFile(f *os.File, path string) bool {
 	mine, err := f.Stat()
 	if err != nil {
@@ -130,9 +131,9 @@ func sameFile(f *os.File, path string) bool {
 	return err == nil && os.SameFile(mine, now)
 }
 
-// driverOf describes the process that has the lock on an arm's folder.
+// driverOf describes the process that has the lock on an arm's folder, for a message.
 func driverOf(root string) string {
-	const pidBytes = 32 // every pid has fewer digits
+	const pidBytes = 32 // the text of every pid is shorter
 	text, err := os.ReadFile(filepath.Join(root, driverFile))
 	if pid := strings.TrimSpace(string(text[:min(len(text), pidBytes)])); err == nil && pid != "" {
 		return "process " + pid
@@ -140,15 +141,16 @@ func driverOf(root string) string {
 	return "another process"
 }
 
-// owns reports whether an arm's folder belongs to this host if it names the given host.
-// Within one state folder there are two hosts at most: the host agent, and serve itself
-// as host local. A host agent may have another id than before.
+// owns reports whether an arm belongs to this host. The parameter named is the host
+// that the arm's folder names. owns does not compare ids, because the id of a host
+// agent can have changed. A state folder has at most two hosts: one host agent, and
+// host local.
 func (h *Host) owns(named string) bool {
 	return (named == coleo.LocalHost) == (h.ID == coleo.LocalHost)
 }
 
-// disowned reports whether the folder of an arm names the other host. If there is no
-// readable record in the folder, the database counts.
+// disowned reports whether the folder of an arm names the other host. It returns false
+// if the folder has no readable record, so that the record in the database is used.
 func (h *Host) disowned(id string) bool {
 	kept, err := readKept(h.Dir, id)
 	return err == nil && !h.owns(kept.Host)

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/store"
 )
 
-// failed records that a start has failed. First it ends the processes of this start.
-// The event names the processes that failed could not end.
+// failed ends the processes of a start that has failed, and records the failure. The
+// event names the processes that could not be ended.
 func (a *arm) failed(ctx context.Context, c coleo.SpawnConfig, cause error) {
 	ctx = context.WithoutCancel(ctx)
 	reading := coleo.Reading{State: coleo.Dead, Rule: "not started", Known: true, Since: time.Now().UTC(),
@@ -34,17 +34,22 @@ func (a *arm) failed(ctx context.Context, c coleo.SpawnConfig, cause error) {
 	a.fileOrLog()
 }
 
-// sweepStart ends the processes that are left of one start of an arm. It returns the
-// processes that it could not end.
+// sweepStart ends all processes that are left of one start of an arm. It returns the
+// pids of the processes that it could not end.
 func sweepStart(arm, nonce string) []int {
 	return process.SweepStarts(arm, process.OfStart(nonce))
 }
 
-// vacant checks that no holder still holds an earlier start of the arm. It does not
-// rely on the database. If a holder proves its identity, it must be ended by a kill
-// order first. If another process uses one of the arm's folders, vacant leaves it alone
-// and returns EConflict. If a dead holder has left processes behind, sweep ends them
-// later.
+// vacant checks that no holder still holds an earlier start of the arm. It looks into
+// the arm's folders, so it does not rely on the database alone. It returns EConflict in
+// these cases:
+//   - The last generation still runs. Somebody must first recover or kill the arm.
+//   - The holder of the last generation does not reply.
+//   - Another process uses one of the arm's folders. vacant leaves this process alone.
+//   - The state folder was copied, and the arm runs in the original folder.
+//
+// If a dead holder has left processes behind, vacant ignores them, because sweep ends
+// them later.
 func (a *arm) vacant() error {
 	a.mu.Lock()
 	handle, rule := a.record.Handle, a.record.Rule
@@ -64,8 +69,8 @@ func (a *arm) vacant() error {
 			return err
 		}
 	}
-	// This check looks at every process of the machine. To save time, it is made only
-	// for copied arms.
+	// This check looks at every process of the machine. To save time, make it only for
+	// copied arms.
 	if rule == ruleCopied {
 		if left := process.Marked(a.record.ID); len(left) > 0 {
 			return coleo.Errorf(coleo.EConflict,
@@ -76,9 +81,8 @@ func (a *arm) vacant() error {
 	return nil
 }
 
-// kill ends the arm's whole process tree. It waits until the tree is gone. If
-// generation is not 0, it must be the arm's last generation. Otherwise kill returns
-// EStale.
+// kill ends all processes of the arm, and returns when they have ended. If generation
+// is not 0 and not the arm's last generation, kill returns EStale.
 func (a *arm) kill(ctx context.Context, generation int) error {
 	defer a.begin()()
 	if last := a.generation(); generation != 0 && generation != last {
@@ -91,7 +95,7 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 	var record store.ArmRecord
 	var s coleo.Session
 	var dead chan struct{}
-	// A full disk must not prevent the kill. If there is no room, this change is
+	// A full disk must not prevent the kill. If the disk has no room, this change is
 	// written later.
 	err := a.changeAs(ctx, ending, func(r *store.ArmRecord) []coleo.Event {
 		r.Desired = coleo.DesiredStopped
@@ -112,7 +116,7 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 	return a.endOthers()
 }
 
-// killHeld ends the arm's present start.
+// killHeld ends the arm's present generation.
 func (a *arm) killHeld(ctx context.Context, record store.ArmRecord, s coleo.Session, dead chan struct{}) error {
 	if s == nil {
 		return a.killUnheld(ctx, record)
@@ -129,7 +133,8 @@ func (a *arm) killHeld(ctx context.Context, record store.ArmRecord, s coleo.Sess
 	return awaitHolder(ctx, s.Handle().Holder)
 }
 
-// awaitHolder waits until a holder has ended. The holder's agent CLI has already ended.
+// awaitHolder waits until the holder with the given identity has ended. The holder's
+// agent CLI must already have ended.
 func awaitHolder(ctx context.Context, id coleo.Identity) error {
 	const look = 5 * time.Millisecond
 	for process.Look(id) != process.Dead {
@@ -142,7 +147,7 @@ func awaitHolder(ctx context.Context, id coleo.Identity) error {
 	return nil
 }
 
-// killUnheld ends an arm that this host agent has no session for.
+// killUnheld ends an arm for which this host agent has no session.
 func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	if record.Handle == nil {
 		return nil
@@ -175,12 +180,12 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	})
 }
 
-// killGrace is the time between SIGHUP and SIGKILL for an arm that this host agent has
-// no session for.
+// killGrace is the time between SIGHUP and SIGKILL for an arm for which this host agent
+// has no session.
 const killGrace = 2 * time.Second
 
-// remove forgets a stopped arm and deletes its files. It deletes the files first. On a
-// full disk, this makes room to write the rest.
+// remove forgets a stopped arm and deletes its files. It deletes the files first,
+// because this makes room on a full disk for the remaining writes.
 func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
 	defer a.begin()()
 	if _, err := a.live(); err == nil {
@@ -206,13 +211,13 @@ func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
 }
 
 // endOthers ends all processes in the folders of the arm's other generations. The
-// database may no longer have these generations.
+// database may not have these generations.
 func (a *arm) endOthers() error {
 	var failed error
 	for _, n := range a.occupied() {
 		client, err := holder.Dial(a.dirOf(n), "")
 		if coleo.ErrorCode(err) == coleo.EUnavailable {
-			continue // the holder's guard ends the other processes
+			continue // the guard of the dead holder ends the other processes
 		}
 		if err == nil {
 			err = endProven(client, a.record.ID, n)
@@ -225,9 +230,9 @@ func (a *arm) endOthers() error {
 	return failed
 }
 
-// endProven ends a generation if its holder reports the same arm and generation. It
-// sends the holder a signal, because a holder takes orders only from a client that has
-// its nonce.
+// endProven ends a generation if its holder reports the same arm and the same
+// generation. It sends the holder a signal instead of an order, because a holder
+// accepts orders only from a client that has the nonce.
 func endProven(client *holder.Client, arm string, generation int) error {
 	defer client.Close()
 	s, err := client.Status()
@@ -238,5 +243,5 @@ func endProven(client *holder.Client, arm string, generation int) error {
 		return coleo.Errorf(coleo.EUnproven, "its folder is used by start %d of arm %s: it is left alone",
 			s.Generation, s.Arm)
 	}
-	return holder.Terminate(s.Holder) // use a signal, because the nonce may be lost
+	return holder.Terminate(s.Holder) // a signal needs no nonce, which may be lost
 }

@@ -16,25 +16,25 @@ import (
 	"coleo.dev/store"
 )
 
-// ruleCopied is the rule of an arm whose record comes from a copied database. If such
-// an arm has sessions, they belong to the original folder.
+// ruleCopied is the rule of an arm whose state folder was copied. If the arm has
+// sessions, they belong to the original folder.
 const ruleCopied = "copied"
 
-// armFile is the file with a copy of the arm's record. It is needed if the database is
-// lost, or was replaced by an older copy.
+// armFile is the name of a file with a copy of the arm's record. Coleo uses the file if
+// the database is lost, or if the database was replaced by an older copy.
 const armFile = "arm.json"
 
 // keptArm is the content of armFile.
 type keptArm struct {
-	Host   string          `json:"host"` // id of the host agent
+	Host   string          `json:"host"` // the id of the host that drives the arm
 	Record store.ArmRecord `json:"record"`
 }
 
-// keepFile writes the arm's record to the arm's folder. It replaces the whole file or
-// changes nothing.
+// keepFile writes the arm's record to the arm's folder. It either replaces the whole
+// file or changes nothing.
 func (a *arm) keepFile() error { return a.writeFolder(a.host.ID, false) }
 
-// fileOrLog is like keepFile, but it logs an error instead of returning it. It is for a
+// fileOrLog is like keepFile, but logs an error instead of returning it. Use it after a
 // change that has already happened.
 func (a *arm) fileOrLog() {
 	if err := a.keepFile(); err != nil {
@@ -43,7 +43,7 @@ func (a *arm) fileOrLog() {
 }
 
 // LastID returns the id of the host agent that last used a state folder. It finds the
-// id in the folders of the arms. It returns "" if no folder has an id.
+// id in the folders of the arms. It returns "" if no folder has an id of a host agent.
 func LastID(dir string) string {
 	for _, id := range armFolders(dir) {
 		if kept, err := readKept(dir, id); err == nil && kept.Host != "" && kept.Host != coleo.LocalHost {
@@ -83,8 +83,8 @@ func readKept(dir, id string) (keptArm, error) {
 	return kept, nil
 }
 
-// takeFolders updates the database from the arms' folders. This is needed if the
-// database was lost, or was restored from an older copy.
+// takeFolders updates the database from the arms' folders, in case the database was
+// lost or was restored from an older copy.
 func (h *Host) takeFolders(ctx context.Context) error {
 	records, err := h.DB.Arms(ctx)
 	if err != nil {
@@ -125,17 +125,17 @@ func (h *Host) takeFolders(ctx context.Context) error {
 	return nil
 }
 
-// tellNameless records the processes that run in the folder of an unknown arm. An arm
-// is unknown if neither the database nor the folder has a record of it.
+// tellNameless records the processes in the folder of an unknown arm. An arm is unknown
+// if neither the database nor the folder has its record.
 func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecord, id string) {
-	if _, there := known[id]; there || h.ID == coleo.LocalHost { // the host agent tells of it
+	if _, there := known[id]; there || h.ID == coleo.LocalHost { // only the host agent records unknown arms
 		return
 	}
 	a := &arm{host: h, record: store.ArmRecord{ID: id, Name: id}}
 	for _, n := range a.occupied() {
 		client, err := holder.Dial(a.dirOf(n), "")
 		if err != nil {
-			continue // this process is a guard, and is about to end
+			continue // only a guard is left, and it is about to end
 		}
 		s, err := client.Status()
 		_ = client.Close()
@@ -151,8 +151,8 @@ func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecor
 	}
 }
 
-// takeFolder compares an arm's record in the arm's folder with the record in the
-// database. If the folder's record is newer, takeFolder writes it into the database.
+// takeFolder compares the record in an arm's folder with the record in the database. If
+// the record in the folder is newer, takeFolder writes it into the database.
 func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord, kept store.ArmRecord) error {
 	r, there := known[kept.ID]
 	if there && !newer(kept, r) {
@@ -163,7 +163,7 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 	}
 	err := h.DB.PutArm(ctx, kept)
 	if coleo.ErrorCode(err) == coleo.EConflict {
-		kept.Name = kept.ID // another arm has the name now
+		kept.Name = kept.ID // another arm has taken the name
 		err = h.DB.PutArm(ctx, kept)
 	}
 	if err == nil {
@@ -172,13 +172,14 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 	return err
 }
 
-// newer reports whether the folder's record kept must replace the database's record r.
-//
-// If r says that its state folder was copied, newer returns false. If r has a later
-// generation than kept, newer returns false. If kept has a later generation than r,
-// newer returns true. If r should run but has no handle, newer returns true. If both
-// records describe different starts of the same generation, newer returns true if the
-// holder of the start in kept answers.
+// newer reports whether kept, the record in the folder, must replace r, the record in
+// the database. The first of these cases that applies decides:
+//   - r says that the state folder was copied, or r has a later generation: false.
+//   - kept has a later generation, or r says that the arm should run but has no handle:
+//     true.
+//   - Both records describe the same start: false.
+//   - The records describe different starts of one generation: true if the holder of
+//     the start in kept replies.
 func newer(kept, r store.ArmRecord) bool {
 	switch {
 	case r.Rule == ruleCopied || kept.Generation < r.Generation:
@@ -195,9 +196,9 @@ func newer(kept, r store.ArmRecord) bool {
 	return err == nil
 }
 
-// found asks the holder of a start for the handle. This is needed if the host agent was
-// killed before it stored the handle. found returns nil if the record has no nonce, if
-// no holder answers, or if the holder belongs to another arm or generation.
+// found asks the holder of a start for the handle, in case the host agent was killed
+// before it stored the handle. found returns nil if the record has no nonce, if no
+// holder replies, or if the holder belongs to another arm or generation.
 func found(r store.ArmRecord) *coleo.Handle {
 	if r.Spec.Nonce == "" {
 		return nil
@@ -217,11 +218,10 @@ func found(r store.ArmRecord) *coleo.Handle {
 	}
 }
 
-// atHome returns the record r with the paths of this state folder. The second result is
-// true if atHome changed the record. If a record names another folder, the state folder
-// was moved or copied. After a move, atHome corrects the path. After a copy, the
-// session belongs to the host agent of the original folder. Then atHome removes the
-// session from the record.
+// atHome returns the record r with the paths of this state folder, and true if it
+// changed the record. If the record names another folder, the state folder was moved or
+// copied. After a move, atHome corrects the paths. After a copy, the session belongs to
+// the host agent of the original folder, so atHome removes the session from the record.
 func (h *Host) atHome(r store.ArmRecord) (store.ArmRecord, bool) {
 	if r.Handle == nil {
 		return r, false
@@ -244,7 +244,7 @@ func (h *Host) atHome(r store.ArmRecord) (store.ArmRecord, bool) {
 	return r, true
 }
 
-// generations returns the numbers of the arm's starts that still have a folder.
+// generations returns the numbers of the arm's generations that still have a folder.
 func (a *arm) generations() []int {
 	entries, err := os.ReadDir(a.root())
 	if err != nil {
@@ -259,8 +259,8 @@ func (a *arm) generations() []int {
 	return out
 }
 
-// newest returns the number of the arm's last generation. This is the highest number
-// that is in the database or in the names of the folders.
+// newest returns the number of the arm's last generation. This is the highest number in
+// the database and in the names of the folders.
 func (a *arm) newest() int {
 	n := a.generation()
 	for _, g := range a.generations() {
@@ -269,8 +269,7 @@ func (a *arm) newest() int {
 	return n
 }
 
-// occupied returns the generations whose folders are in use by a holder or by a
-// holder's guard.
+// occupied returns the generations whose folder a holder or a guard uses.
 func (a *arm) occupied() []int {
 	var out []int
 	for _, n := range a.generations() {
@@ -281,9 +280,9 @@ func (a *arm) occupied() []int {
 	return out
 }
 
-// vacated waits until the folder of generation n is free. It waits only for a guard
-// that is about to end, and for a holder whose agent CLI has ended. If any other
-// process is in the folder, vacated returns EConflict.
+// vacated waits until no process uses the folder of generation n. It waits only for a
+// guard that is about to end, and for a holder whose agent CLI has ended. If another
+// process uses the folder, vacated returns EConflict.
 func (a *arm) vacated(n int) error {
 	client, err := holder.Dial(a.dirOf(n), "")
 	switch coleo.ErrorCode(err) {
@@ -302,8 +301,8 @@ func (a *arm) vacated(n int) error {
 		n, a.name(), s.Process.PID, a.name())
 }
 
-// tellOrphans records the generations of the arm that still run in addition to its
-// known generation.
+// tellOrphans records the generations of the arm that still run, except for the known
+// generation.
 func (a *arm) tellOrphans(ctx context.Context) {
 	a.mu.Lock()
 	handle := a.record.Handle

@@ -7,21 +7,21 @@ import (
 	"coleo.dev/store"
 )
 
-// littleRoom is a number of free bytes. If the disk has less room, the host agent asks
-// the holders whether they can still write. littleRoom is several times the size of one
-// holder's write.
+// littleRoom is a number of free bytes, several times as much as a holder writes at
+// once. If the disk has less room, the host agent asks the holders whether they can
+// still write.
 const littleRoom = 4 << 20
 
-// fullDisk ensures that only one goroutine searches for arms whose output cannot be
-// stored.
+// fullDisk ensures that only one goroutine at a time asks the holders whether they can
+// write.
 type fullDisk struct {
 	mu      sync.Mutex
 	looking bool
 }
 
-// lookBlocked asks the holders in the background which arms are blocked. It does so if
-// the disk is almost full, or if an arm is still blocked. Otherwise the holders are
-// asked only for each beat.
+// lookBlocked asks the holders in the background whether their arms are blocked. It
+// does so only if the disk is almost full, or if an arm is blocked. At other times, the
+// host agent asks the holders only before each beat.
 func (h *Host) lookBlocked() {
 	left, known := store.Room(h.Dir)
 	need := known && left < littleRoom
@@ -47,7 +47,7 @@ func (h *Host) lookBlocked() {
 	})
 }
 
-// standsStill returns why the arm cannot continue, or "" if it can.
+// standsStill returns the reason why the arm cannot continue, or "" if it can.
 func (a *arm) standsStill() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

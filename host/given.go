@@ -14,16 +14,16 @@ import (
 	"coleo.dev/bus"
 )
 
-// These files in the arm's own folder hold the data that the user gave to the arm.
+// Files in the arm's folder with the data that the user gave to the arm.
 const (
-	// envFile holds the arm's environment variables. No other file has their values.
+	// envFile has the arm's environment variables. Their values are in no other file.
 	envFile = "env.json"
-	// scriptFile holds the answers of the scripted model.
+	// scriptFile has the replies of the scripted model.
 	scriptFile = "script.json"
 )
 
-// takeGiven stores the environment and the script of an order, so that later starts use
-// them too. It also sets the environment of this start in c. If the start fails, the
+// takeGiven stores the environment and the script of an order, so that later starts can
+// use them. It also sets the environment of this start in c. If the start fails, the
 // caller must call undo.
 func (a *arm) takeGiven(c *coleo.SpawnConfig, o bus.SpawnOrder) (undo func() error, err error) {
 	undoScript := func() error { return nil }
@@ -39,8 +39,8 @@ func (a *arm) takeGiven(c *coleo.SpawnConfig, o bus.SpawnOrder) (undo func() err
 	return func() error { return errors.Join(undoEnv(), undoScript()) }, nil
 }
 
-// takeEnv sets the environment of a start in c. If given is empty, it uses the stored
-// environment.
+// takeEnv sets the environment of this start in c. If the user has given an
+// environment, takeEnv uses and stores it. Otherwise it uses the stored environment.
 func (a *arm) takeEnv(c *coleo.SpawnConfig, given map[string]string) (undo func() error, err error) {
 	kept, err := a.keptEnv()
 	if err != nil {
@@ -69,7 +69,7 @@ func (a *arm) takeEnv(c *coleo.SpawnConfig, given map[string]string) (undo func(
 	return undo, nil
 }
 
-// keptEnv returns the arm's stored environment, or nil if there is none.
+// keptEnv returns the stored environment of the arm, or nil if none is stored.
 func (a *arm) keptEnv() (map[string]string, error) {
 	path := filepath.Join(a.root(), envFile)
 	raw, err := os.ReadFile(path)
@@ -80,7 +80,7 @@ func (a *arm) keptEnv() (map[string]string, error) {
 		return nil, fmt.Errorf("read the environment of arm %s: %w", a.name(), err)
 	}
 	var env map[string]string
-	if json.Unmarshal(raw, &env) != nil { // no error of package json, because it could quote a value
+	if json.Unmarshal(raw, &env) != nil { // do not return the error of package json, which could quote a value
 		return nil, coleo.Errorf(coleo.EInternal,
 			"%s, the environment of arm %s, is damaged: nothing was started; delete it, and give the environment again",
 			path, a.name())
@@ -88,8 +88,8 @@ func (a *arm) keptEnv() (map[string]string, error) {
 	return env, nil
 }
 
-// replace writes one of the arm's files. It replaces the whole file or changes nothing.
-// The function undo restores the previous file.
+// replace writes a file in the arm's folder. It either replaces the whole file or
+// changes nothing. The function undo restores the previous file.
 func (a *arm) replace(name string, data []byte) (undo func() error, err error) {
 	path := filepath.Join(a.root(), name)
 	before, err := os.ReadFile(path)
@@ -108,7 +108,8 @@ func (a *arm) replace(name string, data []byte) (undo func() error, err error) {
 	}, nil
 }
 
-// writeWhole writes a file that only its owner can read, and syncs it to the disk.
+// writeWhole writes a file that only its owner can read, and waits until it is on the
+// disk.
 func writeWhole(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -130,7 +131,8 @@ func writeWhole(path string, data []byte) error {
 	return err
 }
 
-// startedAs returns the part of an arm's start configuration that others may see.
+// startedAs returns an arm's start configuration without secrets and without the data
+// of one start.
 func startedAs(c coleo.SpawnConfig) *coleo.SpawnConfig {
 	c.Arm, c.Generation, c.Nonce, c.Dir, c.Env, c.Environ = "", 0, "", "", nil, nil
 	return &c

@@ -17,13 +17,13 @@ import (
 )
 
 // release gives an arm that serve itself drives to a host agent. The arm continues to
-// run. The moment of the change is one write: the arm's folder then names the host agent,
-// and has the open runs and the prompts that were about to be typed. Whatever is killed
-// before or after that write, exactly one host finds itself named in the folder.
+// run. One write to the arm's folder makes the change. It stores the id of the host
+// agent, the open runs, and the prompts that were about to be typed. If a process is
+// killed before or after this write, the folder names exactly one host.
 //
 // release returns ENotFound if this host does not have the arm. It returns EBusy while
-// somebody types into the arm, or while the arm is started, attached to or ended. In both
-// cases nothing has changed.
+// somebody types into the arm, or while the arm is being started, attached to or ended.
+// After one of these errors nothing has changed.
 func (h *Host) release(ctx context.Context, o bus.ReleaseOrder) (any, error) {
 	if h.ID != coleo.LocalHost || o.To == coleo.LocalHost {
 		return nil, coleo.Errorf(coleo.EInvalid, "only an arm of host %s moves, and only to a host agent",
@@ -52,7 +52,7 @@ func (a *arm) busyError(why string) error {
 	return coleo.Errorf(coleo.EBusy, "arm %s stays where it is for now: %s", a.name(), why)
 }
 
-// beginNow is like begin, but it returns EBusy if another action of the arm runs.
+// beginNow is like begin, but returns EBusy instead of waiting for another action.
 func (a *arm) beginNow() (done func(), err error) {
 	if !a.starting.TryLock() {
 		return nil, a.busyError("it is being started, attached to or ended")
@@ -62,8 +62,8 @@ func (a *arm) beginNow() (done func(), err error) {
 	return a.finish, nil
 }
 
-// handTo makes the arm's folder name another host, and forgets the arm here. The caller
-// holds the arm's locks.
+// handTo writes the id of another host into the arm's folder, and forgets the arm on
+// this host. The caller holds the arm's locks.
 func (a *arm) handTo(ctx context.Context, to string) error {
 	a.mu.Lock()
 	s, unfollow, followed := a.session, a.unfollow, a.dead
@@ -73,7 +73,7 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 		return a.busyError("it has no live session, or somebody types into it by hand")
 	}
 	unfollow()
-	<-followed // the record changes no more
+	<-followed // after this, nothing changes the record any more
 	a.mu.Lock()
 	ended := a.session == nil
 	a.mu.Unlock()
@@ -82,7 +82,7 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 	}
 	if err := a.writeFolder(to, true); err != nil {
 		a.letGo()
-		a.host.runs.Go(a.adoptOrLog) // begins when the caller has released the arm
+		a.host.runs.Go(a.adoptOrLog) // the attach begins when the caller has released the locks
 		return err
 	}
 	a.mu.Lock()
@@ -93,14 +93,14 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 	delete(a.host.arms, a.record.ID)
 	a.host.mu.Unlock()
 	if err := a.host.DB.DeleteArm(context.WithoutCancel(ctx), a.record.ID); err != nil {
-		a.host.Log.Warn("forget an arm that was handed over", "arm", a.name(), "error", err) // its folder decides
+		a.host.Log.Warn("forget an arm that was handed over", "arm", a.name(), "error", err) // the folder decides
 	}
 	return nil
 }
 
-// take takes up an arm whose folder names this host. The session must prove its identity,
-// as after a restart of the host agent. take returns ENotFound if there is no such folder,
-// or if it names another host.
+// take attaches to an arm whose folder names this host. The session must prove its
+// identity, as after a restart of the host agent. take returns ENotFound if the arm has
+// no folder, or if the folder names another host.
 func (h *Host) take(ctx context.Context, o bus.ArmOrder) (any, error) {
 	a, err := h.takeNamed(ctx, o.Arm)
 	if err != nil {
@@ -113,8 +113,8 @@ func (h *Host) take(ctx context.Context, o bus.ArmOrder) (any, error) {
 	return a.report(), nil
 }
 
-// takeNamed reads the arm's record from the arm's folder. It returns the arm, which has
-// no session yet, unless this host drives it already.
+// takeNamed returns the arm from the record in the arm's folder. If this host does not
+// drive the arm yet, the returned arm has no session.
 func (h *Host) takeNamed(ctx context.Context, id string) (*arm, error) {
 	kept, err := readKept(h.Dir, id)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !h.owns(kept.Host) {
@@ -156,8 +156,8 @@ func (h *Host) takeNamed(ctx context.Context, id string) (*arm, error) {
 	return a, nil
 }
 
-// takeStrays takes up the arms whose folders name this host, and which this host does not
-// have. An arm is such a stray if serve was killed while it handed the arm over.
+// takeStrays attaches to running arms whose folders name this host, but which this host
+// does not have. There are such arms if serve was killed while it handed them over.
 func (h *Host) takeStrays(ctx context.Context) {
 	for _, id := range armFolders(h.Dir) {
 		a, err := h.arm(id)
@@ -177,14 +177,14 @@ func (h *Host) takeStrays(ctx context.Context) {
 	}
 }
 
-// LocalArm is an arm that serve itself drives.
+// LocalArm describes an arm that serve itself drives.
 type LocalArm struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-// LocalArms returns the arms of a state folder that run and that serve itself drives. It
-// asks nobody but the kernel.
+// LocalArms returns the running arms in a state folder that serve itself drives. It
+// asks only the kernel which of them run.
 func LocalArms(dir string) []LocalArm {
 	out := []LocalArm{}
 	for _, id := range armFolders(dir) {
@@ -198,7 +198,7 @@ func LocalArms(dir string) []LocalArm {
 	return out
 }
 
-// HasLocal reports whether the folder of an arm names serve itself as the arm's host.
+// HasLocal reports whether the folder of any arm names host local.
 func HasLocal(dir string) bool {
 	for _, id := range armFolders(dir) {
 		if kept, err := readKept(dir, id); err == nil && kept.Host == coleo.LocalHost {
@@ -208,9 +208,10 @@ func HasLocal(dir string) bool {
 	return false
 }
 
-// writeFolder writes the arm's record to the arm's folder, for the given host. It replaces
-// the whole file or changes nothing. With whole, the record includes the open runs and the
-// prompts that are about to be typed, and the write survives a power failure.
+// writeFolder writes the arm's record to the arm's folder, with the id of a host. It
+// either replaces the whole file or changes nothing. If whole is true, the record
+// includes the open runs and the prompts that are about to be typed. Such a write
+// survives a power failure.
 func (a *arm) writeFolder(host string, whole bool) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
@@ -235,7 +236,8 @@ func (a *arm) writeFolder(host string, whole bool) error {
 	return nil
 }
 
-// replaceFile writes a file of an arm's folder without waiting for the disk.
+// replaceFile replaces a file in an arm's folder, and does not wait until it is on the
+// disk.
 func replaceFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

@@ -22,22 +22,22 @@ import (
 
 // Config is the configuration of a host agent.
 type Config struct {
-	ID        string // unique among the hosts of one serve
+	ID        string // unique among all hosts of one serve
 	Hostname  string
 	Platform  string
 	Version   string
-	Dir       string   // state folder; this package owns arms/ below it
-	Path      []string // folders that are searched first for agent CLIs
+	Dir       string   // the state folder; this package owns the folder arms in it
+	Path      []string // folders in which to look for agent CLIs first
 	Environ   []string // the user's environment; each harness passes on the variables in its allow-list
 	MaxArms   int
-	Keep      int64 // bytes of output to keep per arm; 0 means the holder's own bound
-	AllowSudo bool  // arms may gain privileges, see coleo.SpawnConfig
+	Keep      int64 // how many bytes of output to keep for each arm; 0 means the holder's default
+	AllowSudo bool  // agent CLIs can gain privileges: see coleo.SpawnConfig
 	// ScriptedModel is the command that starts the scripted model. Its arguments are
-	// --addr ADDR [--script FILE] -- PROGRAM [ARG...]. When the model runs, the command
-	// replaces itself with PROGRAM.
+	// --addr ADDR [--script FILE] -- PROGRAM [ARG...]. After it has started the model,
+	// the command replaces itself with PROGRAM.
 	ScriptedModel []string
 	StartedAt     time.Time
-	Ready         func()           // called when Run carries out orders; may be nil
+	Ready         func()           // called as soon as Run carries out orders; can be nil
 	Now           func() time.Time // the time of day; nil means time.Now
 	Registry      *registry.Registry
 	DB            *store.HostDB
@@ -51,7 +51,7 @@ type Host struct {
 
 	mu   sync.Mutex
 	arms map[string]*arm // by id
-	runs sync.WaitGroup  // the followers of sessions
+	runs sync.WaitGroup  // the goroutines that follow sessions, and others
 	ctx  context.Context // ends when Run ends
 	end  context.CancelFunc
 
@@ -60,14 +60,14 @@ type Host struct {
 
 	marked marking
 	full   fullDisk
-	read   atomic.Uint64 // the position up to which serve has read the log
-	rules  rereader      // only Run uses it
+	read   atomic.Uint64 // serve has read the log up to this number
+	rules  rereader      // used only by Run
 
-	instance string    // random; another host agent with the same id has another value
-	began    time.Time // the time when this process took the id
+	instance string    // random, and so different for another host agent with the same id
+	began    time.Time // when this process began to use the id
 }
 
-// New returns a host agent. Run starts it.
+// New returns a host agent that does nothing until Run is called.
 func New(c Config) *Host {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -76,9 +76,9 @@ func New(c Config) *Host {
 		began: time.Now()}
 }
 
-// Run attaches to the existing arms and carries out orders until ctx ends. Then it closes
-// the sessions and returns nil. The arms continue to run. Run returns EConflict if
-// another live host agent has the same id.
+// Run attaches to the existing arms, and carries out orders until ctx ends. Then it
+// closes the sessions and returns nil. The arms continue to run. Run returns EConflict
+// if another live host agent has the same id.
 func (h *Host) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -109,7 +109,7 @@ func (h *Host) Run(ctx context.Context) error {
 		select {
 		case <-tick.C:
 			h.keepReserve()
-			h.rules.again = true // an arm may have started with a description that has just changed
+			h.rules.again = true // an arm may have started with the old description of a changed harness
 			h.beat()
 			h.runs.Go(func() { h.takeStrays(ctx) })
 			if err := h.contest(ctx); err != nil {
@@ -118,7 +118,7 @@ func (h *Host) Run(ctx context.Context) error {
 		case <-look.C:
 			h.reread(ctx)
 			h.adoptSilent()
-		case <-h.Bus.Back(): // serve may be new, and may have called the roll before this connection
+		case <-h.Bus.Back(): // a new serve may have called the roll before this connection was up
 			if err := h.contest(ctx); err != nil {
 				return h.yield(err)
 			}
@@ -130,9 +130,9 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 }
 
-// claim claims the id of this host agent. It returns an error if another live host
-// agent has the id. Two host agents with the same id would follow the same arms and
-// start them twice.
+// claim claims the id for this host agent. It returns an error if another live host
+// agent has the id. Two host agents with one id would attach to the same arms and start
+// them twice.
 func (h *Host) claim(ctx context.Context) error {
 	if err := h.Bus.Claims(ctx, h.ID, h.mine); err != nil {
 		return err
@@ -140,8 +140,8 @@ func (h *Host) claim(ctx context.Context) error {
 	return h.contest(ctx)
 }
 
-// contest returns an error if another host agent has had the id for longer. If the
-// check itself fails, the host agent continues.
+// contest returns EConflict if another live host agent has had the id for longer. It
+// ignores errors of the check itself, so that the host agent continues.
 func (h *Host) contest(ctx context.Context) error {
 	err := h.Bus.Contest(ctx, h.ID, h.mine())
 	if coleo.ErrorCode(err) == coleo.EConflict {
@@ -154,18 +154,19 @@ func (h *Host) mine() bus.Claim {
 	return bus.Claim{Instance: h.instance, Hostname: h.Hostname, PID: os.Getpid(), Age: time.Since(h.began)}
 }
 
-// yield closes the sessions because the id belongs to another host agent.
+// yield closes all sessions, because the id belongs to another host agent, and returns
+// the reason.
 func (h *Host) yield(because error) error {
 	h.letGo()
 	return because
 }
 
-// letGo closes every session. The agent CLIs continue to run.
+// letGo closes all sessions. The agent CLIs continue to run.
 func (h *Host) letGo() {
 	for _, a := range h.all() {
 		a.letGo()
 	}
-	h.end() // ends the goroutines that do not belong to a session
+	h.end() // also end the goroutines that belong to no session
 	h.runs.Wait()
 }
 
@@ -187,7 +188,7 @@ func (h *Host) adoptAll(ctx context.Context) error {
 		adopting.Go(func() {
 			switch {
 			case record.Desired != coleo.DesiredRunning && record.Status == coleo.StatusStopped:
-			case record.Desired != coleo.DesiredRunning: // its end was ordered, but no host agent saw the end
+			case record.Desired != coleo.DesiredRunning: // the end was ordered, but no host agent has seen the end
 				if err := a.kill(ctx, 0); err != nil {
 					h.Log.Warn("end arm", "arm", a.name(), "error", err)
 				}
@@ -206,8 +207,8 @@ func (h *Host) adoptAll(ctx context.Context) error {
 	return nil
 }
 
-// arm returns the arm whose id or name is key. It returns ENotFound if there is no such
-// arm.
+// arm returns the arm with the given id or name. It returns ENotFound if there is no
+// such arm.
 func (h *Host) arm(key string) (*arm, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -244,8 +245,8 @@ func (h *Host) all() []*arm {
 	return out
 }
 
-// reports returns the reports of the given arms. It asks all holders at the same time,
-// because the wait for a holder that does not answer is long.
+// reports returns the report of each arm. It asks all holders at the same time, because
+// the wait for a silent holder is long.
 func reports(arms []*arm) []bus.ArmReport { return each(arms, (*arm).report) }
 
 func each(arms []*arm, look func(*arm) bus.ArmReport) []bus.ArmReport {
@@ -258,7 +259,7 @@ func each(arms []*arm, look func(*arm) bus.ArmReport) []bus.ArmReport {
 	return out
 }
 
-// beat publishes a heartbeat about all arms.
+// beat publishes a beat about all arms.
 func (h *Host) beat() {
 	b := h.newBeat()
 	b.Capabilities = h.capabilities()
@@ -275,11 +276,11 @@ func (h *Host) beat() {
 	h.publish(b)
 }
 
-// beatOf publishes a heartbeat about one arm, after the start or the end of this arm
-// was written. After a start it asks only this arm's holder. After an end it asks no
+// beatOf publishes a beat about one arm, after the start or the end of the arm was
+// written. After a start it asks only the holder of this arm. After an end it asks no
 // holder.
 func (h *Host) beatOf(a *arm) {
-	b := h.newBeat() // takes the head before it looks at the arm
+	b := h.newBeat() // takes the head of the log before the next line looks at the arm
 	p := a.pulse(0)
 	if b.Of, b.Pulse = p.ID, &p; p.Attached {
 		b.Arms = armBeat(a.vouch())
@@ -294,7 +295,8 @@ func (h *Host) newBeat() bus.Beat {
 	}
 }
 
-// armBeat returns an arm's part of a heartbeat. It returns nil if the arm is not live.
+// armBeat returns the part of a beat for one arm, or nothing if the arm does not count
+// as alive.
 func armBeat(r bus.ArmReport) []bus.ArmBeat {
 	if !r.Attached || r.Proof != bus.Proven || r.Process != bus.ProcessAlive {
 		return nil
@@ -308,7 +310,8 @@ func (h *Host) publish(b bus.Beat) {
 	}
 }
 
-// capabilities returns the harnesses whose agent CLI is installed on this machine.
+// capabilities returns the names of the harnesses whose agent CLI is installed on this
+// machine.
 func (h *Host) capabilities() []string {
 	var out []string
 	for _, name := range h.Registry.List() {
@@ -336,9 +339,9 @@ func (h *Host) installed(command string) bool {
 	return false
 }
 
-// append adds events to the log after something has happened. Then it tells serve that
-// the log has grown. append returns an error if the events cannot be written. But if
-// the disk is full, append returns nil, and the events are written later.
+// append adds events to the log after something has happened, and tells serve that the
+// log has grown. It returns an error if it cannot write the events. But if the disk is
+// full, append returns nil, and writes the events when the disk has room again.
 func (h *Host) append(ctx context.Context, events ...coleo.Event) error {
 	return h.appendAs(ctx, happened, events...)
 }
@@ -366,12 +369,12 @@ func (h *Host) grew() {
 func event(armID string, kind coleo.EventKind, payload any) coleo.Event {
 	data, err := json.Marshal(payload)
 	if err != nil {
-		data = nil // this cannot happen, because payloads are plain structs of this module
+		data = nil // impossible, because all payloads are plain structs of this module
 	}
 	return coleo.Event{Arm: armID, Kind: kind, Payload: data}
 }
 
-// carryOut handles the orders that arrive on the bus.
+// carryOut carries out an order that has arrived on the bus, and returns its report.
 func (h *Host) carryOut(ctx context.Context, op bus.Op, data json.RawMessage) (any, error) {
 	order, ok := h.orders()[op]
 	if !ok {

@@ -8,9 +8,10 @@ import (
 	"coleo.dev/store"
 )
 
-// interrupting marks the open runs as interrupted. It must be called before a key is
-// typed, because the turn may end at once. The caller must pass the error of the
-// interrupt to undo. If the error shows that no key was typed, undo removes the mark.
+// interrupting marks the open runs as interrupted. Call interrupting before a key is
+// typed, because the turn can end as soon as the key is typed. After the interrupt,
+// pass the error of the interrupt to undo. If the error proves that no key was typed,
+// undo removes the marks.
 func (a *arm) interrupting(ctx context.Context, s coleo.Session) (undo func(error)) {
 	now := s.State().State
 	a.mu.Lock()
@@ -22,7 +23,7 @@ func (a *arm) interrupting(ctx context.Context, s coleo.Session) (undo func(erro
 	a.noteInterrupted(ctx, true)
 	return func(err error) {
 		switch coleo.ErrorCode(err) {
-		case "", coleo.ETimeout, coleo.EExited, coleo.EInternal: // the turn may still end
+		case "", coleo.ETimeout, coleo.EExited, coleo.EInternal: // a key may have been typed, so the turn may still end
 		default:
 			a.noteInterrupted(context.WithoutCancel(ctx), false)
 		}

@@ -37,8 +37,8 @@ func (h *Host) spawn(ctx context.Context, o bus.SpawnOrder) (any, error) {
 	return a.report(), nil
 }
 
-// enlist returns the arm that an order names. If there is no such arm, enlist creates
-// it.
+// enlist returns the arm that the order names. If this host does not know the arm,
+// enlist creates it.
 func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -69,7 +69,7 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	return a, nil
 }
 
-// delist forgets an arm that was enlisted for a start and that this host has never had.
+// delist forgets an arm that enlist created for a start, if the arm was never started.
 func (h *Host) delist(a *arm) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -78,17 +78,17 @@ func (h *Host) delist(a *arm) {
 	}
 }
 
-// start starts the arm's next generation. The caller drives the arm. It refuses to start if a process of an
-// earlier generation is left.
+// start starts the next generation of the arm. It refuses to do so if a process of an
+// earlier generation is left. The caller must have the lock on the arm's folder.
 func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder) error {
 	if _, err := a.live(); err == nil {
 		return coleo.Errorf(coleo.EConflict, "Arm %s is already running on this agent", o.Name)
 	}
-	next := max(a.newest()+1, o.Config.Generation) // the arm may have run on another host in the meantime
+	next := max(a.newest()+1, o.Config.Generation) // another host may have started later generations
 	if err := a.vacant(); err != nil {
 		return err
 	}
-	// No process can carry the mark of an id that was drawn just now.
+	// The id was made for this order, so no process can have the mark of the arm.
 	if first := o.Drawn && next == 1; !first {
 		if err := a.sweepToStart(next); err != nil {
 			return err
@@ -120,7 +120,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		return left
 	})
 	if err == nil {
-		err = a.keepFile() // so that the host agent can find this start even if the database is lost
+		err = a.keepFile() // so that a host agent can find this start even if the database is lost
 	}
 	if err == nil {
 		err = a.launch(ctx, harness, c)
@@ -131,9 +131,9 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	return nil
 }
 
-// launch starts the agent CLI of a generation that is already in the database. If
-// launch cannot write the result into the database, it ends the agent CLI, because
-// nobody would follow it.
+// launch starts the agent CLI of a generation that is already in the database. If it
+// cannot write the new handle into the database, it ends the agent CLI, because nobody
+// would follow the agent CLI.
 func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig) error {
 	made, err := a.withModel(c)
 	var s coleo.Session
@@ -160,8 +160,8 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 	return nil
 }
 
-// adopt attaches to a session that an earlier host agent started. The session's holder
-// must prove its identity.
+// adopt attaches to a session that an earlier host agent started. The holder of the
+// session must prove its identity.
 func (a *arm) adopt(ctx context.Context) error {
 	defer a.begin()()
 	if _, err := a.live(); err == nil {
@@ -184,7 +184,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	a.mu.Lock()
 	a.asleep = asleep
 	a.mu.Unlock()
-	if asleep { // the holder cannot answer, so do not wait for its answer
+	if asleep { // the holder cannot reply, so do not wait for a reply
 		return a.lost(ctx, *handle, coleo.Errorf(coleo.ETimeout, "%s", silence(*handle)))
 	}
 	s, err := harness.Attach(ctx, *handle)
@@ -196,7 +196,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	a.silent = false
 	if a.run = nil; record.Run != nil {
 		run := *record.Run
-		run.Cursor = 0 // the cursor belongs to the earlier session object
+		run.Cursor = 0 // the old cursor belongs to the list of another session object
 		a.run = &run
 	}
 	a.mu.Unlock()
@@ -210,8 +210,8 @@ func (a *arm) adopt(ctx context.Context) error {
 	return nil
 }
 
-// adoptSilent attaches to a session if its holder was stopped by a signal and now runs
-// again. Other silent holders are asked at each beat.
+// adoptSilent attaches to sessions whose holder was stopped by a signal and runs again.
+// Each beat asks the other silent holders.
 func (h *Host) adoptSilent() {
 	for _, a := range h.all() {
 		a.mu.Lock()
@@ -223,7 +223,7 @@ func (h *Host) adoptSilent() {
 	}
 }
 
-// adoptLate attaches to a session whose holder did not answer earlier but answers now.
+// adoptLate attaches to a session whose holder was silent but now replies.
 func (a *arm) adoptLate() {
 	a.mu.Lock()
 	silent := a.silent && a.record.Desired == coleo.DesiredRunning
@@ -235,20 +235,20 @@ func (a *arm) adoptLate() {
 	a.host.runs.Go(a.adoptOrLog)
 }
 
-// adoptOrLog is like adopt, but it logs an error instead of returning it.
+// adoptOrLog is like adopt, but logs an error instead of returning it.
 func (a *arm) adoptOrLog() {
 	if err := a.adopt(a.host.ctx); err != nil {
 		a.host.Log.Warn("reattach to an arm", "arm", a.name(), "error", err)
 	}
 }
 
-// readingTimeout bounds the wait for the first reading after an attach. The time is
-// long enough for a screen to settle. It is too short for an agent CLI that is still
+// readingTimeout bounds the wait for the first reading after an attach. It is long
+// enough for a screen to become stable. It is too short for an agent CLI that is still
 // starting.
 const readingTimeout = 2 * time.Second
 
-// awaitReading waits until the session's screen has been read. After that, a caller
-// that sees the arm as attached can use the arm.
+// awaitReading waits until the session's screen has been read. So, when a caller sees
+// that the arm is attached, the caller can use the arm without waiting.
 func (a *arm) awaitReading(ctx context.Context, s coleo.Session) {
 	ctx, cancel := context.WithTimeout(ctx, readingTimeout)
 	defer cancel()
@@ -256,10 +256,11 @@ func (a *arm) awaitReading(ctx context.Context, s coleo.Session) {
 		coleo.Dead)
 }
 
-// lost records that the host agent cannot attach to a session. If the holder has died,
-// lost ends the remaining processes of the arm. If the proof has failed, lost leaves
-// the arm alone. If the holder is there but does not answer, the host agent tries again
-// at each heartbeat.
+// lost records that the host agent cannot attach to a session, for the reason cause:
+//   - If the holder is dead, lost ends the remaining processes of the arm.
+//   - If the holder is there but does not reply, the host agent tries again at each
+//     beat.
+//   - If the holder could not prove its identity, lost leaves the arm alone.
 func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error {
 	reading := coleo.Reading{State: coleo.Dead, Rule: "holder gone", Since: time.Now().UTC(), Known: true,
 		Detail: cause.Error()}
@@ -290,8 +291,8 @@ func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error 
 	return cause
 }
 
-// awaitAnswer records that the arm's holder does not answer yet. The state of such an arm
-// is unknown.
+// awaitAnswer records that the holder of the arm does not reply yet, so that the state
+// of the arm is unknown.
 func (a *arm) awaitAnswer(ctx context.Context, handle coleo.Handle) error {
 	now := time.Now().UTC()
 	reading := coleo.Reading{State: coleo.Initializing, Rule: "holder silent", Since: now}

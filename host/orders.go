@@ -10,7 +10,7 @@ import (
 
 type order func(ctx context.Context, data json.RawMessage) (any, error)
 
-// decoded returns an order that decodes its data and calls do with the result.
+// decoded returns an order that decodes its data and passes the data to do.
 func decoded[T any](do func(ctx context.Context, o T) (any, error)) order {
 	return func(ctx context.Context, data json.RawMessage) (any, error) {
 		var o T
@@ -23,7 +23,7 @@ func decoded[T any](do func(ctx context.Context, o T) (any, error)) order {
 	}
 }
 
-// onArm returns an order that finds the arm in its data and calls do with the arm.
+// onArm returns an order that finds the arm in its data and passes the arm to do.
 func onArm(h *Host, do func(ctx context.Context, a *arm) (any, error)) order {
 	return decoded(func(ctx context.Context, o bus.ArmOrder) (any, error) {
 		a, err := h.arm(o.Arm)
@@ -34,7 +34,7 @@ func onArm(h *Host, do func(ctx context.Context, a *arm) (any, error)) order {
 	})
 }
 
-// orders returns the orders that this host agent carries out.
+// orders returns the function for each order that this host agent knows.
 func (h *Host) orders() map[bus.Op]order {
 	return map[bus.Op]order{
 		bus.OpSpawn:     decoded(h.spawn),
@@ -95,7 +95,7 @@ func (h *Host) orders() map[bus.Op]order {
 }
 
 // kill ends an arm. It returns EStale if the order names a generation that is not the
-// arm's last one.
+// arm's last generation.
 func (h *Host) kill(ctx context.Context, o bus.ArmOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -111,7 +111,7 @@ func (h *Host) list(_ context.Context, _ struct{}) (any, error) {
 	return reports(h.all()), nil
 }
 
-// eventsAtOnce bounds the number of events in one answer.
+// eventsAtOnce is the maximum number of events in one report.
 const eventsAtOnce = 500
 
 func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
@@ -130,7 +130,8 @@ func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
 			h.noteRead(after)
 		}
 	}
-	// Read the head before the list, so that no event is missed between the two reads.
+	// Read the head before the list. Otherwise an event that is written between the two
+	// reads could be missed.
 	head, epoch := h.DB.Head(), h.DB.Epoch()
 	list, err := h.DB.Events(ctx, after, limit)
 	if err != nil {
@@ -149,7 +150,7 @@ func explain(ctx context.Context, a *arm) (any, error) {
 		x = e.Explain()
 	}
 	r := a.report()
-	a.noteBlocked(ctx, r.Blocked) // the caller looks at the arm now, so record this before the next beat
+	a.noteBlocked(ctx, r.Blocked) // record now what the caller sees, instead of at the next beat
 	x.Blocked = r.Blocked
 	if a.host.ID == coleo.LocalHost {
 		x.Local = coleo.LocalNote

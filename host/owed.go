@@ -9,48 +9,48 @@ import (
 	"coleo.dev/store"
 )
 
-// purpose says what a write is for. It decides what happens if the disk is full.
+// purpose says why something is written. It decides what happens to the write on a full
+// disk.
 type purpose string
 
 const (
-	// intended is for an action that is about to be carried out. If there is no room,
-	// the write is refused, and the action is not carried out.
+	// intended is for an action that is about to be carried out. On a full disk, the
+	// write fails, and the action must not be carried out.
 	intended purpose = "intended"
-	// happened is for something that was done or seen. If there is no room, the write
-	// stays in memory. It is carried out as soon as there is room.
+	// happened is for something that was done or seen. On a full disk, the write waits
+	// in memory until the disk has room.
 	happened purpose = "happened"
-	// ending is like happened, but for the end or removal of an arm. The write may use
-	// the reserve.
+	// ending is like happened, but for the end or the removal of an arm. On a full
+	// disk, the write can use the reserve file.
 	ending purpose = "ending"
 )
 
 const (
-	// owedMost bounds the number of writes in memory while the disk is full.
+	// owedMost is the maximum number of writes that wait in memory.
 	owedMost = 10_000
-	// owedBytes bounds the total size of the event payloads in these writes.
+	// owedBytes is the maximum total size of the event payloads in these writes.
 	owedBytes = 32 << 20
-	// payEvery is the time between two attempts to write the pending writes.
+	// payEvery is the time between two attempts to carry out the waiting writes.
 	payEvery = time.Second
 )
 
-// writing is one transaction. It has events, and the update or the removal of an arm's
-// record.
+// writing is one transaction: events, and the update or the removal of an arm's record.
 type writing struct {
 	events []coleo.Event
-	put    *arm   // the arm to store; the write stores the record that the arm then has
-	forget string // id of the arm to remove
+	put    *arm   // the arm whose record is stored, as the record is at the time of the write
+	forget string // the id of the arm whose record to remove
 }
 
-// owed holds, in order, the writes that wait because the disk was full.
+// owed has the writes that wait because the disk is full, in order.
 type owed struct {
 	mu     sync.Mutex // held during each write of this host agent, to keep the order
 	list   []writing
 	bytes  int
-	paying bool // payLater is running
+	paying bool // the goroutine payLater is running
 }
 
-// write writes one transaction, after all pending writes. If ctx ends after write has
-// begun, write still completes. Otherwise only a part of the changes would be written.
+// write carries out one transaction, after all waiting writes. If ctx ends during
+// write, write still completes, so that the changes are not written in part.
 func (h *Host) write(ctx context.Context, p purpose, w writing) error {
 	if err := ctx.Err(); err != nil && p == intended {
 		return err
@@ -84,8 +84,8 @@ func (h *Host) write(ctx context.Context, p purpose, w writing) error {
 	return nil
 }
 
-// writeNow writes one transaction and tells serve that the log has grown. The caller
-// holds owed.mu.
+// writeNow carries out one transaction, and tells serve that the log has grown. The
+// caller holds owed.mu.
 func (h *Host) writeNow(ctx context.Context, w writing) error {
 	var err error
 	switch {
@@ -108,7 +108,7 @@ func (h *Host) writeNow(ctx context.Context, w writing) error {
 	return err
 }
 
-// payAll writes the pending writes. The caller holds owed.mu.
+// payAll carries out the waiting writes. The caller holds owed.mu.
 func (h *Host) payAll(ctx context.Context) error {
 	for len(h.owed.list) > 0 {
 		first := h.owed.list[0]
@@ -116,7 +116,7 @@ func (h *Host) payAll(ctx context.Context) error {
 		if store.NoRoom(err) {
 			return err
 		}
-		if err != nil { // drop the write: it would block all later writes forever
+		if err != nil { // give up this write, which would block all later writes forever
 			h.Log.Error("record what has happened", "error", err)
 		}
 		for _, e := range first.events {
@@ -127,7 +127,7 @@ func (h *Host) payAll(ctx context.Context) error {
 	return nil
 }
 
-// payLater retries the pending writes until none is left or the host agent ends.
+// payLater retries the waiting writes until none is left, or until the host agent ends.
 func (h *Host) payLater() {
 	tick := time.NewTicker(payEvery)
 	defer tick.Stop()
@@ -150,7 +150,7 @@ func (h *Host) payLater() {
 	}
 }
 
-// keepReserve restores the reserve for a full disk.
+// keepReserve fills up the reserve file for a full disk.
 func (h *Host) keepReserve() {
 	if err := h.DB.KeepReserve(); err != nil {
 		h.Log.Warn("keep a reserve", "error", err)

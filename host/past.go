@@ -15,15 +15,15 @@ import (
 	"coleo.dev/holder"
 )
 
-// screen returns an arm's live screen, or its screen at an earlier time.
+// screen returns an arm's live screen, or the arm's screen at an earlier time.
 func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
 		return nil, err
 	}
 	if o.History > 0 && o.At.IsZero() {
-		// A live screen has no history, and an ended arm has no live screen. So read
-		// the recording.
+		// Read the recording, because a live screen has no history, and an ended arm
+		// has no live screen.
 		o.At = time.Now()
 	}
 	if !o.At.IsZero() {
@@ -42,12 +42,12 @@ func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 	return t.Screen(), nil
 }
 
-// historyBytes bounds the history lines that come with a screen. The bus limits the size
-// of an answer.
+// historyBytes is the maximum size of the history lines in a screen, because the bus
+// limits the size of a report.
 const historyBytes = 2 << 20
 
-// lastLines returns the last lines. It returns no more lines than the parameter most
-// allows, and at most historyBytes in total.
+// lastLines returns the last lines of the list. The parameter most is the maximum
+// number of lines, and historyBytes is their maximum total size.
 func lastLines(lines []string, most int) []string {
 	first, size := len(lines), 0
 	for first > 0 && len(lines)-first < most && size+len(lines[first-1]) <= historyBytes {
@@ -57,10 +57,9 @@ func lastLines(lines []string, most int) []string {
 	return lines[first:]
 }
 
-// screenAt returns the screen as it was at the given time. It asks the last generation
-// first. If the time is before the oldest output of this generation, screenAt asks the
-// previous generation, and so on. If the generation had already ended at this time,
-// there is no screen.
+// screenAt returns the screen at the given time. It first asks the last generation. If
+// the output of a generation begins after that time, screenAt asks the generation
+// before it. If that generation had already ended at that time, there is no screen.
 func (a *arm) screenAt(at time.Time) (coleo.Screen, error) {
 	r, last, err := a.recorder()
 	if err != nil {
@@ -79,8 +78,8 @@ func (a *arm) screenAt(at time.Time) (coleo.Screen, error) {
 	return s, err
 }
 
-// recording returns a piece of the arm's terminal recording. It also works after the
-// arm has ended.
+// recording returns a piece of the recording of an arm's terminal. The arm can be
+// running or ended.
 func (h *Host) recording(_ context.Context, o bus.RecordOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -103,8 +102,8 @@ func (h *Host) recording(_ context.Context, o bus.RecordOrder) (any, error) {
 	return r.Record(kept[i], o.From)
 }
 
-// recorder returns the reader of the arm's terminal recording and the handle of the last
-// generation.
+// recorder returns the harness that reads the recordings of the arm, and the handle of
+// the last generation.
 func (a *arm) recorder() (coleo.Recorder, coleo.Handle, error) {
 	a.mu.Lock()
 	record := a.record
@@ -127,9 +126,9 @@ func (a *arm) noTerminal() error {
 	return coleo.Errorf(coleo.EUnsupported, "arm %s has no screen: its harness uses HTTP", a.name())
 }
 
-// earlier returns handles of the generations before last, oldest first. It leaves out
-// generations whose journals have been deleted. The handles have only the fields that
-// are needed to read a recording.
+// earlier returns handles of the generations before last, oldest first. It omits
+// generations whose journal was deleted. Each handle has only the fields for reading a
+// recording.
 func (a *arm) earlier(last coleo.Handle) []coleo.Handle {
 	var out []coleo.Handle
 	for n := 1; n < last.Generation; n++ {
@@ -141,10 +140,10 @@ func (a *arm) earlier(last coleo.Handle) []coleo.Handle {
 	return out
 }
 
-// thin deletes the output of earlier generations, oldest first, until the rest has at most
-// Config.Keep bytes. It leaves alone a generation that still has a process in its folder,
-// such as a holder that has never proved its identity. The last generation must have ended
-// when thin is called. thin keeps its output.
+// thin deletes output of generations before the last generation. It keeps the newest of
+// them, up to Config.Keep bytes in total. It never deletes a generation that still has
+// a process in its folder, such as a holder that never proved its identity. The last
+// generation must have ended, and its output is kept.
 func (a *arm) thin() error {
 	a.mu.Lock()
 	handle := a.record.Handle

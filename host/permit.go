@@ -12,15 +12,15 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// permitAnswer bounds how long serve waits while a permit is passed to holders. A
-// working holder answers within milliseconds. Serve itself gives up after 2.5 s.
+// permitAnswer bounds how long serve waits for the holders to get a permit. A working
+// holder replies within milliseconds. Serve itself gives up after 2.5 s.
 const permitAnswer = time.Second
 
 // permit passes a permit from serve to the holders of the arms that need the permit. It
-// passes the permit to all holders at the same time. Otherwise a slow holder could let
-// the permits of other arms expire. permit returns the clock for the next order, after
-// at most permitAnswer. If a holder has not answered by then, the attempt continues in
-// the background. permit logs each failure.
+// passes the permit to all holders at the same time, because otherwise a slow holder
+// could let the permits of other arms expire. After at most permitAnswer, permit
+// returns the clock for the next order. If a holder has not replied by that time, the
+// attempt continues in the background. permit logs each failure.
 func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	now := boottime.Now()
 	var passing sync.WaitGroup
@@ -44,7 +44,7 @@ func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	return bus.Clock{ID: h.instance, Now: now}, nil
 }
 
-// permit lets the arm's holder accept keys until the order's time. If generation is not
+// permit lets the arm's holder accept keys until the time o.Until. If generation is not
 // the arm's present generation, permit does nothing.
 func (a *arm) permit(generation int, o bus.PermitOrder) error {
 	a.mu.Lock()
@@ -54,7 +54,7 @@ func (a *arm) permit(generation int, o bus.PermitOrder) error {
 		return nil
 	}
 	if process.Look(record.Handle.Holder) == process.Stopped {
-		return nil // the holder cannot answer, and it takes no keys
+		return nil // the holder cannot reply, and accepts no keys
 	}
 	client, err := holder.Dial(record.Handle.Dir, record.Handle.Nonce)
 	if err != nil {

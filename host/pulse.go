@@ -13,8 +13,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// pulse looks at the processes of the arms. It returns the arms' condition as this
-// process knows it. It asks no holder, so it is cheap and never waits.
+// pulse returns the condition of the arms as this process knows it, after a look at
+// their processes. It asks no holder, so it never waits and needs little work.
 func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 	p := bus.Pulse{PID: os.Getpid(), Epoch: h.DB.Epoch(), Head: h.DB.Head(), Of: o.Arm}
 	if o.Arm != "" {
@@ -33,12 +33,12 @@ func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 	return p, nil
 }
 
-// marking gives one number to the set of pulses of all arms. If a pulse changes, the
+// marking gives a number to the pulses of all arms. When one of the pulses changes, the
 // number changes.
 type marking struct {
 	mu     sync.Mutex
 	number int
-	last   map[string]bus.ArmPulse // the pulses that have this number
+	last   map[string]bus.ArmPulse // the pulses that number belongs to
 }
 
 // pulses returns the pulses of all arms and their number.
@@ -58,13 +58,14 @@ func (m *marking) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
 	return out, strconv.Itoa(m.number)
 }
 
-// lookAfter is how old the last look at a living process may be for a pulse of all arms.
-// So each second pulse looks at the process: a look costs more than all else that a pulse
-// needs. A process that was stopped by a signal is reported within two pulses.
+// lookAfter is the maximum age of the last look at a living process in a pulse about
+// all arms. A look at a process costs more than the rest of a pulse. With this value of
+// lookAfter, only every second pulse looks at the process. A process that was stopped
+// by a signal is reported within two pulses.
 const lookAfter = 2 * time.Second
 
-// pulse returns the arm's part of a pulse. The last look at its process may be older than
-// the pulse by the time old.
+// pulse returns the part of a pulse for one arm. It looks at the arm's process, unless
+// the last look is at most as old as the parameter old.
 func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 	a.mu.Lock()
 	handle := a.record.Handle
@@ -86,9 +87,10 @@ func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 	return p
 }
 
-// lookAt returns the liveness of the arm's process. While the arm has a session, lookAt
-// is called again and again. So lookAt then keeps a watch open for the process. If the last
-// look saw the process alive, and is not older than the time old, lookAt returns Alive.
+// lookAt returns whether the arm's process is alive. If the last look saw the process
+// alive and is at most as old as the parameter old, lookAt returns Alive without a
+// look. While the arm has a session, lookAt is called often, and therefore keeps a
+// watch on the process open.
 func (a *arm) lookAt(id coleo.Identity, attached bool, old time.Duration) process.Liveness {
 	a.sight.Lock()
 	defer a.sight.Unlock()
@@ -116,8 +118,8 @@ func (a *arm) lookAt(id coleo.Identity, attached bool, old time.Duration) proces
 	return process.Alive
 }
 
-// vouch is like report, but for a heartbeat. It asks the holder over the session's
-// existing connection. If the answer proves nothing, vouch opens a new connection.
+// vouch is like report, but is for beats. It asks the holder over the session's
+// existing connection. If the reply proves nothing, it opens a new connection.
 func (a *arm) vouch() bus.ArmReport {
 	return a.reportBy(func(h coleo.Handle) (bus.Proof, string) {
 		s, err := a.live()
@@ -130,17 +132,17 @@ func (a *arm) vouch() bus.ArmReport {
 	})
 }
 
-// begin locks the arm for a start, an attach or an end. It waits until no other such
-// action runs. The returned function unlocks the arm.
+// begin waits until no start, attach or end of the arm runs, and locks the arm for such
+// an action. The returned function unlocks the arm.
 func (a *arm) begin() func() {
 	a.setBusy(true)
 	a.starting.Lock()
-	a.setBusy(true) // the previous owner of the lock has just cleared busy
+	a.setBusy(true) // the action that had the lock has just set busy to false
 	a.doing(true)
 	return a.finish
 }
 
-// finish unlocks the arm after begin.
+// finish unlocks the arm after begin or beginNow.
 func (a *arm) finish() {
 	a.setBusy(false)
 	a.doing(false)

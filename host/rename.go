@@ -8,7 +8,7 @@ import (
 	"coleo.dev/store"
 )
 
-// rename gives an arm another name, in host.db and in the file of its folder.
+// rename changes the name of an arm, in host.db and in the arm's folder.
 func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 	if err := coleo.CheckName(o.Name); err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 	})
 	if err != nil {
 		a.mu.Lock()
-		a.record.Name = old // the new name was not stored
+		a.record.Name = old // the database does not have the new name
 		a.mu.Unlock()
 		return nil, err
 	}

@@ -7,19 +7,19 @@ import (
 	"coleo.dev"
 )
 
-// rereadEvery is the time between two checks for changes in the user's harnesses. The
-// host agent checks only while arms run. The time is short enough for a user who edits
-// a harness. A check costs a few microseconds.
+// rereadEvery is the time between two checks whether the user's harnesses have changed.
+// It is short enough for a user who edits a harness. A check takes a few microseconds.
+// The host agent checks only while arms run.
 const rereadEvery = 2 * time.Second
 
-// rereader stores which changes of the user's harnesses the arms have received.
+// rereader knows which changes of the user's harnesses the arms have already got.
 type rereader struct {
-	revision int  // the registry's revision at the last update of the arms
-	again    bool // an arm was too busy to take an update
+	revision int  // the revision of the registry that the arms have got
+	again    bool // some arm was too busy to change to the new description
 }
 
-// reread gives the user's changed harness descriptions to the running arms. If a
-// description is wrong, the arm keeps its old one, and an event records the error.
+// reread gives the changed descriptions of the user's harnesses to the running arms. If
+// a description is bad, the arms keep the old one, and an event records the error.
 func (h *Host) reread(ctx context.Context) {
 	revision := h.Registry.Revision()
 	if revision == h.rules.revision && !h.rules.again {
@@ -33,8 +33,8 @@ func (h *Host) reread(ctx context.Context) {
 	}
 }
 
-// reread gives the arm's session the newest description of its harness. It returns false
-// if the session was busy and the caller must try again.
+// reread gives the newest description of the arm's harness to the arm's session. It
+// returns false if the session was busy, so that the caller must try again.
 func (a *arm) reread(ctx context.Context) bool {
 	a.mu.Lock()
 	session, by, harness := a.session, a.harness, a.record.Harness
@@ -49,7 +49,7 @@ func (a *arm) reread(ctx context.Context) bool {
 	newest, err := a.host.Registry.Get(harness)
 	reloader, can := session.(coleo.Reloader)
 	if err != nil || newest == by || !can {
-		return true // if the description was deleted, the arm keeps the last one
+		return true // if the description was deleted, the arm keeps the old one
 	}
 	switch err := reloader.Reload(newest); coleo.ErrorCode(err) {
 	case "":
@@ -66,8 +66,8 @@ func (a *arm) reread(ctx context.Context) bool {
 	return true
 }
 
-// noteRules records the result of a change of the arm's harness. It records the same
-// result only once.
+// noteRules records what became of a change of the arm's harness. It does not record
+// the same text twice in a row.
 func (a *arm) noteRules(ctx context.Context, what string) {
 	a.mu.Lock()
 	same, id, name := a.rules == what, a.record.ID, a.record.Name

@@ -10,14 +10,13 @@ import (
 const (
 	// thinEvery is the time between two searches for old events.
 	thinEvery = time.Minute
-	// thinMost bounds the number of transactions with which one search deletes events.
-	// Twenty transactions with 500 events each take about 200 ms. A search begins once
-	// a minute.
+	// thinMost is the maximum number of transactions in one search. Each transaction
+	// deletes at most 500 events. 20 transactions take about 200 ms, once a minute.
 	thinMost = 20
 )
 
-// noteRead notes the position up to which serve has read the log. If serve asks for the
-// events after a position, serve has already stored all events up to this position.
+// noteRead notes that serve has stored the events up to number seq. This is certain
+// when serve asks for the events after seq.
 func (h *Host) noteRead(seq uint64) {
 	for {
 		known := h.read.Load()
@@ -27,7 +26,7 @@ func (h *Host) noteRead(seq uint64) {
 	}
 }
 
-// retain deletes old events until ctx ends. Each pass deletes a bounded number of
+// retain deletes old events until ctx ends. Each search deletes a bounded number of
 // events.
 func (h *Host) retain(ctx context.Context) {
 	tick := time.NewTicker(thinEvery)
@@ -45,9 +44,8 @@ func (h *Host) retain(ctx context.Context) {
 	}
 }
 
-// thinLog deletes old events of arms. It begins with the arm that follows the given arm
-// id. It returns the arm id for the next call. It deletes an event only if serve has
-// certainly read it.
+// thinLog deletes old events that serve has read. It begins with the next arm after the
+// given arm id. It returns the arm id for the next call.
 func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.Bound) (string, error) {
 	deleted := false
 	for range thinMost {
@@ -57,7 +55,7 @@ func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.B
 		}
 		deleted = deleted || n > 0
 		if n == 0 {
-			arm = next // otherwise the same arm may have more old events
+			arm = next // stay if n is not 0, because this arm can have more old events
 		}
 		if next == "" {
 			break

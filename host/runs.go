@@ -11,9 +11,9 @@ import (
 	"coleo.dev/store"
 )
 
-// prompt sends a prompt and opens a run. It stores the prompt before it sends the
-// prompt. If the host agent is killed in between, the next host agent looks for this
-// prompt.
+// prompt sends a prompt and begins a run. It stores the prompt before it sends it. If
+// the host agent is killed between these steps, the next host agent finds out whether
+// the prompt has arrived.
 func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
 	s, err := a.live()
 	if err != nil {
@@ -36,8 +36,9 @@ func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, err
 	})
 }
 
-// compact makes the agent CLI shorten its conversation, and opens a run for that. It has
-// the same rules as a prompt. It returns EUnsupported if the harness cannot do so.
+// compact makes the agent CLI shorten its conversation, and begins a run for that. The
+// same rules apply as for a prompt. compact returns EUnsupported if the session cannot
+// shorten its conversation.
 func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 	s, err := a.live()
 	if err != nil {
@@ -55,8 +56,8 @@ func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 	return a.deliver(ctx, s, run, c.Compact)
 }
 
-// deliver stores the prompt of run as intended, sends it, and opens the run. The function
-// send sends the prompt and returns its receipt.
+// deliver stores the prompt of run as intended, calls send to send the prompt, and
+// begins the run. send returns the receipt of the prompt.
 func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 	send func(context.Context) (coleo.Receipt, error)) (coleo.Receipt, error) {
 	if err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
@@ -74,18 +75,20 @@ func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 		}
 		return receipt, err
 	}
-	ctx = context.WithoutCancel(ctx) // the prompt has been sent
+	ctx = context.WithoutCancel(ctx) // the prompt was sent, so complete the rest
 	receipt.ID = run.ID
 	if err := a.open(ctx, receipt); err != nil {
 		return receipt, err
 	}
-	a.endRun(ctx, s) // the turn may already have ended
+	a.endRun(ctx, s) // the turn may have ended before the run was opened
 	return receipt, nil
 }
 
-// notSent forgets a prompt that was refused or lost. If the sending was interrupted,
-// the prompt may have arrived, so notSent looks for it. If the host agent itself is
-// ending, the next host agent looks for the prompt.
+// notSent handles a prompt after send has returned an error:
+//   - If the prompt was refused or lost, notSent removes it from the intended prompts.
+//   - If ctx ended while the prompt was being sent, the prompt may have arrived, and
+//     notSent looks for it.
+//   - If the host agent is ending, the next host agent looks for the prompt.
 func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 	var err error
 	switch cut := ctx.Err() != nil; {
@@ -103,9 +106,10 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 	}
 }
 
-// keepUnsettled keeps a prompt whose arrival a dialog hides. A change of the session tells
-// later what became of it. If the session or the host agent ends first, the prompt is
-// looked for, or lost, like any other prompt that was about to be typed.
+// keepUnsettled keeps a prompt if a dialog hides whether the prompt arrived. A later
+// change of the session says whether the prompt arrived. If the session or the host
+// agent ends before that, the prompt is treated like any intended prompt: Coleo looks
+// for it, or records it as lost.
 func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
 		run.Unsettled = true
@@ -117,8 +121,8 @@ func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	}
 }
 
-// unsettled returns the prompt whose arrival a dialog hides. The second result reports
-// whether there is one.
+// unsettled returns the prompt whose arrival a dialog hides, and true. It returns false
+// if there is no such prompt.
 func (a *arm) unsettled() (coleo.Receipt, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,8 +134,8 @@ func (a *arm) unsettled() (coleo.Receipt, bool) {
 	return coleo.Receipt{}, false
 }
 
-// forgetUnsettled forgets a prompt whose arrival a dialog has hidden, because the session
-// has reported it as lost.
+// forgetUnsettled removes the prompt whose arrival a dialog has hidden. Call it after
+// the session has reported this prompt as lost.
 func (a *arm) forgetUnsettled(ctx context.Context) error {
 	run, ok := a.unsettled()
 	if !ok {
@@ -143,8 +147,8 @@ func (a *arm) forgetUnsettled(ctx context.Context) error {
 	})
 }
 
-// open begins the run of a prompt that has arrived. It also removes the prompt from the
-// list of intended prompts.
+// open begins the run of a prompt that has arrived, and removes the prompt from the
+// intended prompts.
 func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		if r.Run != nil {
@@ -156,9 +160,10 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	})
 }
 
-// openOther begins the run of a turn that Coleo has not begun, or whose prompt arrived late.
-// If a run is open, or a prompt is being sent, a turn that Coleo has not begun belongs to
-// that run.
+// openOther begins the run of a turn that Coleo did not begin, or whose prompt arrived
+// late. If Coleo did not begin the turn, and a run is open or a prompt is being sent,
+// openOther does nothing. The turn then belongs to the open run, or to the run of that
+// prompt.
 func (a *arm) openOther(ctx context.Context, c coleo.Change) error {
 	if c.Origin == coleo.OriginLate {
 		run, ok := a.unsettled()
@@ -179,8 +184,8 @@ func (a *arm) openOther(ctx context.Context, c coleo.Change) error {
 		Proof: coleo.ProofReported})
 }
 
-// without returns the list without the receipt that has the given id. It returns nil if
-// no receipt is left.
+// without returns a copy of the list without the receipt with the given id. It returns
+// nil if the copy is empty.
 func without(list []coleo.Receipt, id string) []coleo.Receipt {
 	var out []coleo.Receipt
 	for _, r := range list {
@@ -192,8 +197,8 @@ func without(list []coleo.Receipt, id string) []coleo.Receipt {
 }
 
 // endRun ends the open runs if the session is calm after the newest prompt. Only the
-// run of the newest prompt gets an answer, because the answers to earlier prompts
-// cannot be identified.
+// run of the newest prompt gets an answer, because nothing shows which answers belong
+// to earlier prompts.
 func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	a.mu.Lock()
 	run, reading := a.run, a.reading
@@ -201,7 +206,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 		a.mu.Unlock()
 		return
 	}
-	a.run = nil // a prompt that arrives now opens another run
+	a.run = nil // a prompt that arrives after this opens another run
 	a.mu.Unlock()
 	end := endBy(reading)
 	if reading.State != coleo.Dead {
@@ -222,7 +227,8 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	}
 }
 
-// endBy returns the end of a run, as far as the arm's reading at that moment tells it.
+// endBy returns the end of a run, as far as the arm's reading at the end of the run
+// shows it.
 func endBy(reading coleo.Reading) coleo.RunEnd {
 	end := coleo.RunEnd{Status: reading.State, Background: reading.Background}
 	if reading.Rule == coleo.RuleUnprovenIdle {
@@ -232,13 +238,13 @@ func endBy(reading coleo.Reading) coleo.RunEnd {
 }
 
 // onScreen is the source of an answer that was read from the screen. Such an answer
-// lacks the lines that have scrolled away, and its long lines are cut.
+// lacks the lines that have scrolled off the top, and its long lines are cut.
 const onScreen = "screen"
 
-// closing removes the given run and all earlier runs from a record. It returns the
-// events that end these runs. Only the given run gets the answer. If the outcome of end is
-// empty, or the given run was interrupted, the outcome follows from the status instead. If
-// the given run is not open, closing returns nil.
+// closing removes a run and all earlier runs from a record. It returns the events that
+// end these runs. Only the given run gets the answer in end. If end has no outcome, or
+// if the given run was interrupted, the outcome is computed from the status. If the
+// given run is not open, closing returns nil.
 func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	open := slices.Clip(r.Earlier)
 	if r.Run != nil {
@@ -249,7 +255,7 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 		return nil
 	}
 	r.Earlier, r.Run = nil, nil
-	if later := open[last+1:]; len(later) > 0 { // runs that were opened while the answer was read
+	if later := open[last+1:]; len(later) > 0 { // these runs were opened while the answer was read
 		r.Run = &later[len(later)-1]
 		r.Earlier = append(r.Earlier, later[:len(later)-1]...)
 	}
@@ -267,8 +273,9 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	return append(events, runEvent(r.ID, run, coleo.EventRunEnd, end))
 }
 
-// lose ends all open runs after the session of an arm is gone. It also marks the
-// prompts that were about to be typed as lost.
+// lose ends all open runs and marks the intended prompts as lost, after the session of
+// an arm has ended. It removes these runs and prompts from the record, and returns the
+// events.
 func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 	var events []coleo.Event
 	if r.Run != nil {
@@ -281,9 +288,10 @@ func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 	return events
 }
 
-// resolve settles the prompts that an earlier host agent was about to type when it was
-// killed. If a prompt is proven to have arrived, its run begins. Every other prompt is
-// lost. resolve types no prompt again. The list has no prompt that came after the attach.
+// resolve handles the prompts that an earlier host agent was about to type when it was
+// killed. If there is proof that a prompt has arrived, resolve begins the prompt's run.
+// Otherwise it records the prompt as lost. It types no prompt again. The list intended
+// must contain only prompts from before the attach.
 func (a *arm) resolve(ctx context.Context, s coleo.Session, intended []coleo.Receipt) {
 	for _, p := range intended {
 		if err := a.settle(ctx, s, p); err != nil {
@@ -299,7 +307,7 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 	if prover, ok := s.(coleo.Prover); ok {
 		proof, err := prover.Prove(ctx, p)
 		if err != nil {
-			return err // the next attach looks for the prompt again
+			return err // the host agent looks for the prompt again after the next attach
 		}
 		if p.Proof = proof; proof != "" {
 			return a.open(ctx, p)
@@ -312,8 +320,8 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 	})
 }
 
-// lostPrompt returns the event for a lost prompt. Such a prompt was about to be typed,
-// and there is no proof that it has arrived. The prompt has no run.
+// lostPrompt returns the event for a lost prompt. A lost prompt was about to be typed,
+// and there is no proof that it has arrived. It has no run.
 func lostPrompt(arm string, p coleo.Receipt, reading coleo.Reading) coleo.Event {
 	return event(arm, coleo.EventPromptLost, coleo.Change{
 		Time: time.Now().UTC(), Kind: coleo.ChangePrompt, Reading: reading,

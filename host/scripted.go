@@ -9,16 +9,15 @@ import (
 	"coleo.dev"
 )
 
-// scriptedAddr is the address of an arm's scripted model. Each arm with a scripted
-// model has its own network namespace. No process of another namespace can use the
-// port.
+// scriptedAddr is the address of the scripted model of an arm. All arms can use the
+// same port, because each arm with a scripted model has its own network namespace.
 const scriptedAddr = "127.0.0.1:4180"
 
 // withModel returns the configuration for a start with the scripted model. If c uses
-// another model, withModel returns c unchanged. The command that starts the scripted
-// model also starts the agent CLI. The agent CLI has no network, and has its own HOME.
-// The arm's record holds only the choice of the scripted model. Each start computes the
-// wrapping command, the profile, HOME and the endpoint anew.
+// another model, withModel returns c unchanged. One command starts the scripted model
+// and then the agent CLI, which has no network and its own HOME. The arm's record says
+// only that the arm uses the scripted model. At each start, withModel computes the
+// command, the profile, HOME and the endpoint again.
 func (a *arm) withModel(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 	if !c.Scripted() {
 		return c, nil

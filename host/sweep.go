@@ -10,23 +10,23 @@ import (
 
 // traces searches all processes for the marks of arms. Starts that wait at the same
 // time share one search, which is called a look. A caller never gets the result of a
-// look that began before its call.
+// look that began before the call.
 type traces struct {
-	look func() map[string][]int // holder.Traces
+	look func() map[string][]int // for example process.Traces
 
-	looking sync.Mutex // one look at a time; locked before mu
+	looking sync.Mutex // held during a look, so that one look runs at a time; lock it before mu
 	mu      sync.Mutex
-	next    *look // a look that has not begun; nil if nobody waits for one
+	next    *look // the look that begins next; nil if nobody waits for it
 }
 
-// look is one look at all processes.
+// look is one search of all processes.
 type look struct {
-	waiting int // the number of callers that share the look
+	waiting int // the number of callers that share this look
 	done    bool
 	found   map[string][]int
 }
 
-// of returns those generations of an arm whose mark is on a process now.
+// of returns the generations of an arm whose mark some process has now.
 func (t *traces) of(arm string) []int {
 	t.mu.Lock()
 	if t.next == nil {
@@ -41,15 +41,14 @@ func (t *traces) of(arm string) []int {
 		return mine.found[arm]
 	}
 	t.mu.Lock()
-	t.next = nil // later callers get a new look
+	t.next = nil // callers that come after this get a new look
 	t.mu.Unlock()
 	mine.found, mine.done = t.look(), true
 	return mine.found[arm]
 }
 
-// sweep ends all processes that are left of the generations before next. It returns the
-// generations whose marks it found. A mark is evidence, even if the database says
-// something else.
+// sweep ends all processes of the generations before next. It returns the generations
+// whose marks it found. It relies on the marks even if the database contradicts them.
 func (a *arm) sweep(next int) (found []int, err error) {
 	found = a.host.marks.of(a.record.ID)
 	older := func(generation int) bool { return generation < next }
@@ -64,8 +63,8 @@ func (a *arm) sweep(next int) (found []int, err error) {
 	return found, nil
 }
 
-// sweepToStart calls sweep before the start of generation next. It returns EConflict if
-// this generation or a later one already runs.
+// sweepToStart calls sweep before the start of the generation next. It returns
+// EConflict if this generation or a later generation already runs.
 func (a *arm) sweepToStart(next int) error {
 	found, err := a.sweep(next)
 	if err != nil || !slices.ContainsFunc(found, func(generation int) bool { return generation >= next }) {

@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// leaseTime is how long a lease lasts without renewal. A viewer renews the lease
-	// with every key. The time is short, because a crashed viewer must not lock the arm
-	// for long.
+	// leaseTime is how long a lease lasts if its owner does not renew it. A viewer
+	// renews its lease with every key. The time is short so that a crashed viewer does
+	// not lock the arm for long.
 	leaseTime = 30 * time.Second
-	// outputAtOnce bounds one piece of output, in bytes.
+	// outputAtOnce is the maximum size of one piece of output, in bytes.
 	outputAtOnce = 64 << 10
-	// outputWait bounds how long one request for output waits.
+	// outputWait is the maximum time that one request for output waits.
 	outputWait = 25 * time.Second
 )
 
-// mayType returns EBusy while somebody else types by hand.
+// mayType returns EBusy if another caller has the arm's lease.
 func (a *arm) mayType(lease string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.free(lease)
 }
 
-// free is like mayType, but the caller holds mu.
+// free is like mayType, but must be called with mu held.
 func (a *arm) free(lease string) error {
 	if a.lease.ID != "" && a.lease.ID != lease && time.Now().Before(a.lease.Until) {
 		return coleo.Errorf(coleo.EBusy, "%s types into arm %s by hand", a.lease.Holder, a.record.Name)
@@ -40,7 +40,7 @@ func (a *arm) free(lease string) error {
 	return nil
 }
 
-// respond answers a dialog. It returns EStale if the arm shows no dialog.
+// respond answers a dialog. It returns EStale if the arm has no open dialog.
 func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
 	s, err := a.live()
 	if err != nil {
@@ -62,7 +62,7 @@ func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
 	}
 	err = s.Respond(ctx, o.Dialog, o.Decision)
 	if o.Decision.Choice == coleo.Deny && o.Decision.Words != "" && coleo.ErrorCode(err) == coleo.EUnsupported {
-		words, o.Decision.Words = o.Decision.Words, "" // the first call has typed nothing
+		words, o.Decision.Words = o.Decision.Words, "" // EUnsupported means that the first call has typed nothing
 		err = s.Respond(ctx, o.Dialog, o.Decision)
 	}
 	if undo(err); err != nil {
@@ -76,8 +76,8 @@ func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
 }
 
 // instead tells the agent CLI what to do instead of the action that was denied. It
-// sends the user's words as the next prompt, because the dialogs of this agent CLI take
-// no words.
+// sends the user's words as the next prompt, because this agent CLI's dialogs take no
+// words.
 func (a *arm) instead(ctx context.Context, s coleo.Session, denied coleo.Fingerprint, words, lease string) error {
 	err := coleo.SendInstead(ctx, s, denied, func(ctx context.Context) error {
 		_, err := a.prompt(ctx, bus.PromptOrder{Arm: a.record.ID, Prompt: coleo.Prompt{Text: words}, Lease: lease})
@@ -119,7 +119,7 @@ func (a *arm) interrupt(ctx context.Context) (coleo.Interruption, error) {
 	return out, err
 }
 
-// lease grants, renews or releases the right to type by hand.
+// lease grants, renews or releases the lease of an arm: the right to type by hand.
 func (h *Host) lease(_ context.Context, o bus.LeaseOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -141,7 +141,7 @@ func (h *Host) lease(_ context.Context, o bus.LeaseOrder) (any, error) {
 	return a.lease, nil
 }
 
-// leased returns the terminal of an arm, and renews the lease. It returns EBusy if
+// leased renews the lease of an arm and returns the arm's terminal. It returns EBusy if
 // lease is not the id of the arm's lease.
 func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
 	a, err := h.arm(key)
@@ -178,12 +178,12 @@ func (h *Host) resize(ctx context.Context, o bus.ResizeOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	const minCols, minRows = 80, 24 // a smaller viewer shows a part of the terminal
+	const minCols, minRows = 80, 24 // a smaller viewer shows only a part of the terminal
 	return nil, t.Resize(ctx, max(o.Cols, minCols), max(o.Rows, minRows))
 }
 
-// output returns a piece of terminal output. If there is no output, it waits for
-// output. It reads the journal, because the journal is kept after the arm's end.
+// output returns a piece of terminal output, or waits if there is none. It reads the
+// journal, because the journal is kept after the arm has ended.
 func (h *Host) output(ctx context.Context, o bus.OutputOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -227,7 +227,7 @@ func readOutput(r bus.ArmReport, out coleo.Output, end int64) (coleo.Output, err
 	return out, nil
 }
 
-// waitOutput waits for new output after the offset of out.
+// waitOutput waits for output after the offset in out, for at most the time wait.
 func waitOutput(ctx context.Context, a *arm, out coleo.Output, wait time.Duration) (coleo.Output, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(max(wait, 0), outputWait))
 	defer cancel()

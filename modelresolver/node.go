@@ -7,15 +7,15 @@ import (
 	"regexp"
 )
 
-// node is a piece of JSON with its position, for error messages. The zero node stands
-// for a missing value.
+// node is a piece of JSON, with its path in the document for error messages. The zero
+// node is a missing value.
 type node struct {
 	raw  json.RawMessage
-	path string // "all[2].models.x"; "" at the top
+	path string // for example "all[2].models.x"; "" for the whole document
 }
 
-// kind returns the type of a node, in words for users. For a missing value and for null
-// it returns "nothing".
+// kind returns the type of the value, in words for users. It returns "nothing" for a
+// missing value and for null.
 func (n node) kind() string {
 	text := bytes.TrimSpace(n.raw)
 	if len(text) == 0 {
@@ -94,7 +94,7 @@ func (n node) list() ([]node, error) {
 	return out, nil
 }
 
-// text returns the node's string. It returns "" if the value is missing or null.
+// text returns the value as a string. It returns "" if the value is missing or null.
 func (n node) text() (string, error) {
 	if n.kind() == "nothing" {
 		return "", nil
@@ -109,8 +109,8 @@ func (n node) text() (string, error) {
 	return s, nil
 }
 
-// texts returns the node's list of strings. It returns nil if the value is missing or
-// null.
+// texts returns the value as a list of strings. It returns nil if the value is missing
+// or null.
 func (n node) texts() ([]string, error) {
 	if n.kind() == "nothing" {
 		return nil, nil
@@ -133,7 +133,7 @@ func (n node) texts() ([]string, error) {
 	return out, nil
 }
 
-// price returns the node's number. It returns an error if the number is negative.
+// price returns the value as a number. It returns an error if the number is negative.
 func (n node) price() (float64, error) {
 	if err := n.want("a number"); err != nil {
 		return 0, err

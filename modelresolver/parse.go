@@ -12,11 +12,13 @@ import (
 	"coleo.dev"
 )
 
-// ParseCatalog parses a catalogue in one of the two published forms. One is OpenCode's
-// reply to GET /provider ({all, default, connected}). The other is Coleo's reply to GET
-// /api/opencode/providers ({providers, connected, default}). The models may be a list,
-// or a map whose keys are the ids. ParseCatalog ignores all other keys. If the
-// catalogue is bad, ParseCatalog returns EInvalid with the place and the reason.
+// ParseCatalog parses a catalogue in one of its two published forms:
+//   - {all, default, connected}: OpenCode's reply to GET /provider;
+//   - {providers, connected, default}: Coleo's reply to GET /api/opencode/providers.
+//
+// The models of a provider are either a list, or a map with the ids as keys.
+// ParseCatalog ignores all other keys. For a bad catalogue, it returns EInvalid with
+// the place and the reason.
 func ParseCatalog(data []byte) (Catalog, error) {
 	c, err := parse(data)
 	if err != nil {
@@ -53,7 +55,7 @@ func parse(data []byte) (Catalog, error) {
 }
 
 // wellFormed returns an error if data is not exactly one JSON value. The error has the
-// line of the fault.
+// number of the bad line.
 func wellFormed(data []byte) error {
 	var v json.RawMessage
 	err := json.Unmarshal(data, &v)
@@ -67,12 +69,12 @@ func wellFormed(data []byte) error {
 	return fmt.Errorf("line %d: %v", 1+bytes.Count(data[:at], []byte("\n")), err)
 }
 
-// saying returns the existing keys as text for an error message.
+// saying returns the keys that an object has, as text for an error message.
 func saying(fields map[string]node) string {
 	if len(fields) == 0 {
 		return ""
 	}
-	const shown = 5 // enough to recognise another kind of document
+	const shown = 5 // enough to recognize what the document is
 	keys := slices.Sorted(maps.Keys(fields))
 	if len(keys) > shown {
 		keys = append(keys[:shown], "…")
@@ -158,7 +160,7 @@ func modelList(n node) ([]Model, error) {
 	return out, nil
 }
 
-// model parses one model. If the models are a map, key is the model's id.
+// model parses one model. If the models are a map, key is the key of this model.
 func model(n node, key string) (Model, error) {
 	fields, err := n.object()
 	if err != nil {

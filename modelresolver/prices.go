@@ -1,22 +1,23 @@
 package modelresolver
 
-// Source is where a price comes from.
+// Source says where a price comes from.
 type Source string
 
-// The sources, best first.
+// The sources, from best to worst.
 const (
 	FromCatalog Source = "catalog" // the catalogue has the price
-	FromBook    Source = "book"    // the price comes from book, which becomes outdated
+	FromBook    Source = "book"    // the variable book has the price, which can be outdated
 	Unknown     Source = "unknown" // no price is known
 )
 
-// unknownCost is the assumed price of a model without a known price. It is higher than
-// most prices, so that a model is not chosen just because its price is unknown.
+// unknownCost is the price that is assumed if no price is known. It is higher than most
+// prices. So a model is not chosen only because its price is unknown.
 var unknownCost = Cost{Input: 5, Output: 20}
 
-// book has prices for catalogues without prices. The six prices were copied from
-// Coleo's published specification on 2026-11-21. They were not checked against the
-// vendors' pages. A price in a catalogue takes precedence over a price in book.
+// book has prices for models without a price in the catalogue. The six prices were
+// copied from Coleo's published specification on 2026-11-21. Nobody compared them with
+// the prices of the vendors. If the catalogue has a price, the price in book is not
+// used.
 var book = map[string]Cost{
 	"gemini-2.5-flash": {Input: 0.075, Output: 0.30},
 	"gpt-4o-mini":      {Input: 0.15, Output: 0.60},

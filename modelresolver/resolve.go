@@ -1,8 +1,8 @@
-// Package modelresolver finds an available provider and model for a request. If the
+// Package modelresolver chooses a provider and a model that are available. If the
 // requested model is not available, it chooses another model and returns the reason.
 //
-// Package modelresolver has pure functions only: they call no server and read no file.
-// The caller passes the catalogue, either as a Catalog or as JSON from the publisher.
+// Package modelresolver has pure functions only: it calls no server and reads no file.
+// The caller passes the catalogue, either as a Catalog or as the published JSON.
 package modelresolver
 
 import (
@@ -12,13 +12,14 @@ import (
 	"strings"
 )
 
-// Cost is a model's price in US dollars per million tokens.
+// Cost is the price of a model in US dollars per million tokens.
 type Cost struct {
 	Input  float64 `json:"input"`
 	Output float64 `json:"output"`
 }
 
-// Total returns the sum of the input and output prices. Models are sorted by this sum.
+// Total returns the sum of the input price and the output price. This sum determines
+// which model is cheaper.
 func (c Cost) Total() float64 { return c.Input + c.Output }
 
 // Model is one model of a provider.
@@ -28,23 +29,23 @@ type Model struct {
 	Cost *Cost  `json:"cost,omitempty"` // nil if the catalogue has no price
 }
 
-// Provider is one source of models.
+// Provider is an organization or program that offers models.
 type Provider struct {
 	ID     string  `json:"id"`
 	Name   string  `json:"name"`
 	Models []Model `json:"models"`
 }
 
-// Catalog lists the available models. Connected has the ids of the providers that have
-// credentials. If Connected is empty, nobody knows which providers have credentials.
-// Then every listed provider counts as connected.
+// Catalog has the available models. Connected has the ids of the providers for which
+// the user has credentials. If Connected is empty, this is unknown, and every provider
+// counts as connected.
 type Catalog struct {
 	Providers []Provider `json:"providers"`
 	Connected []string   `json:"connected"`
 }
 
-// Resolution is the provider and the model to use. Fallback means that they are not the
-// requested ones. Reason then explains why. Otherwise Reason is empty.
+// Resolution is the provider and the model to use. If they are not the requested ones,
+// Fallback is true and Reason says why. Otherwise Reason is empty.
 type Resolution struct {
 	ProviderID   string `json:"provider"`
 	ModelID      string `json:"model"`
@@ -54,7 +55,7 @@ type Resolution struct {
 	Reason       string `json:"reason"`
 }
 
-// Offer is one available model with its price.
+// Offer is a model that a provider offers, with its price.
 type Offer struct {
 	ProviderID   string `json:"provider"`
 	ProviderName string `json:"provider_name"`
@@ -64,8 +65,8 @@ type Offer struct {
 	Source       Source `json:"price_source"`
 }
 
-// Split splits "provider/model" at the first slash. A model id may contain more
-// slashes. If there is no slash, combined is the model.
+// Split splits "provider/model" at the first slash. All later slashes belong to the
+// model. If there is no slash, the whole text is the model.
 func Split(combined string) (provider, model string) {
 	provider, model, found := strings.Cut(combined, "/")
 	if !found {
@@ -81,10 +82,10 @@ func Split(combined string) (provider, model string) {
 //   - the requested model at its cheapest provider
 //   - the cheapest of all models
 //
-// If the parameter provider is empty, the parameter model may have the form
-// "provider/model". If the request leaves out the provider or the model, Resolve may
-// choose it freely. Such a choice is not a fallback. If no model is available, Resolve
-// returns the request unchanged.
+// If the parameter provider is empty, the parameter model can have the form
+// "provider/model". If the request leaves out the provider or the model, Resolve can
+// choose any, and this choice is not a fallback. If no model is available, Resolve
+// returns the requested provider and model.
 func Resolve(c Catalog, provider, model string) Resolution {
 	if provider == "" {
 		provider, model = Split(model)
@@ -107,8 +108,8 @@ func Resolve(c Catalog, provider, model string) Resolution {
 		provider, model))
 }
 
-// reason formats the sentence for Resolution.Reason. If wished is false, it returns "",
-// because nothing that was requested is missing.
+// reason formats the sentence for Resolution.Reason. If wished is false, the request
+// left the choice to Resolve, and reason returns "".
 func reason(wished bool, format string, args ...any) string {
 	if !wished {
 		return ""
@@ -132,7 +133,7 @@ func (o Offer) resolution(reason string) Resolution {
 }
 
 // AvailableByCost returns the models of all connected providers, cheapest first. Models
-// with the same price are sorted by provider and model id.
+// with the same price are sorted by provider id and model id.
 func AvailableByCost(c Catalog) []Offer {
 	var out []Offer
 	for _, p := range c.Providers {

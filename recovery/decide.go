@@ -6,10 +6,13 @@ import (
 	"coleo.dev"
 )
 
-// Decide returns the remedy for an arm. It reattaches to a session under three
-// conditions. A live host has proven the session, the session's process runs, and the
-// session is not hung. Decide never kills a session that failed the proof. An arm that
-// waits for an approval is never hung.
+// Decide returns the remedy for an arm. The remedy is to reattach under these
+// conditions:
+//   - A live host has found a session that has proved that it belongs to the arm.
+//   - The process of the session runs.
+//   - The session is not hung. An arm that waits for an approval is never hung.
+//
+// Decide never kills a session that could not prove that it belongs to the arm.
 func Decide(e Evidence) Remedy {
 	if e.Arm.Desired == coleo.DesiredStopped {
 		return Remedy{Action: Nothing, Reason: "The arm is meant to be stopped."}
@@ -57,9 +60,9 @@ func (e Evidence) reattach() Remedy {
 	return r
 }
 
-// proven reports whether the session that was found has proven that it is the arm's, and
-// the remedy can use it. A host agent that found the session must still be live, because
-// only that host agent can reach it. LocalHost needs no host agent.
+// proven reports whether a remedy can use the found session. The session must have
+// proved that it belongs to the arm. The host that found the session must be LocalHost
+// or a live host agent, because only this host can reach the session.
 func (e Evidence) proven() bool {
 	if e.Found.Proof != Proven {
 		return false
@@ -68,9 +71,10 @@ func (e Evidence) proven() bool {
 	return live || e.Found.Host == LocalHost
 }
 
-// doubt returns a message if the arm's last start may still run in a place where nobody
-// can look. It returns "" if there is proof that the last start has ended. A doubt
-// prevents a new start. Otherwise two starts of one arm could work at the same time.
+// doubt returns a message if the last start of the arm may still run where nobody could
+// look. It returns "" if the last start has certainly ended. While there is a doubt,
+// the arm is not started, because otherwise two starts of the arm could work at the
+// same time.
 func (e Evidence) doubt() string {
 	looked := e.Found.Proof != "" && (e.Found.Proof != Proven || e.proven())
 	if !e.Arm.HasHandle || e.Arm.Ended || looked {
@@ -87,9 +91,10 @@ func (e Evidence) doubt() string {
 		"and then the older one is ended.", e.Arm.AgentID)
 }
 
-// hung reports whether the session is in a turn but shows no sign of life. The health
-// comes from the arm's row, which may be older than the reading. So a session that was
-// just read as idle, or as waiting for an approval, is not hung.
+// hung reports whether the session is in a turn but shows no sign of life. Health comes
+// from the arm's row, which can be older than the state that was just read from the
+// session. So a session whose state was just read as idle or waiting_approval is not
+// hung.
 func (e Evidence) hung() bool {
 	if e.Health != coleo.HealthHung {
 		return false
@@ -102,7 +107,8 @@ func (e Evidence) hung() bool {
 	return true
 }
 
-// trouble returns why the arm cannot continue as it is. It returns "" if it can.
+// trouble returns the reason why the arm needs another remedy than a reattach, or "" if
+// a reattach is enough.
 func (e Evidence) trouble() string {
 	switch {
 	case !e.Arm.HasHandle && e.Found.Proof != Proven:
@@ -144,7 +150,7 @@ func (e Evidence) unproven() string {
 	return "Its session could not be looked for"
 }
 
-// start returns the remedy that starts the arm on a host.
+// start returns the remedy that starts the arm on the host target.
 func (e Evidence) start(target coleo.HostInfo) Remedy {
 	kill := e.proven() && (e.Found.Process != Dead || e.Found.Sweep == SweptLeft)
 	r := Remedy{
@@ -165,7 +171,7 @@ func (e Evidence) start(target coleo.HostInfo) Remedy {
 	return r
 }
 
-// byHost names the host that can end a session.
+// byHost returns words for the host that can end a session.
 func byHost(id string) string {
 	if id == LocalHost {
 		return "by serve itself"
@@ -173,7 +179,7 @@ func byHost(id string) string {
 	return "on host agent " + id
 }
 
-// plan describes in words what a remedy that starts the arm does.
+// plan describes for the user what a remedy does that starts the arm.
 func (e Evidence) plan(r Remedy) string {
 	what := "it is started"
 	if r.Action == KillAndRestart {

@@ -9,16 +9,16 @@ import (
 
 // target chooses the host that starts the arm. It prefers, in this order:
 //
-//   - the host where the arm was proven to run
+//   - the host on which a session has proved that it belongs to the arm
 //   - the requested host agent
-//   - the host agent that had the arm
-//   - a host agent of the arm's machine
-//   - this process, if the arm had no host agent and its harness needs none
+//   - the host agent that last had the arm
+//   - a host agent on the arm's machine
+//   - LocalHost, if the arm had no host agent and its harness needs none
 //   - the host agent with the fewest arms
-//   - this process, if the policy allows it
+//   - LocalHost, if the policy allows it
 //
 // target ignores host agents that are not live. If no host can start the arm, the
-// second result is the reason for the refusal.
+// second result is the reason.
 func (e Evidence) target() (coleo.HostInfo, string) {
 	local := coleo.HostInfo{Host: coleo.Host{ID: LocalHost}, Live: true}
 	if e.proven() && e.Found.Host == LocalHost && e.mayRunHere() {
@@ -51,13 +51,12 @@ func (e Evidence) target() (coleo.HostInfo, string) {
 	return coleo.HostInfo{}, e.nowhere()
 }
 
-// mayRunHere reports whether this process may start the agent CLI itself, without a host
-// agent.
+// mayRunHere reports whether LocalHost is allowed to start the agent CLI.
 func (e Evidence) mayRunHere() bool {
 	return !e.RemoteOnly && (!e.Harness.DaemonManaged || e.AllowLocalFallback)
 }
 
-// nowhere explains why no host can start the arm.
+// nowhere returns the reason why no host can start the arm.
 func (e Evidence) nowhere() string {
 	if !slices.ContainsFunc(e.Hosts, func(h coleo.HostInfo) bool { return h.Live }) {
 		return fmt.Sprintf("Harness '%s' requires the arm agent daemon. Distributed arm management is unavailable.",
@@ -83,21 +82,23 @@ func (e Evidence) live(id string) (coleo.HostInfo, bool) {
 	return coleo.HostInfo{}, false
 }
 
-// usable returns the host agent id if it is live and can start the arm.
+// usable returns the host agent with the given id. It returns false if this host agent
+// is not live or cannot start the arm.
 func (e Evidence) usable(id string) (coleo.HostInfo, bool) {
 	h, ok := e.live(id)
 	return h, ok && e.canStart(h)
 }
 
-// canStart reports whether a host drives the harness and has room. If the host already
-// has the arm, the arm needs no extra room.
+// canStart reports whether the host h is live, drives the harness, and has room for the
+// arm. A host that already has the arm needs no extra room.
 func (e Evidence) canStart(h coleo.HostInfo) bool {
 	room := h.MaxArms <= 0 || h.Arms < h.MaxArms || h.ID == e.Arm.AgentID || (e.proven() && h.ID == e.Found.Host)
 	return h.Live && room && h.Drives(e.Harness.Name)
 }
 
-// leastBusy returns the usable host with the fewest arms. If several hosts have the
-// same number of arms, it returns the host with the lowest id.
+// leastBusy returns the host with the fewest arms among those that can start the arm
+// and for which want returns true. If several such hosts have equally few arms, it
+// returns the host with the lowest id.
 func (e Evidence) leastBusy(want func(coleo.HostInfo) bool) (coleo.HostInfo, bool) {
 	var best coleo.HostInfo
 	found := false
@@ -112,8 +113,8 @@ func (e Evidence) leastBusy(want func(coleo.HostInfo) bool) (coleo.HostInfo, boo
 	return best, found
 }
 
-// isHome reports whether a host has the arm's conversation. An agent CLI stores its
-// conversations on the machine where it runs.
+// isHome reports whether the arm's conversation is on the host h. An agent CLI stores
+// its conversations on the machine where it runs.
 func (e Evidence) isHome(h coleo.HostInfo) bool {
 	switch {
 	case e.proven() && h.ID == e.Found.Host:

@@ -11,26 +11,26 @@ import (
 	"coleo.dev/harnesses/terminal/pack"
 )
 
-// packs joins the packs of a folder with the harnesses that they are for.
+// packs adds the packs in a folder to the harnesses that they belong to.
 type packs struct {
-	store *pack.Store // nil if no packs are used
+	store *pack.Store // nil if the registry uses no packs
 	now   func() time.Time
 
 	stamp  string
-	used   map[string]*pack.Pack // the packs that are in use, by harness
-	wrong  []error               // why other packs are not used
+	used   map[string]*pack.Pack // the packs in use, by the name of their harness
+	wrong  []error               // for each other pack, why it is not used
 	joined map[string]joined     // the harnesses with packs, by name
 }
 
-// joined is a harness together with a pack.
+// joined is a harness with its pack.
 type joined struct {
 	plain  coleo.Harness
-	digest string // of the pack
+	digest string // the digest of the pack
 	whole  coleo.Harness
 }
 
-// changed reads the packs if their files have changed, or if a pack may have expired. It
-// reports whether it has read them.
+// changed reads the packs again if their files have changed, or if a pack may have
+// expired. It returns true if it has read them.
 func (p *packs) changed() bool {
 	if p.store == nil {
 		return false
@@ -55,8 +55,9 @@ func (p *packs) changed() bool {
 	return true
 }
 
-// join returns the harnesses, each with its pack. If neither a harness nor its pack has
-// changed, the result has the same object as before.
+// join returns the harnesses, each with its pack if it has one. If a harness and its
+// pack have not changed since the last call, the new result has the same object as the
+// last result.
 func (p *packs) join(plain map[string]coleo.Harness) map[string]coleo.Harness {
 	out, kept := maps.Clone(plain), map[string]joined{}
 	for name, pack := range p.used {
@@ -74,8 +75,8 @@ func (p *packs) join(plain map[string]coleo.Harness) map[string]coleo.Harness {
 	return out
 }
 
-// Join returns a harness together with a pack. The error is EUnsupported if the harness
-// reads no screen, or is nil.
+// Join returns a harness that uses the rules of a pack. It returns EUnsupported if h is
+// nil, or if h reads no screen.
 func Join(h coleo.Harness, p *pack.Pack) (*terminal.Harness, error) {
 	th, ok := h.(*terminal.Harness)
 	if !ok {
@@ -84,8 +85,8 @@ func Join(h coleo.Harness, p *pack.Pack) (*terminal.Harness, error) {
 	return th.WithPack(p.Rules), nil
 }
 
-// PackProblems returns why packs are not used, or nil if all are used. The harnesses of
-// such packs use their own rules alone.
+// PackProblems returns why some packs are not used, or nil if all are used. A harness
+// whose pack is not used has only its own rules.
 func (r *Registry) PackProblems() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

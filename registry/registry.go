@@ -1,5 +1,5 @@
-// Package registry has all harnesses. These are the built-in harnesses, which are
-// listed below, and the harnesses that the user describes in TOML files.
+// Package registry has all harnesses: the built-in harnesses, which are listed below,
+// and the harnesses that the user describes in TOML files.
 package registry
 
 import (
@@ -41,8 +41,8 @@ type builtin struct {
 	hooks terminal.Hooks
 }
 
-// builtins returns the built-in harnesses with a screen. A new built-in harness needs
-// one line here.
+// builtins returns the built-in harnesses that have a screen. To add such a harness,
+// add a line here.
 func builtins() []builtin {
 	return []builtin{
 		{"aider", aider.Spec, aider.Hooks()},
@@ -60,7 +60,8 @@ func builtins() []builtin {
 	}
 }
 
-// Registry is a set of harnesses by name. It is safe for concurrent use.
+// Registry is a set of harnesses by name. Several goroutines can use it at the same
+// time.
 type Registry struct {
 	dir     string
 	packs   packs
@@ -70,32 +71,32 @@ type Registry struct {
 
 	mu    sync.Mutex
 	all   map[string]coleo.Harness
-	plain map[string]coleo.Harness // all without packs
+	plain map[string]coleo.Harness // all harnesses, without packs
 	files map[string]file          // the user's files, by path
-	wrong error                    // all errors of the user's files
-	count int                      // how often the files have changed
+	wrong error                    // the errors in all of the user's files
+	count int                      // how often the files or the packs have changed
 }
 
-// file is one of the user's files, as it was last read.
+// file is what the registry last read from one of the user's files.
 type file struct {
-	stamp   string        // changes when the file changes
-	harness coleo.Harness // from the last valid version; nil if there was none
-	wrong   error         // the error of the present version
+	stamp   string        // a text that changes when the file changes
+	harness coleo.Harness // from the last valid content; nil if there was none
+	wrong   error         // the error in the last content that was read
 }
 
-// New returns a registry with the built-in harnesses and the harnesses that the *.toml
-// files in dir describe. This folder may be missing. If a user's file has the name of a
-// built-in harness, the file's description replaces the built-in one. hold is the
-// command line that starts a holder.
+// New returns a registry with the built-in harnesses, and with the harnesses that the
+// *.toml files in the folder dir describe. The folder is allowed to be missing. If a
+// file describes a harness with the name of a built-in harness, this description
+// replaces the built-in one. hold is the command line that starts a holder.
 //
-// New leaves out bad files. If there are bad files, New returns a registry with the
-// other harnesses, and an error that names each bad file and line. If a file changes
-// later, the registry reads the file again. New sessions use the new description. If
-// the new description is bad, the old description stays in use.
+// If some files are bad, New returns a registry without them, and an error that names
+// each bad file and line. If a file changes later, the registry reads it again, and new
+// sessions use the new description. If the new description is bad, the old description
+// stays in use.
 func New(dir string, hold []string) (*Registry, error) { return NewWithPacks(dir, nil, hold) }
 
-// NewWithPacks does the same as New. Each pack of store that is valid is used beside the
-// description of its harness. Problems tells why a pack is not used.
+// NewWithPacks is like New, but the harnesses also use the valid packs of the store.
+// PackProblems says why a pack is not used.
 func NewWithPacks(dir string, store *pack.Store, hold []string) (*Registry, error) {
 	r := &Registry{dir: dir, packs: packs{store: store, now: time.Now}, hold: hold, shared: terminal.NewShared(), builtin: map[string]coleo.Harness{}}
 	for _, b := range builtins() {
@@ -114,9 +115,9 @@ func NewWithPacks(dir string, store *pack.Store, hold []string) (*Registry, erro
 	return r, r.wrong
 }
 
-// refresh reads the user's files that have changed. If a file has not changed, its
-// harness stays the same object. The caller must hold mu, unless no other goroutine can
-// use r.
+// refresh reads the changed files of the user and the changed packs. If a file has not
+// changed, its harness stays the same object. The caller holds mu, unless no other
+// goroutine can use r yet.
 func (r *Registry) refresh() {
 	if again := r.readFiles(); r.packs.changed() || again {
 		r.all = r.packs.join(r.plain)
@@ -124,11 +125,12 @@ func (r *Registry) refresh() {
 	}
 }
 
-// readFiles reads the user's files that have changed. It reports whether any has.
+// readFiles reads the changed files of the user. It returns true if it has read a file
+// again, or if a file is new or gone.
 func (r *Registry) readFiles() bool {
 	stamps, err := r.stamps()
 	if err != nil {
-		r.wrong = err // the descriptions that were read before stay in use
+		r.wrong = err // the descriptions that were read earlier stay in use
 		stamps = nil
 		if r.plain != nil {
 			return false
@@ -152,7 +154,8 @@ func (r *Registry) readFiles() bool {
 	return true
 }
 
-// Revision returns a number that grows when one of the user's files or packs has changed.
+// Revision returns a number that increases each time one of the user's files or packs
+// has changed.
 func (r *Registry) Revision() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,14 +163,13 @@ func (r *Registry) Revision() int {
 	return r.count
 }
 
-// unchanged reports whether the files are still as they were when the registry read
-// them.
+// unchanged reports whether the files are the same as when the registry last read them.
 func (r *Registry) unchanged(stamps map[string]string) bool {
 	return maps.EqualFunc(r.files, stamps, func(f file, stamp string) bool { return f.stamp == stamp })
 }
 
-// again returns what the file says at present. It reads the file only if the given stamp
-// differs from the stamp of f. Otherwise it returns f.
+// again returns the present content of a file. It reads the file only if the given
+// stamp differs from the stamp of f. Otherwise it returns f.
 func (f file) again(path, stamp string, hold []string, shared *terminal.Shared) file {
 	if f.stamp == stamp {
 		return f
@@ -180,8 +182,8 @@ func (f file) again(path, stamp string, hold []string, shared *terminal.Shared) 
 	return f
 }
 
-// stamps returns a stamp for each of the user's files. The stamp changes when the file
-// changes.
+// stamps returns a stamp for each of the user's files, by path. A stamp is a text that
+// changes when the file changes.
 func (r *Registry) stamps() (map[string]string, error) {
 	if r.dir == "" {
 		return nil, nil
@@ -201,15 +203,15 @@ func (r *Registry) stamps() (map[string]string, error) {
 		}
 		info, err := os.Stat(path)
 		if err != nil {
-			continue // the file was deleted in the meantime
+			continue // the file was deleted after the folder was read
 		}
 		out[path] = fmt.Sprintf("%d %d %v", info.Size(), info.ModTime().UnixNano(), info.Mode())
 	}
 	return out, nil
 }
 
-// Wrong returns why the newest description of a harness is not in use. The error has
-// the file and the line. Wrong returns nil if the newest description is in use.
+// Wrong returns why the newest description of a harness is not in use, with the file
+// and the line. It returns nil if the newest description is in use.
 func (r *Registry) Wrong(name string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -230,9 +232,9 @@ func readSpec(path string) (*rules.Spec, error) {
 	return rules.ParseSpecOn(path, data, specOf)
 }
 
-// hooksOf returns the code for a user's description. If there is a built-in harness
-// with the same name, it returns that harness's code. Otherwise it returns the code of
-// the base.
+// hooksOf returns the Go code for a harness that the user describes. This is the code
+// of the built-in harness with the same name, or otherwise the code of the harness's
+// base.
 func hooksOf(s *rules.Spec) terminal.Hooks {
 	for _, name := range []string{s.Name, s.Base} {
 		for _, b := range builtins() {
@@ -244,7 +246,7 @@ func hooksOf(s *rules.Spec) terminal.Hooks {
 	return terminal.Hooks{}
 }
 
-// specOf returns the description of a built-in harness, or nil.
+// specOf returns the description of the built-in harness with this name, or nil.
 func specOf(name string) []byte {
 	for _, b := range builtins() {
 		if b.name == name {
@@ -254,7 +256,7 @@ func specOf(name string) []byte {
 	return nil
 }
 
-// Get returns a harness by name. It returns EInvalid for an unknown name.
+// Get returns the harness with this name. It returns EInvalid for an unknown name.
 func (r *Registry) Get(name string) (coleo.Harness, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -269,9 +271,9 @@ func (r *Registry) Get(name string) (coleo.Harness, error) {
 	return nil, err
 }
 
-// Description returns the harness.toml of a harness, and the path of its file. A built-in
-// harness has no file, so its path is only a name. The error is ENotFound if no file
-// describes the harness.
+// Description returns the harness.toml of a harness and the path of this file. For a
+// built-in harness, the path is only a name, because there is no file. Description
+// returns ENotFound if no harness.toml describes the harness.
 func (r *Registry) Description(name string) (path string, text []byte, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -288,12 +290,12 @@ func (r *Registry) Description(name string) (path string, text []byte, err error
 	return "", nil, coleo.Errorf(coleo.ENotFound, "no file describes a harness %q", name)
 }
 
-// Base returns the harness.toml of a built-in harness, on which another may build. It
-// returns nil if there is none with that name.
+// Base returns the harness.toml of the built-in harness with this name, on which a
+// user's description can build. It returns nil if there is no such harness.
 func (r *Registry) Base(name string) []byte { return specOf(name) }
 
 // Preferred returns the name of the default harness. A new arm gets this harness if the
-// user names no harness and the agent CLI of this harness is installed.
+// user names no harness, and if the agent CLI of the default harness is installed.
 func (r *Registry) Preferred() string { return "opencode-api" }
 
 // List returns the names of all harnesses, sorted.

@@ -7,19 +7,20 @@ import (
 	"coleo.dev"
 )
 
-// defaultContextBudget is the context budget, in tokens, of an arm that has no budget
-// of its own.
+// defaultContextBudget is the context budget, in tokens, of an arm for which no budget
+// is set.
 const defaultContextBudget = 300_000
 
-// Apply returns an arm's row after an event of its host. Apply has no side effects, so
-// a replayed log gives the same rows as the live events. The zero Arm means that there
-// is no row. The events spawned and reattached create a row. The event removed deletes
-// the row.
+// Apply returns the row of an arm after the event e. The parameter arm is the row
+// before the event. The zero Arm means that the arm has no row. Apply has no side
+// effects, so a replayed log gives the same rows as the live events. The events spawned
+// and reattached create a row. The event removed deletes the row.
 //
 // Only the host that owns an arm can change the arm's row. A host becomes the owner
-// when it starts the arm, or when it proves that the arm runs there. The generation
-// must not be older than the generation in the row. After that, events of the former
-// owner change nothing. An event with an unreadable payload also changes nothing.
+// when it starts the arm, or when it proves that the arm runs there. The event that
+// makes a host the owner must have at least the generation of the row. Events of the
+// former owner change nothing. An event with an unreadable payload also changes
+// nothing.
 func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if e.Kind == coleo.EventSpawned || e.Kind == coleo.EventReattached {
 		return applyHandle(arm, e)
@@ -51,15 +52,15 @@ func touched(arm coleo.Arm, now time.Time) coleo.Arm {
 	return arm
 }
 
-// applyHandle stores the session's handle, which comes with the events spawned and
-// reattached.
+// applyHandle stores the session's handle in the row. The handle is the payload of the
+// events spawned and reattached.
 func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	h, ok := payload[coleo.Handle](e)
 	if !ok || h.Harness == "" || e.Arm == "" || h.Generation < arm.Generation {
 		return arm
 	}
 	if e.Host == coleo.LocalHost && h.Generation == arm.Generation && arm.AgentID != "" && arm.AgentID != e.Host {
-		return arm // within one start, an arm moves from host local to a host agent and never back
+		return arm // within one generation, an arm can move from host local to a host agent, but not back
 	}
 	if arm.ID == "" {
 		arm = coleo.Arm{ID: e.Arm, Name: e.Arm, ContextBudget: defaultContextBudget, CreatedAt: e.Time}
@@ -68,7 +69,7 @@ func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		arm.Status, arm.State, arm.Rule, arm.Dialog = coleo.StatusStarting, coleo.Initializing, "", nil
 	}
 	if arm.Workdir = h.Workdir; e.Kind == coleo.EventSpawned {
-		arm.LastOutputAt = time.Time{} // the last output of an earlier session says nothing about this session
+		arm.LastOutputAt = time.Time{} // the last output of an earlier session says nothing about the new session
 	}
 	arm.Harness, arm.Generation = h.Harness, h.Generation
 	arm.PID, arm.Port, arm.SessionID = h.Process.PID, h.Port, h.Conversation
@@ -94,9 +95,10 @@ func applyChange(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// statusAfter returns the status of an arm whose session is now in state s. If the
-// session begins or ends a turn, a paused arm stays paused. If the session fails,
-// starts or ends, the pause ends. No code of Coleo sets StatusPaused.
+// statusAfter returns the new status of an arm whose session has entered state s. The
+// parameter old is the arm's status before the change. A paused arm stays paused when a
+// turn begins or ends. The pause ends when the session fails, starts or ends. No code
+// of Coleo sets StatusPaused.
 func statusAfter(old coleo.Status, s coleo.State) coleo.Status {
 	status := coleo.StatusOf(s)
 	paused := old == coleo.StatusPaused || old == coleo.StatusPlanningBlocked
@@ -114,7 +116,7 @@ func applyStopped(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// applyRunEnd stores the total usage of the conversation.
+// applyRunEnd stores the usage of the whole conversation in the row.
 func applyRunEnd(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if end, ok := payload[coleo.RunEnd](e); ok && end.Usage != nil {
 		arm.TotalTokens, arm.TotalCost = end.Usage.Total(), end.Usage.Cost
@@ -132,8 +134,8 @@ func applyConversation(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// payload decodes an event's payload. It returns false if the payload is missing or is
-// not a T.
+// payload decodes the payload of an event. It returns false if the event has no
+// payload, or if the payload is not a T.
 func payload[T any](e coleo.Event) (T, bool) {
 	var v T
 	if len(e.Payload) == 0 || json.Unmarshal(e.Payload, &v) != nil {

@@ -20,7 +20,7 @@ func auditFields(a *coleo.Audit) []field {
 	}
 }
 
-// BeginAudit records a command that is about to be carried out. It returns the id of
+// BeginAudit records a command before the command is carried out. It returns the id of
 // the record. The record survives a power failure.
 func (s *ServeDB) BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err error) {
 	a.Result, a.Error = coleo.AuditOpen, ""
@@ -38,7 +38,7 @@ func (s *ServeDB) BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err 
 	return id, nil
 }
 
-// EndAudit records the result of a command. A power failure may undo this write.
+// EndAudit records the result of a command. A power failure can undo this write.
 func (s *ServeDB) EndAudit(ctx context.Context, id int64, result coleo.AuditResult, why string) error {
 	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
 		_, err := tx.Exec("UPDATE audit SET result = ?, error = ? WHERE id = ?", textOf(&result), textOf(&why), id)

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// readers is the number of connections for reading. The API traffic of one machine
-	// has never needed four at the same time, and four connections are cheap.
+	// readers is the number of connections for reading. The API requests for one
+	// machine have never needed four connections at the same time, and four connections
+	// are cheap.
 	readers = 4
 )
 
@@ -23,12 +24,12 @@ const (
 type durability string
 
 const (
-	// ordinary is for writes that a crash of the machine may undo. A crash can undo
-	// only the ordinary writes after the last checkpoint or intent. Nobody has acted on
-	// an event that is lost in this way.
+	// ordinary is for writes that a crash of the machine is allowed to undo. A crash
+	// can undo only the ordinary writes after the last checkpoint or the last intent.
+	// Nobody has acted on an event that is lost in this way.
 	ordinary durability = "NORMAL"
-	// intent is for writes that must not be forgotten, such as a spawn, a stop or an
-	// approval. Such a write, and all earlier writes, are on the disk before the method
+	// intent is for writes that must not be lost, such as a spawn, a stop or an
+	// approval. Such a write, and all earlier writes, are on the disk when the method
 	// returns.
 	intent durability = "FULL"
 )
@@ -37,7 +38,7 @@ const (
 type database struct {
 	path   string
 	lock   *os.File
-	writer *sql.DB // one connection; callers wait for it in turn
+	writer *sql.DB // one connection, which the callers use one after another
 	reader *sql.DB
 }
 
@@ -55,15 +56,15 @@ func open(path string, s schema) (*database, error) {
 	if err == nil {
 		return d, nil
 	}
-	var said *coleo.Error // the message of a coleo.Error already names the store
+	var said *coleo.Error // a coleo.Error already names the store in its message
 	if !errors.As(err, &said) {
 		err = fmt.Errorf("open store %s: %w", path, err)
 	}
 	return nil, errors.Join(err, d.Close())
 }
 
-// settle creates the folder and resolves all links in the path. So two paths to the
-// same database have the same lock.
+// settle creates the database's folder and returns the absolute path without symbolic
+// links. So two different paths to the same database share one lock.
 func settle(path string) (string, error) {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
@@ -83,8 +84,8 @@ func settle(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), nil
 }
 
-// connect opens the connections. It first sets the file mode of the database. SQLite
-// gives the same mode to the files that it creates next to the database. The caller
+// connect opens the connections. Before that, it sets the mode of the database file,
+// because SQLite creates the files next to the database with the same mode. The caller
 // holds the lock, so no other process has the database open.
 func (d *database) connect(s schema) error {
 	f, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -124,14 +125,14 @@ func (d *database) connect(s schema) error {
 	return nil
 }
 
-// rewriteMost is the largest database, in bytes, that shrinkable rewrites. A rewrite of
-// that size takes about 100 ms. During a rewrite the disk holds the database twice. A
-// larger database is not rewritten: its free pages are reused, but not returned to the
-// disk.
+// rewriteMost is the size, in bytes, of the largest database that shrinkable rewrites.
+// A rewrite of that size takes about 100 ms, and needs disk space for a second copy of
+// the database. If a database is larger, its free pages are reused, but they are not
+// returned to the disk.
 const rewriteMost = 64 << 20
 
-// shrinkable changes a database of an older Coleo, so that the database can return free
-// pages to the disk. A database that this version has created can already do this.
+// shrinkable changes a database that an older Coleo created, so that the database can
+// return free pages to the disk. Databases that this version creates need no change.
 func (d *database) shrinkable() error {
 	var mode, pages int
 	err := d.writer.QueryRow("SELECT auto_vacuum, page_count FROM pragma_auto_vacuum, pragma_page_count").Scan(&mode,
@@ -147,8 +148,9 @@ func (d *database) shrinkable() error {
 	return err
 }
 
-// write runs fn in one transaction. ctx bounds the wait for the connection. A write that
-// has begun always finishes, so the caller knows the outcome.
+// write runs fn in one transaction with the durability level. If ctx ends while write
+// waits for the connection, write returns an error. A transaction that has begun always
+// finishes, so the caller knows its outcome.
 func (d *database) write(ctx context.Context, level durability, fn func(*sql.Tx) error) error {
 	c, err := d.writer.Conn(ctx)
 	if err != nil {
@@ -172,8 +174,8 @@ func (d *database) write(ctx context.Context, level durability, fn func(*sql.Tx)
 	return nil
 }
 
-// Close closes the database. Closing the last connection merges the write-ahead log
-// into the file. At the end, Close releases the lock.
+// Close closes the database and then releases the lock. When the last connection is
+// closed, SQLite merges the write-ahead log into the database file.
 func (d *database) Close() error {
 	var errs []error
 	for _, db := range []*sql.DB{d.reader, d.writer} {

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// timeLayout is the format of stored times: UTC, nanoseconds, fixed width. So the order
-// of the texts is the order of the times, and people can read the texts.
+// timeLayout is the format of stored times: UTC, nanoseconds, fixed width. Texts of
+// this format sort in the order of their times, and people can read them.
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
-// cell converts one value from Go to a column and back. A zero value is stored as NULL,
-// unless the comment of a cell type says something else.
+// cell converts one Go value to the value of a column and back. A zero value is stored
+// as NULL, except in the cell types whose comments say something else.
 type cell interface {
 	sql.Scanner
 	driver.Valuer
 }
 
-// field is one column of a row.
+// field is one column of a row: its name and its value.
 type field struct {
 	name string
 	cell cell
@@ -45,7 +45,7 @@ func (c text[T]) Scan(src any) error {
 	return err
 }
 
-// number is an integer. If kept is set, zero is stored as 0.
+// number is an integer. If kept is true, zero is stored as 0 instead of NULL.
 type number struct {
 	p    *int
 	kept bool
@@ -98,7 +98,7 @@ func (c moment) Scan(src any) error {
 	return err
 }
 
-// raw is JSON that another program has written. It is stored unchanged.
+// raw is JSON from another program. It is stored unchanged.
 type raw struct{ p *json.RawMessage }
 
 func (c raw) Value() (driver.Value, error) {
@@ -155,7 +155,8 @@ func columns(fields []field) string {
 	return strings.Join(names, ", ")
 }
 
-// cells returns the fields' cells, as arguments of a statement or as targets of Scan.
+// cells returns the cells of the fields, for the arguments of a statement or the
+// targets of Scan.
 func cells(fields []field) []any {
 	out := make([]any, len(fields))
 	for i, f := range fields {
@@ -170,8 +171,8 @@ func insertion(table string, fields []field) string {
 	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, columns(fields), marks)
 }
 
-// upsertion returns an insertion that updates the row if a row with the same id exists.
-// The first field is the id.
+// upsertion returns a statement that inserts a row. If a row with the same id exists,
+// the statement updates that row. The first field is the id.
 func upsertion(table string, fields []field) string {
 	set := make([]string, 0, len(fields))
 	for _, f := range fields[1:] {

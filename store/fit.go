@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// maxPayload bounds the payload of one event, in bytes of the encoded JSON. An
-	// event must fit into one message of the bus (4 MiB), and a page of events must fit
-	// into memory.
+	// maxPayload is the largest size of the payload of one event, in bytes of encoded
+	// JSON. An event must fit into one message of the bus (4 MiB), and a page of events
+	// must fit into memory.
 	maxPayload = 1 << 20
-	// maxEscape is the largest factor by which JSON can grow when it is encoded again.
-	// For example, "<" becomes six characters.
+	// maxEscape is the largest factor by which JSON text can grow when it is encoded
+	// again. For example, the one character "<" becomes six characters.
 	maxEscape = 6
 )
 
-// fit returns a payload of at most maxPayload bytes. It shortens the longest texts and
-// lists of a larger payload until the payload fits. A shortened text says how many bytes
-// are left out.
+// fit returns the payload in at most maxPayload bytes. If the payload is larger, fit
+// shortens its longest texts and lists. A shortened text says how many bytes are left
+// out.
 func fit(payload json.RawMessage) (json.RawMessage, error) {
 	if len(payload) <= maxPayload/maxEscape {
 		return payload, nil
@@ -40,11 +40,11 @@ func fit(payload json.RawMessage) (json.RawMessage, error) {
 			return sent, err
 		}
 	}
-	return nil, nil // only keys are left: no payload of Coleo looks like this
+	return nil, nil // a payload of large keys cannot be shortened, but Coleo writes no such payload
 }
 
-// cut returns a decoded JSON value whose texts have at most limit bytes and whose lists
-// have at most limit elements.
+// cut returns the decoded JSON value with its texts shortened to limit bytes and its
+// lists shortened to limit elements.
 func cut(value any, limit int) any {
 	switch v := value.(type) {
 	case string:

@@ -23,7 +23,8 @@ func (h *head) position() uint64 {
 	return h.at
 }
 
-// moveTo moves the log's end forward to at. Writers may call moveTo out of order.
+// moveTo moves the end position forward to at. Writers are allowed to call moveTo out
+// of order: an earlier position changes nothing.
 func (h *head) moveTo(at uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -45,9 +46,8 @@ func (h *head) ring() {
 	h.more = make(chan struct{})
 }
 
-// wait waits until the log has an event that follows the given position. Then it
-// returns nil. It returns ctx's error if ctx ends first. It returns EUnavailable if the
-// log is closed.
+// wait returns nil when the end position is higher than the given position. It returns
+// ctx's error if ctx ends first. It returns EUnavailable if the log is closed.
 func (h *head) wait(ctx context.Context, after uint64) error {
 	for {
 		h.mu.Lock()

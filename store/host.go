@@ -13,33 +13,35 @@ import (
 	"coleo.dev"
 )
 
-// HostDB is a host agent's database. It has the append-only log of events of the host's
-// arms, and the records that the host agent needs to find and restart the arms.
+// HostDB is the database of a host agent. It has the append-only log of the events of
+// the host's arms. It also has the records with which the host agent finds and restarts
+// the arms.
 //
 // A method that writes waits for earlier writes until ctx ends. A write that has begun
-// always finishes. A method that reads stops with ctx's error when ctx ends.
+// always finishes. A method that reads returns ctx's error when ctx ends.
 type HostDB struct {
 	db     *database
 	head   *head
 	epoch  string                 // the epoch of the events that this process writes
-	legacy string                 // the epoch of events that have no epoch of their own
-	newest atomic.Pointer[string] // of the newest event
+	legacy string                 // the epoch of events that are stored without an epoch
+	newest atomic.Pointer[string] // the epoch of the newest event
 	host   atomic.Pointer[string]
 
-	deleted atomic.Uint64 // events up to this number may be missing
+	deleted atomic.Uint64 // events up to this number may be missing from the log
 }
 
-// hostSchema is the schema of host.db. The mark spells "clho".
+// hostSchema is the schema of host.db. The bytes of the mark spell "clho".
 var hostSchema = schema{folder: "host", mark: 0x636c686f}
 
-// OpenHost opens a host agent's database. If the database is missing, OpenHost creates
-// it. A new database gets a random host id, which SetHost can change. Each call makes a
-// new epoch for the events that this process writes. So a database that was restored
-// from a copy never reuses the epoch and number of a lost event.
+// OpenHost opens the database of a host agent. If the database is missing, OpenHost
+// creates it with a random host id, which SetHost can change. Each call of OpenHost
+// makes a new epoch for the events that this process writes. So, if the database is
+// restored from an older copy, a new event never has the epoch and number of a lost
+// event.
 //
-// If another process has the database open, OpenHost returns an EConflict error that
-// names the process. OpenHost also returns EConflict if a newer Coleo has changed the
-// tables.
+// OpenHost returns EConflict in two cases:
+//   - Another process has the database open. The error names the process.
+//   - A newer Coleo has changed the tables.
 func OpenHost(path string) (*HostDB, error) {
 	db, err := open(path, hostSchema)
 	if err != nil {
@@ -84,20 +86,21 @@ func (h *HostDB) load() error {
 	return err
 }
 
-// token returns a random word of 13 characters, which is long enough to be unique.
+// token returns 13 random characters, which are enough to be unique.
 func token() string { return strings.ToLower(rand.Text()[:13]) }
 
-// Close ends all calls of Wait and closes the database.
+// Close makes all calls of Wait return, and closes the database.
 func (h *HostDB) Close() error {
 	h.head.close()
 	return h.db.Close()
 }
 
-// Host returns the host agent's id, which Append writes into every event.
+// Host returns the id of the host agent. Append writes this id into every event.
 func (h *HostDB) Host() string { return *h.host.Load() }
 
-// SetHost changes the host agent's id. A program that follows the log then sees a new
-// host, and reads the log again. SetHost returns EInvalid for a bad id.
+// SetHost changes the id of the host agent. A program that follows the log sees the new
+// id as a new host, and reads the log from the beginning. SetHost returns EInvalid for
+// a bad id.
 func (h *HostDB) SetHost(ctx context.Context, id string) error {
 	if err := coleo.CheckName(id); err != nil {
 		return err
@@ -111,12 +114,13 @@ func (h *HostDB) SetHost(ctx context.Context, id string) error {
 	})
 }
 
-// Epoch returns the epoch of the newest event. If the log is empty, it
-// returns the epoch that the first event will have.
+// Epoch returns the epoch of the newest event. If the log is empty, Epoch returns the
+// epoch that the first event will have.
 func (h *HostDB) Epoch() string { return *h.newest.Load() }
 
-// Has reports whether the log has the event with the given epoch and number. Number 0
-// stands for the position before the first event of any log.
+// Has reports whether the log has the event with the given epoch and sequence number.
+// If seq is 0, Has returns true: this is the position before the first event of any
+// log.
 func (h *HostDB) Has(ctx context.Context, epoch string, seq uint64) (bool, error) {
 	if seq == 0 {
 		return true, nil
@@ -136,11 +140,13 @@ func (h *HostDB) Has(ctx context.Context, epoch string, seq uint64) (bool, error
 // Head returns the sequence number of the last event, or 0 for an empty log.
 func (h *HostDB) Head() uint64 { return h.head.position() }
 
-// Append writes either all of the events to the end of the log or none of them. It sets
-// Host, Epoch and Seq, ignores the caller's values of these fields, and returns the
-// events. Once Append has returned, the events survive the end of this process. If one
-// of the events is an intent, all events also survive a power failure. Append wakes the
-// callers of Wait. It returns EInvalid for a bad event.
+// Append writes the events to the end of the log: all of them, or none if it returns an
+// error. It returns the events with Host, Epoch and Seq set. It ignores the caller's
+// values of these fields. Append wakes the callers of Wait. It returns EInvalid for a
+// bad event.
+//
+// After Append has returned, the events survive the end of this process. If one of the
+// events is an intent, all of the events also survive a power failure.
 func (h *HostDB) Append(ctx context.Context, events ...coleo.Event) ([]coleo.Event, error) {
 	if len(events) == 0 {
 		return nil, nil
@@ -148,7 +154,8 @@ func (h *HostDB) Append(ctx context.Context, events ...coleo.Event) ([]coleo.Eve
 	return h.append(ctx, durabilityOf(events), events, func(*sql.Tx) error { return nil })
 }
 
-// append writes events to the end of the log and calls also, in one transaction.
+// append writes the events to the end of the log. In the same transaction, it calls the
+// given function.
 func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Event,
 	also func(*sql.Tx) error) ([]coleo.Event, error) {
 	for _, e := range events {
@@ -189,8 +196,8 @@ func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Ev
 	return out, nil
 }
 
-// durabilityOf returns the durability of a batch of events. If one event is an intent,
-// the durability is intent.
+// durabilityOf returns intent if any of the events is an intent. Otherwise it returns
+// ordinary.
 func durabilityOf(events []coleo.Event) durability {
 	for _, e := range events {
 		switch e.Kind {
@@ -217,9 +224,9 @@ func appendOne(tx *sql.Tx, e *coleo.Event) error {
 	return err
 }
 
-// Events returns the events after a sequence number, in order. It returns at most limit
-// events. If limit is 0, it returns at most 1000. If the events are large, it returns
-// fewer. An empty result means that no events follow the given number.
+// Events returns the events after the given sequence number, in order. It returns at
+// most limit events, or 1000 if limit is 0. If the events are large, it returns fewer.
+// An empty result means that the log has no events after that number.
 func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.Event, error) {
 	var shape coleo.Event
 	rows, err := h.db.reader.QueryContext(ctx,
@@ -236,7 +243,6 @@ func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.E
 	return events, nil
 }
 
-// Wait waits until the log has an event that follows the given sequence number. Then it
-// returns nil. It returns ctx's error if ctx ends first. It returns EUnavailable if the
-// log is closed.
+// Wait returns nil when the log has an event after the given sequence number. It
+// returns ctx's error if ctx ends first. It returns EUnavailable if the log is closed.
 func (h *HostDB) Wait(ctx context.Context, after uint64) error { return h.head.wait(ctx, after) }

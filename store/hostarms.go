@@ -11,13 +11,13 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// ArmRecord is what a host agent knows of one of its arms: how to start the arm, how to
-// find it again, and the arm's last state.
+// ArmRecord is what a host agent knows about one of its arms. It says how to start the
+// arm, how to find the running arm again, and what the arm's last state was.
 type ArmRecord struct {
 	ID         string
 	Name       string // unique on this host
 	Harness    string
-	Spec       coleo.SpawnConfig // Environ is never stored
+	Spec       coleo.SpawnConfig // stored without Environ
 	Desired    coleo.Desired
 	Generation int
 	Handle     *coleo.Handle // nil before the first start
@@ -39,8 +39,9 @@ type ArmRecord struct {
 	Run     *coleo.Receipt
 	Earlier []coleo.Receipt // older open runs, in order
 
-	// Intended has the prompts that are about to be typed. Only ID, Time and Text are
-	// set. ID is the id of the future run.
+	// Intended has the prompts that are about to be typed, or whose arrival a dialog
+	// hides. Only ID, Time, Text, Compact and Unsettled are used. ID is the id of the
+	// run that the prompt will begin.
 	Intended []coleo.Receipt
 }
 
@@ -71,14 +72,14 @@ func recordFields(r *ArmRecord) []field {
 
 func recordCells(r *ArmRecord) []any { return cells(recordFields(r)) }
 
-// PutArm stores a whole arm. If an arm with the same id exists, PutArm replaces it. In
-// the same transaction it appends the events that led to the change, so that the arm
-// and the log always agree.
+// PutArm stores the record of an arm. If an arm with the same id exists, PutArm
+// replaces its record. In the same transaction, PutArm appends the events that led to
+// the change, so that the record and the log always agree.
 //
-// When PutArm returns, the change survives a power failure. The reason is that an arm
-// contains intents: the desired state, the generation and the handle. For observations,
-// use Observe. PutArm returns EConflict if another arm has the name. It returns
-// EInvalid for a bad record.
+// After PutArm has returned, the change survives a power failure, because a record
+// contains intents: the desired state, the generation and the handle. Use Observe to
+// store observations. PutArm returns EConflict if another arm has the same name. It
+// returns EInvalid for a bad record.
 func (h *HostDB) PutArm(ctx context.Context, r ArmRecord, events ...coleo.Event) error {
 	if err := checkRecord(r); err != nil {
 		return err
@@ -104,8 +105,8 @@ func checkRecord(r ArmRecord) error {
 	return checkArm(r.ID, r.Name, r.Harness, r.Status)
 }
 
-// Observed has observations of an arm. If a field has the zero value, Observe does not
-// change the field's column.
+// Observed has observations of an arm. Observe does not store the fields that have the
+// zero value.
 type Observed struct {
 	Status        coleo.Status
 	State         coleo.State
@@ -115,8 +116,8 @@ type Observed struct {
 	LastHeartbeat time.Time
 }
 
-// Observe stores observations of an arm. It does not wait for the disk. It returns
-// ENotFound if there is no such arm.
+// Observe stores observations of an arm. It does not wait until the observations are on
+// the disk. It returns ENotFound if there is no such arm.
 func (h *HostDB) Observe(ctx context.Context, id string, o Observed) error {
 	return h.db.write(ctx, ordinary, func(tx *sql.Tx) error {
 		done, err := tx.Exec(`UPDATE arms SET
@@ -131,8 +132,8 @@ func (h *HostDB) Observe(ctx context.Context, id string, o Observed) error {
 	})
 }
 
-// Arm returns the arm whose id is idOrName. If there is none, it returns the arm whose
-// name is idOrName. It returns ENotFound if there is no such arm.
+// Arm returns the arm whose id is idOrName. If no arm has this id, Arm returns the arm
+// whose name is idOrName. If no arm has this name either, Arm returns ENotFound.
 func (h *HostDB) Arm(ctx context.Context, idOrName string) (ArmRecord, error) {
 	var r ArmRecord
 	err := h.db.reader.QueryRowContext(ctx, "SELECT "+columns(recordFields(&r))+" FROM arms "+byIDOrName, idOrName).
@@ -154,8 +155,8 @@ func (h *HostDB) Arms(ctx context.Context) ([]ArmRecord, error) {
 	return list, nil
 }
 
-// DeleteArm forgets an arm. Its events stay in the log. DeleteArm returns ENotFound if
-// there is no such arm.
+// DeleteArm deletes the record of an arm. The arm's events stay in the log. DeleteArm
+// returns ENotFound if there is no such arm.
 func (h *HostDB) DeleteArm(ctx context.Context, id string) error {
 	return h.db.write(ctx, intent, func(tx *sql.Tx) error {
 		done, err := tx.Exec("DELETE FROM arms WHERE id = ?", id)
@@ -163,8 +164,8 @@ func (h *HostDB) DeleteArm(ctx context.Context, id string) error {
 	})
 }
 
-// byIDOrName selects one arm by its id or its name. If one arm has the id and another
-// arm has the name, it selects the arm with the id.
+// byIDOrName selects one arm by its id or by its name. If the text is the id of one arm
+// and the name of another arm, byIDOrName selects the arm with the id.
 const byIDOrName = "WHERE id = ?1 OR name = ?1 ORDER BY id = ?1 DESC LIMIT 1"
 
 func noArm(what string) error {
@@ -182,7 +183,7 @@ func readingArm(err error, what string) error {
 	return fmt.Errorf("read arm %s: %w", what, err)
 }
 
-// oneRow returns ENotFound if a statement has changed no row.
+// oneRow returns ENotFound if the statement has changed no row.
 func oneRow(done sql.Result, err error, id string) error {
 	if err != nil {
 		return fmt.Errorf("write arm %s: %w", id, err)
@@ -194,8 +195,8 @@ func oneRow(done sql.Result, err error, id string) error {
 	return err
 }
 
-// checkArm returns EInvalid for a row that the database would reject. Its message is
-// clearer than the message of SQLite.
+// checkArm returns EInvalid for a row that the database would reject. The message of
+// checkArm is clearer than the message of SQLite.
 func checkArm(id, name, harness string, status coleo.Status) error {
 	if err := coleo.CheckName(name); err != nil {
 		return err

@@ -24,8 +24,8 @@ func hostFields(h *coleo.Host) []field {
 
 func hostCells(h *coleo.Host) []any { return cells(hostFields(h)) }
 
-// PutHost stores a host. If a host with the same id exists, PutHost replaces it. It
-// also writes the name of the machine into the rows of the host's arms. It returns
+// PutHost stores a host. If a host with the same id exists, PutHost replaces that host.
+// PutHost also writes the host's Hostname into the rows of the host's arms. It returns
 // EInvalid for a host without an id.
 func (s *ServeDB) PutHost(ctx context.Context, h coleo.Host) error {
 	if h.ID == "" {
@@ -45,8 +45,8 @@ func (s *ServeDB) PutHost(ctx context.Context, h coleo.Host) error {
 	return nil
 }
 
-// Hosts returns all hosts that serve has ever seen, sorted by id. The field LastSeen is
-// the time of the host's last sign of life.
+// Hosts returns all hosts that serve has ever seen, sorted by id. LastSeen is the time
+// of the last sign of life from a host.
 func (s *ServeDB) Hosts(ctx context.Context) ([]coleo.Host, error) {
 	var shape coleo.Host
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(hostFields(&shape))+" FROM hosts ORDER BY id")
@@ -57,7 +57,7 @@ func (s *ServeDB) Hosts(ctx context.Context) ([]coleo.Host, error) {
 	return list, nil
 }
 
-// Config returns a setting, or "" if it was never set.
+// Config returns the value of a setting, or "" if the setting has no value.
 func (s *ServeDB) Config(ctx context.Context, key string) (string, error) {
 	var value string
 	err := s.db.reader.QueryRowContext(ctx, "SELECT value FROM config WHERE key = ?", key).Scan(&value)
@@ -67,8 +67,8 @@ func (s *ServeDB) Config(ctx context.Context, key string) (string, error) {
 	return value, nil
 }
 
-// SetConfig changes a setting. The value "" deletes it. The change survives a power
-// failure.
+// SetConfig sets the value of a setting. The value "" deletes the setting. The change
+// survives a power failure.
 func (s *ServeDB) SetConfig(ctx context.Context, key, value string) error {
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
 		var err error

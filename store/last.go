@@ -9,8 +9,9 @@ import (
 	"coleo.dev"
 )
 
-// LastRunEnd returns the end event of the most recently ended run of the arm with this
-// id. It passes over runs that have only shortened the conversation. LastRunEnd returns ENotFound if no run of the arm has ended.
+// LastRunEnd returns the run_end event of the arm's newest ended run. The parameter arm
+// is the arm's id. LastRunEnd ignores runs that only shortened the conversation. It
+// returns ENotFound if no other run of the arm has ended.
 func (s *ServeDB) LastRunEnd(ctx context.Context, arm string) (coleo.Event, error) {
 	var e coleo.Event
 	err := s.db.reader.QueryRowContext(ctx, "SELECT host, epoch, seq, "+columns(eventFields(&e))+

@@ -14,18 +14,20 @@ import (
 )
 
 const (
-	// pidBytes is how many bytes are read from a lock file. Every pid has fewer digits.
+	// pidBytes is how many bytes of a lock file are read. The text of every pid is
+	// shorter.
 	pidBytes = 32
-	// lockTime is how long lock retries if another process holds the lock. The other
-	// process may be in Held, which takes the lock only for a moment. lockLook is the
-	// time between two attempts.
+	// lockTime is how long lock retries while another process has the file locked. A
+	// short lock by another process is normal, because Held locks the file for a
+	// moment. lockLook is the time between two attempts.
 	lockTime = 100 * time.Millisecond
 	lockLook = 5 * time.Millisecond
 )
 
-// lock locks the file next to the database at path. Only one process at a time can hold
-// the lock. The kernel releases the lock when the process ends, even if the process was
-// killed. The file contains a pid, which is only for people.
+// lock creates and locks the lock file of the database at path. Only one process at a
+// time can have the file locked. The kernel releases the lock when the process ends,
+// even if the process is killed. The lock file contains the process's pid, for people
+// to read.
 func lock(path string) (*os.File, error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
@@ -52,8 +54,8 @@ func lock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Held reports whether a process has the database at path open. A killed process still
-// has the database open until the kernel has removed the process.
+// Held reports whether a process has the database at path open. A killed process has
+// the database open until the kernel has removed the process.
 func Held(path string) bool {
 	f, err := os.Open(path + ".lock")
 	if err != nil {
@@ -63,8 +65,9 @@ func Held(path string) bool {
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
-// unlock releases a lock file. Closing the file is not enough. If another goroutine has
-// just forked a child, the child has the same file open until it executes its program.
+// unlock releases the lock and closes the lock file. Closing alone can leave the file
+// locked. A child that another goroutine has just forked also has the file open, until
+// the child executes its program.
 func unlock(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
@@ -77,7 +80,7 @@ func writePID(f *os.File) error {
 	return err
 }
 
-// holderOf returns a description of the process that holds a lock file.
+// holderOf describes the process that holds the lock, for an error message.
 func holderOf(f *os.File) string {
 	text, _ := io.ReadAll(io.LimitReader(f, pidBytes))
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))

@@ -9,17 +9,20 @@ import (
 )
 
 const (
-	// defaultPage is how many events a read returns if the caller gives no limit.
+	// defaultPage is the largest number of events that a read returns if the caller
+	// gives no limit.
 	defaultPage = 1000
-	// maxPage bounds one read, so that a slow reader uses little memory.
+	// maxPage is the largest limit that a caller can give. It bounds the memory of one
+	// read.
 	maxPage = 10_000
-	// pageBytes bounds the total size of the payloads in one read, in bytes. It is half
-	// of the largest bus message. The other half has room for the rest of each event. A
-	// read always returns at least one event, even if the event is larger.
+	// pageBytes bounds the total size of the payloads of one read, in bytes. It is half
+	// the size of the largest bus message, so the other half is free for the other
+	// fields of the events. A read always returns at least one event, even if that
+	// event is larger.
 	pageBytes = 2 << 20
 )
 
-// page returns the number of rows for a caller's limit.
+// page returns the largest number of rows to read for the limit that a caller gave.
 func page(limit int) int {
 	if limit <= 0 {
 		return defaultPage
@@ -27,8 +30,8 @@ func page(limit int) int {
 	return min(limit, maxPage)
 }
 
-// eventFields returns the columns that both logs have. Each log adds its own key in
-// front of these columns.
+// eventFields returns the columns that the logs of both databases have. Each log puts
+// its own key columns before these columns.
 func eventFields(e *coleo.Event) []field {
 	return []field{
 		{"run_id", textOf(&e.Run)},
@@ -41,7 +44,7 @@ func eventFields(e *coleo.Event) []field {
 	}
 }
 
-// checkEvent returns EInvalid if the event could not be read again after it was stored.
+// checkEvent returns EInvalid for an event that could not be read after it was stored.
 func checkEvent(e coleo.Event) error {
 	if e.Kind == "" {
 		return coleo.Errorf(coleo.EInvalid, "append an event of arm %q: it has no kind", e.Arm)
@@ -52,8 +55,8 @@ func checkEvent(e coleo.Event) error {
 	return nil
 }
 
-// collectEvents reads rows of events. It stops when the payloads together exceed
-// pageBytes.
+// collectEvents reads rows of events. It stops before the total size of the payloads
+// exceeds pageBytes.
 func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) ([]coleo.Event, error) {
 	if err != nil {
 		return nil, err
@@ -65,7 +68,7 @@ func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) 
 		if err := rows.Scan(targets(&e)...); err != nil {
 			return nil, fmt.Errorf("read a row: %w", err)
 		}
-		if e.Payload, err = fit(e.Payload); err != nil { // the log of an older Coleo may have larger payloads
+		if e.Payload, err = fit(e.Payload); err != nil { // the log of an older Coleo can have larger payloads
 			return nil, err
 		}
 		if size += len(e.Payload); size > pageBytes && len(out) > 0 {
@@ -76,7 +79,8 @@ func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) 
 	return out, rows.Err()
 }
 
-// collect reads all rows. For each row it calls targets to get the targets of Scan.
+// collect reads all rows. For each row, the function targets returns the targets of
+// Scan.
 func collect[T any](rows *sql.Rows, err error, targets func(*T) []any) ([]T, error) {
 	if err != nil {
 		return nil, err

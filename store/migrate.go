@@ -13,15 +13,17 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// schema describes a database's tables as numbered steps. A released step is never
-// edited. Each change of the tables is a new step.
+// schema describes the tables of a database as numbered steps. Each change of the
+// tables is a new step. A step that was released is never edited.
 type schema struct {
-	folder string // below migrations; its files, sorted by name, are steps 1, 2, 3, ...
-	mark   int    // SQLite's application_id, which is different for the two databases
+	folder string // the folder below migrations; its files, sorted by name, are steps 1, 2, 3, ...
+	mark   int    // the application_id of SQLite, different for the two databases
 }
 
-// migrate carries out the steps that were not yet carried out on the database. Each
-// step has its own transaction. PRAGMA user_version is the number of completed steps.
+// migrate carries out the steps that the database still lacks, each in its own
+// transaction. PRAGMA user_version is the number of completed steps. migrate returns
+// EConflict if a newer Coleo has completed more steps. It returns EInvalid if the
+// database has another mark.
 func (s schema) migrate(d *database) error {
 	steps, err := fs.ReadDir(migrations, "migrations/"+s.folder)
 	if err != nil {

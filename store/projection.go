@@ -9,31 +9,31 @@ import (
 	"coleo.dev"
 )
 
-// projection writes one batch of events into the tables.
+// projection writes one batch of events into serve.db.
 type projection struct {
 	ctx   context.Context
 	tx    *sql.Tx
 	arms  map[string]*projected
 	hosts map[string]*reached
-	last  uint64 // position of the last event added
+	last  uint64 // the position of the last added event
 
 	deleted uint64 // the host may have deleted its events up to this number
 }
 
-// reached is the position in a host's log up to which events have been projected.
+// reached is the position of the last projected event in a host's log.
 type reached struct {
 	epoch string
 	seq   uint64
 }
 
-// projected is an arm's row before and after a batch. An empty ID means that there is no
-// row.
+// projected is the row of an arm before and after a batch. An empty ID means that the
+// arm has no row.
 type projected struct {
 	was, is coleo.Arm
 }
 
-// add stores one event and applies it to the event's arm. If the event is already
-// known, add does nothing.
+// add stores one event and applies it to the row of the event's arm. If the event is
+// already stored, add does nothing.
 func (p *projection) add(e *coleo.Event) error {
 	fresh, err := p.fresh(e)
 	if err != nil || !fresh {
@@ -53,10 +53,14 @@ func (p *projection) add(e *coleo.Event) error {
 	return nil
 }
 
-// fresh reports whether e is the next event of its host's log. It returns false for a
-// known event. A host's log continues in another epoch if the host has opened its
-// database again. If the database was restored from a copy, the log continues after an
-// earlier event. In both cases the event before e is known.
+// If e is new, fresh moves the host's cursor to e and returns true. If e is already
+// stored, fresh returns false. If events before e are missing, fresh returns EConflict.
+// Exception: if the host has deleted the missing events, fresh records a gap and
+// accepts e.
+//
+// The epoch of a host's log changes each time the host opens its database. If the
+// database was restored from a copy, the log also continues at a lower number. In both
+// cases the event before e is stored, so no event is missing.
 func (p *projection) fresh(e *coleo.Event) (bool, error) {
 	at, err := p.reached(e.Host)
 	if err != nil {
@@ -81,7 +85,7 @@ func (p *projection) fresh(e *coleo.Event) (bool, error) {
 	return true, nil
 }
 
-// keepGap records that the host has deleted events before e that serve had not read.
+// keepGap records that the host has deleted events before e that serve never read.
 func (p *projection) keepGap(e *coleo.Event) error {
 	_, err := p.tx.Exec(`INSERT INTO gaps (host, deleted) VALUES (?1, ?2)
 		ON CONFLICT (host) DO UPDATE SET deleted = MAX(deleted, excluded.deleted)`, e.Host, int64(e.Seq-1))
@@ -91,7 +95,7 @@ func (p *projection) keepGap(e *coleo.Event) error {
 	return nil
 }
 
-// precedes reports whether the host's event with the number before e is known, in any
+// precedes reports whether the host's event with the number e.Seq-1 is stored, in any
 // epoch.
 func (p *projection) precedes(e *coleo.Event) bool {
 	var one int
@@ -113,7 +117,8 @@ func (p *projection) reached(host string) (*reached, error) {
 }
 
 // known reports whether e is already stored. For an event in the epoch of its host's
-// cursor, the cursor itself answers that. Events of other epochs need this query.
+// cursor, a comparison with the cursor is enough. An event of another epoch needs this
+// query.
 func (p *projection) known(e *coleo.Event) bool {
 	var one int
 	return p.tx.QueryRow("SELECT 1 FROM run_events WHERE host = ? AND epoch = ? AND seq = ?",
@@ -146,7 +151,7 @@ func (p *projection) arm(id string) (*projected, error) {
 	return arm, nil
 }
 
-// save writes the rows that the batch has changed, and the new cursors.
+// save writes the rows that the batch has changed and the new cursors.
 func (p *projection) save() error {
 	for host, at := range p.hosts {
 		_, err := p.tx.Exec(`INSERT INTO cursors (host, epoch, seq) VALUES (?, ?, ?)
@@ -179,13 +184,13 @@ func (p *projection) saveArm(arm *projected) error {
 	if arm.was.ID != "" {
 		return updateArm(p.tx, &arm.is)
 	}
-	// If the name is taken, skip the row, because the log must continue. The next start
-	// creates the row if the name is free by then.
+	// If another arm has the name, write no row, so that the log can continue. The
+	// arm's next start creates the row if the name is free at that time.
 	_, err = p.tx.Exec(insertion("arms", armFields(&arm.is))+" ON CONFLICT DO NOTHING", armCells(&arm.is)...)
 	return err
 }
 
-// hostname sets the arm's Host to the name of the machine of the arm's host agent.
+// hostname sets arm.Host to the name of the machine on which the arm's host agent runs.
 func hostname(tx *sql.Tx, arm *coleo.Arm) error {
 	err := tx.QueryRow("SELECT COALESCE(hostname, '') FROM hosts WHERE id = ?", arm.AgentID).Scan(&arm.Host)
 	if errors.Is(err, sql.ErrNoRows) {

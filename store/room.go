@@ -11,26 +11,28 @@ import (
 )
 
 const (
-	// reserveBytes is the size of the reserve file. Each database has a reserve file,
-	// and frees it when the disk is full. A write-ahead log grows to 1000 pages of 4
-	// KiB before SQLite merges it into the database. The merge may need the same amount
-	// of space again.
+	// reserveBytes is the full size of the reserve file. Each database has a reserve
+	// file, and frees space from it when the disk is full. SQLite merges a write-ahead
+	// log into the database when the log has 1000 pages of 4 KiB. The merge can need as
+	// much space again.
 	reserveBytes = 8 << 20
-	// reservePiece is how many bytes of the reserve are freed at once. A write seldom needs
-	// more. What it does not need may be lost to the process that fills the disk.
+	// reservePiece is how many bytes of the reserve file are freed at a time. A write
+	// seldom needs more. Freed bytes that the write does not need can be lost to the
+	// process that fills the disk.
 	reservePiece = 512 << 10
 )
 
-// NoRoom reports whether err means that the disk is full.
+// NoRoom reports whether err says that the disk is full.
 func NoRoom(err error) bool { return err != nil && sqlite.Full(err) }
 
-// Room returns how many bytes can still be written below a folder. It returns false if
-// this number is unknown.
+// Room returns how many bytes are free on the file system that contains the folder dir.
+// It returns false if this number is unknown.
 func Room(dir string) (int64, bool) { return room(dir) }
 
 func (d *database) reserve() string { return d.path + ".reserve" }
 
-// giveUp frees a piece of the reserve. It returns false if the reserve is empty.
+// giveUp frees one piece of the reserve file. It returns false if nothing is left to
+// free.
 func (d *database) giveUp() bool {
 	info, err := os.Stat(d.reserve())
 	if err != nil || info.Size() == 0 {
@@ -39,9 +41,9 @@ func (d *database) giveUp() bool {
 	return os.Truncate(d.reserve(), max(info.Size()-reservePiece, 0)) == nil
 }
 
-// keepReserve fills up the reserve if the disk has room for twice the missing part. It
-// writes random bytes, because random bytes need space even on file systems that
-// compress.
+// keepReserve fills up the reserve file if the disk has room for twice the missing
+// part. It writes random bytes, because random bytes take up disk space even on file
+// systems that compress.
 func (d *database) keepReserve() error {
 	size := int64(0)
 	info, err := os.Stat(d.reserve())
@@ -70,16 +72,18 @@ func (d *database) keepReserve() error {
 	return nil
 }
 
-// GiveUpReserve frees a piece of the reserve for a full disk, and reports whether there
-// was one. If it returns true, the caller should retry a write that failed with NoRoom.
+// GiveUpReserve frees a piece of the reserve file, for use when the disk is full. If it
+// returns true, the caller should retry the write that failed with NoRoom. It returns
+// false if nothing is left to free.
 func (h *HostDB) GiveUpReserve() bool { return h.db.giveUp() }
 
-// KeepReserve fills up the reserve if there is enough room.
+// KeepReserve fills up the reserve file if the disk has enough space.
 func (h *HostDB) KeepReserve() error { return h.db.keepReserve() }
 
-// GiveUpReserve frees a piece of the reserve for a full disk, and reports whether there
-// was one. If it returns true, the caller should retry a write that failed with NoRoom.
+// GiveUpReserve frees a piece of the reserve file, for use when the disk is full. If it
+// returns true, the caller should retry the write that failed with NoRoom. It returns
+// false if nothing is left to free.
 func (s *ServeDB) GiveUpReserve() bool { return s.db.giveUp() }
 
-// KeepReserve fills up the reserve if there is enough room.
+// KeepReserve fills up the reserve file if the disk has enough space.
 func (s *ServeDB) KeepReserve() error { return s.db.keepReserve() }

@@ -9,23 +9,26 @@ import (
 	"coleo.dev"
 )
 
-// ServeDB is serve's database. It has all hosts, the events of all hosts, and the row
-// of every arm as the API returns the row. Only one serve writes to it.
+// ServeDB is the database of serve. It has all hosts, the events of all hosts, and the
+// row of every arm, as the API returns it. Only one serve process writes to the
+// database.
 //
 // A method that writes waits for earlier writes until ctx ends. A write that has begun
-// always finishes. A method that reads stops with ctx's error when ctx ends.
+// always finishes. A method that reads returns ctx's error when ctx ends.
 type ServeDB struct {
 	db   *database
 	head *head
 }
 
-// serveSchema is the schema of serve.db. The mark spells "clsv".
+// serveSchema is the schema of serve.db. The bytes of the mark spell "clsv".
 var serveSchema = schema{folder: "serve", mark: 0x636c7376}
 
-// OpenServe opens serve's database. If the database is missing, OpenServe creates it.
-// If another serve has the database open, OpenServe returns an EConflict error that
-// names the process. OpenServe also returns EConflict if a newer Coleo has changed the
-// tables.
+// OpenServe opens the database of serve. If the database is missing, OpenServe creates
+// it.
+//
+// OpenServe returns EConflict in two cases:
+//   - Another process has the database open. The error names the process.
+//   - A newer Coleo has changed the tables.
 func OpenServe(path string) (*ServeDB, error) {
 	db, err := open(path, serveSchema)
 	if err != nil {
@@ -38,15 +41,15 @@ func OpenServe(path string) (*ServeDB, error) {
 	return &ServeDB{db: db, head: newHead(at)}, nil
 }
 
-// Close ends all calls of Wait and closes the database.
+// Close makes all calls of Wait return, and closes the database.
 func (s *ServeDB) Close() error {
 	s.head.close()
 	return s.db.Close()
 }
 
 // Cursor returns the epoch and number of the last projected event of a host. The caller
-// must read the host's log from this position on. If the host is unknown, Cursor
-// returns "" and 0.
+// must read the host's log after this position. If the host is unknown, Cursor returns
+// "" and 0.
 func (s *ServeDB) Cursor(ctx context.Context, host string) (epoch string, seq uint64, err error) {
 	epoch, seq, err = cursor(ctx, s.db.reader, host)
 	if err != nil {
@@ -55,7 +58,7 @@ func (s *ServeDB) Cursor(ctx context.Context, host string) (epoch string, seq ui
 	return epoch, seq, err
 }
 
-// queryer is a connection pool or a transaction.
+// queryer is a pool of connections or a transaction.
 type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
@@ -68,18 +71,20 @@ func cursor(ctx context.Context, q queryer, host string) (epoch string, seq uint
 	return epoch, seq, err
 }
 
-// Project adds events to serve's log and updates the arms with Apply, in one
+// Project adds events to serve's log and updates the rows of arms with Apply, in one
 // transaction. It skips an event if the log already has an event with the same Host,
-// Epoch and Seq. So a batch may be sent twice. Project returns EConflict if events of a
-// host are missing before one of the given events. The caller must then read the host's
-// log from Cursor on. Project returns EInvalid for a bad event.
+// Epoch and Seq. So a caller can send a batch twice.
+//
+// Project returns EConflict if a host's events before one of the given events are
+// missing from serve's log. The caller must then read the host's log again, after the
+// position that Cursor returns. Project returns EInvalid for a bad event.
 func (s *ServeDB) Project(ctx context.Context, events []coleo.Event) error {
 	return s.ProjectPast(ctx, events, 0)
 }
 
-// ProjectPast is like Project, but for a host that has deleted old events of its log.
-// The host's events up to number deleted may be missing forever. Gap returns up to
-// which number events are missing.
+// ProjectPast is like Project, but for a host that has deleted old events. The
+// parameter deleted is the number up to which events of the host can be missing. Gap
+// returns the number of the last missing event.
 func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, deleted uint64) error {
 	for _, e := range events {
 		if err := checkEvent(e); err != nil {
@@ -108,8 +113,9 @@ func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, deleted
 	return nil
 }
 
-// Gap returns a sequence number. Up to this number, events of the host's log were
-// deleted before serve read them. Gap returns 0 if no events are missing.
+// Gap returns the number of the last event that the host deleted before serve read it.
+// Events with lower numbers may also be missing. Gap returns 0 if no events are
+// missing.
 func (s *ServeDB) Gap(ctx context.Context, host string) (deleted uint64, err error) {
 	err = s.db.reader.QueryRowContext(ctx, "SELECT deleted FROM gaps WHERE host = ?", host).Scan(&deleted)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -118,11 +124,10 @@ func (s *ServeDB) Gap(ctx context.Context, host string) (deleted uint64, err err
 	return deleted, nil
 }
 
-// Head returns the position of the event that arrived last. It returns 0 if there are
-// no events.
+// Head returns the position of the newest event in serve's log. It returns 0 if the log
+// is empty.
 func (s *ServeDB) Head() uint64 { return s.head.position() }
 
-// Wait waits until the log has an event that follows the given position. Then it
-// returns nil. It returns ctx's error if ctx ends first. It returns EUnavailable if the
-// database is closed.
+// Wait returns nil when the log has an event after the given position. It returns ctx's
+// error if ctx ends first. It returns EUnavailable if the database is closed.
 func (s *ServeDB) Wait(ctx context.Context, after uint64) error { return s.head.wait(ctx, after) }

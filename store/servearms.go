@@ -56,8 +56,9 @@ func armFields(a *coleo.Arm) []field {
 
 func armCells(a *coleo.Arm) []any { return cells(armFields(a)) }
 
-// statusCell stores the status planning_blocked as paused. Beside it, planningCell stores
-// whether the status is planning_blocked. A row must scan planningCell after statusCell.
+// statusCell stores the status planning_blocked as paused. planningCell, the cell of
+// another column, stores whether the status is planning_blocked. When a row is read,
+// planningCell must be scanned after statusCell.
 type statusCell struct{ p *coleo.Status }
 
 func (c statusCell) Value() (driver.Value, error) {
@@ -98,9 +99,9 @@ func updateArm(tx *sql.Tx, a *coleo.Arm) error {
 	return err
 }
 
-// Arms returns all hosts' arms, sorted by name. If includeAll is false, Arms leaves out
-// the arms that a person drives by hand and that have nothing to do. The field Runtime
-// is not stored: compute it with coleo.Summarise.
+// Arms returns the arms of all hosts, sorted by name. If includeAll is false, Arms
+// leaves out idle arms of the harness "manual" that have no task. Arms does not set the
+// field Runtime: compute it with coleo.Summarise.
 func (s *ServeDB) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error) {
 	var shape coleo.Arm
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(armFields(&shape))+` FROM arms
@@ -112,8 +113,9 @@ func (s *ServeDB) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error
 	return list, nil
 }
 
-// Doubtful returns the arms of a host whose rows a pulse may contradict. These are the
-// stopped arms, the arms whose rule is rule, and the arms whose name is only their id.
+// Doubtful returns the arms of a host whose rows the host agent's next pulse can
+// correct. These are the stopped arms, the arms with the given rule, and the arms that
+// have their id as their name.
 func (s *ServeDB) Doubtful(ctx context.Context, host, rule string) ([]coleo.Arm, error) {
 	var shape coleo.Arm
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(armFields(&shape))+` FROM arms
@@ -125,8 +127,8 @@ func (s *ServeDB) Doubtful(ctx context.Context, host, rule string) ([]coleo.Arm,
 	return list, nil
 }
 
-// Beside returns the name of another arm that uses the folder workdir and has not
-// stopped. It returns "" if there is no such arm.
+// Beside returns the name of an arm that is not stopped and uses the folder workdir. It
+// ignores the arm with the given id. It returns "" if there is no other such arm.
 func (s *ServeDB) Beside(ctx context.Context, id, workdir string) (name string, err error) {
 	err = s.db.reader.QueryRowContext(ctx, `SELECT name FROM arms
 		WHERE workdir = ? AND id != ? AND status != 'stopped' ORDER BY name LIMIT 1`, workdir, id).Scan(&name)
@@ -136,8 +138,8 @@ func (s *ServeDB) Beside(ctx context.Context, id, workdir string) (name string, 
 	return name, nil
 }
 
-// Arm returns the arm whose id is idOrName. If there is none, it returns the arm whose
-// name is idOrName. It returns ENotFound if there is no such arm.
+// Arm returns the arm whose id is idOrName. If no arm has this id, Arm returns the arm
+// whose name is idOrName. If no arm has this name either, Arm returns ENotFound.
 func (s *ServeDB) Arm(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	a, err := readArm(ctx, s.db.reader, byIDOrName, idOrName)
 	if err != nil {
@@ -146,8 +148,8 @@ func (s *ServeDB) Arm(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	return a, nil
 }
 
-// CreateArm adds an arm. If the context budget is 0, CreateArm sets it to 300000
-// tokens. CreateArm returns EConflict if the name or the id is taken. It returns
+// CreateArm adds the row of an arm. If the context budget is 0, CreateArm sets it to
+// 300000 tokens. It returns EConflict if another arm has the name or the id. It returns
 // EInvalid for a bad row.
 func (s *ServeDB) CreateArm(ctx context.Context, a coleo.Arm) error {
 	if a.ContextBudget == 0 {
@@ -163,10 +165,11 @@ func (s *ServeDB) CreateArm(ctx context.Context, a coleo.Arm) error {
 	return writingArm(err, a.Name)
 }
 
-// UpdateArm calls change to edit an arm's row. It returns the new row. It reads and
-// writes the row in one transaction. If change returns an error, UpdateArm writes
-// nothing and returns this error. UpdateArm returns ENotFound if there is no such arm.
-// It returns EConflict if the new name is taken. It returns EInvalid for a bad row.
+// UpdateArm calls change to edit the row of an arm, and returns the new row. It reads
+// and writes the row in one transaction. If change returns an error, UpdateArm writes
+// nothing and returns that error. UpdateArm returns ENotFound if there is no such arm.
+// It returns EConflict if another arm has the new name. It returns EInvalid for a bad
+// row.
 func (s *ServeDB) UpdateArm(ctx context.Context, id string, change func(*coleo.Arm) error) (coleo.Arm, error) {
 	var a coleo.Arm
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
@@ -208,8 +211,8 @@ func writingArm(err error, name string) error {
 	return fmt.Errorf("write arm %s: %w", name, err)
 }
 
-// DeleteArm removes an arm's row. Its events stay in the log. DeleteArm returns ENotFound
-// if there is no such arm.
+// DeleteArm deletes the row of an arm. The arm's events stay in the log. DeleteArm
+// returns ENotFound if there is no such arm.
 func (s *ServeDB) DeleteArm(ctx context.Context, id string) error {
 	return s.db.write(ctx, intent, func(tx *sql.Tx) error {
 		done, err := tx.Exec("DELETE FROM arms WHERE id = ?", id)
@@ -217,10 +220,9 @@ func (s *ServeDB) DeleteArm(ctx context.Context, id string) error {
 	})
 }
 
-// Beat records a host agent's heartbeat at time now. outputs has the arms that the host
-// agent reports as alive, with the times of their last output. Beat does not change
-// arms that now belong to another host. Beat returns the ids of the arms with new
-// output.
+// Beat records a heartbeat that a host agent has sent. For each arm that the host agent
+// reports as alive, outputs has the time of the last output. Beat does not change arms
+// that have moved to another host. It returns the ids of the arms that have new output.
 func (s *ServeDB) Beat(ctx context.Context, host string, outputs map[string]time.Time,
 	now time.Time) (wrote []string, err error) {
 	ids, err := json.Marshal(slices.Collect(maps.Keys(outputs)))

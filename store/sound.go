@@ -13,23 +13,23 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// checkTime bounds the check of a database when it is opened. In this time SQLite reads
-// about 500 MB. Damage in the rest of a larger database is found when that part is
-// used.
+// checkTime bounds the time for checking a database when it is opened. In this time
+// SQLite reads about 500 MB. Damage in the unchecked rest of a larger database is found
+// when that rest is used.
 const checkTime = 2 * time.Second
 
-// damaged is the error for a damaged database.
+// damaged is the error for a damaged database. The field what has the report of SQLite.
 type damaged struct{ what string }
 
-// Error returns what SQLite found.
+// Error returns a message with the report of SQLite.
 func (d damaged) Error() string { return "the database is damaged: " + d.what }
 
-// Damaged reports whether a database could not be opened because it is damaged.
+// Damaged reports whether err says that a database is damaged.
 func Damaged(err error) bool {
 	return err != nil && (errors.As(err, new(damaged)) || sqlite.Damaged(err))
 }
 
-// check looks for damage for at most checkTime.
+// check looks for damage in the database for at most checkTime.
 func (d *database) check() error {
 	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
 	defer cancel()
@@ -47,8 +47,8 @@ func (d *database) check() error {
 }
 
 // SetAside renames a damaged database and returns the new path. It deletes nothing. It
-// returns "" if there is no database, or if the database is not damaged. If a process
-// has the database open, SetAside returns an EConflict error that names the process.
+// returns "" if the database does not exist or is not damaged. If a process has the
+// database open, SetAside returns an EConflict error that names the process.
 func SetAside(path string, now time.Time) (string, error) {
 	path, err := settle(path)
 	if err != nil {
@@ -84,13 +84,14 @@ func soundFile(path string) error {
 	return (&database{path: path, writer: db}).check()
 }
 
-// Copy writes a consistent copy of a database to a new file. Other processes may use
-// the database during the copy. It returns an error if the new file already exists.
+// Copy writes a consistent copy of a database to a new file. The parameters from and to
+// are the paths of the database and of the new file. Other processes are allowed to use
+// the database during the copy. Copy returns an error if the new file already exists.
 func Copy(ctx context.Context, from, to string) error {
 	if _, err := os.Stat(from); err != nil {
 		return fmt.Errorf("copy a database: %w", err)
 	}
-	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // SQLite would create it readable for others
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // SQLite would create a file that others can read
 	if err != nil {
 		return fmt.Errorf("copy a database: %w", err)
 	}

@@ -18,8 +18,9 @@ type Bound struct {
 	Age  time.Duration
 }
 
-// The bounds of the logs. Serve keeps more events than host agents. As long as a host
-// agent keeps an event, it may send the event again. Serve must then know the event.
+// The bounds of the logs. ServeBound keeps more events than HostBound. As long as a
+// host agent has an event, it can send the event again, and serve must recognize the
+// event.
 var (
 	HostBound  = Bound{10_000, 30 * 24 * time.Hour} // events of each arm, in host.db
 	ServeBound = Bound{20_000, 60 * 24 * time.Hour} // events of each arm, in serve.db
@@ -27,44 +28,46 @@ var (
 )
 
 const (
-	// thinRows bounds the number of rows that one transaction deletes. Such a
-	// transaction takes a few milliseconds. Other writes wait during this time.
+	// thinRows is the largest number of rows that one transaction deletes. Deleting so
+	// many rows takes a few milliseconds, and other writes wait during this time.
 	thinRows = 500
-	// thinLook is how many of an arm's oldest events are read. Events that are kept
-	// forever come first each time. So thinLook is larger than the number of these
-	// events.
+	// thinLook is how many of an arm's oldest events one transaction reads. It is
+	// larger than thinRows, because some of the oldest events are kept forever and are
+	// read each time.
 	thinLook = thinRows + 200
-	// freePages is how many pages of 4 KiB are returned to the disk at once.
+	// freePages is the largest number of pages (4 KiB each) that one call of vacuum
+	// returns to the disk.
 	freePages = 1000
 )
 
-// entry has those parts of an event that decide whether the event is deleted.
+// entry has the fields of an event that decide whether the event is deleted.
 type entry struct {
-	at         int64 // the event's key
+	at         int64 // the event's key in its table
 	host, time string
 	kind       coleo.EventKind
 	run        string
 }
 
-// shelf describes the table of a log.
+// shelf describes the table that contains a log.
 type shelf struct {
-	table, key, host string // host is the SQL expression of an event's host
+	table, key, host string // table and key are names; host is the SQL expression for the host of an event
 }
 
-// next returns the id of the arm after the given one, in order, or "" after the last.
+// next returns the arm id that follows the given arm id in the order of the ids. It
+// returns "" if none follows.
 func (l shelf) next(ctx context.Context, q queryer, arm string) (string, error) {
 	var id sql.NullString
 	err := q.QueryRowContext(ctx, "SELECT MIN(arm_id) FROM "+l.table+" WHERE arm_id > ?", arm).Scan(&id)
 	return id.String, err
 }
 
-// thin deletes some of an arm's events that b no longer keeps, in one transaction. It
-// returns the keys of the deleted events. If stays returns true for an event, thin does
-// not delete the event, even if the bound does not keep it. The function note records
-// the last deleted key in the same transaction. note may be nil.
+// thin deletes events of one arm that are outside the bound b, in one transaction. It
+// returns the keys of the deleted events. If stays returns true for an event, thin
+// keeps the event, even if the event is outside the bound. If note is not nil, thin
+// calls note with the last deleted key, in the same transaction.
 func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now time.Time,
 	stays func(*sql.Tx, entry) (bool, error), note func(*sql.Tx, int64) error) (gone []int64, err error) {
-	var pinned map[coleo.EventKind]int64 // read only if something is to be deleted
+	var pinned map[coleo.EventKind]int64 // read only if there is something to delete
 	err = d.write(ctx, ordinary, func(tx *sql.Tx) error {
 		last := int64(0)
 		err := tx.QueryRow("SELECT "+l.key+" FROM "+l.table+" WHERE arm_id = ? ORDER BY "+l.key+
@@ -86,7 +89,7 @@ func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now t
 		}
 		for _, e := range list {
 			if e.at > last && e.time >= fmt.Sprint(oldest) || len(gone) == thinRows {
-				break // all following events are newer
+				break // the following events are newer, or enough are deleted
 			}
 			if pinned == nil {
 				if pinned, err = l.newest(tx, arm); err != nil {
@@ -116,8 +119,8 @@ func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now t
 	return gone, nil
 }
 
-// newest returns the key of an arm's newest event of each kind. The arm must still have
-// a row. These events are kept, because serve can rebuild the arm's row from them.
+// newest returns the key of the arm's newest event of each kind, if the arm still has a
+// row. These events are kept, because serve can rebuild the arm's row from them.
 func (l shelf) newest(tx *sql.Tx, arm string) (map[coleo.EventKind]int64, error) {
 	rows, err := tx.Query("SELECT kind, MAX("+l.key+") FROM "+l.table+
 		" WHERE arm_id = ?1 AND EXISTS (SELECT 1 FROM arms WHERE id = ?1) GROUP BY kind", arm)
@@ -129,7 +132,7 @@ func (l shelf) newest(tx *sql.Tx, arm string) (map[coleo.EventKind]int64, error)
 	return out, err
 }
 
-// vacuum returns free pages to the disk. One call returns at most freePages pages.
+// vacuum returns at most freePages free pages to the disk.
 func (d *database) vacuum(ctx context.Context) error {
 	rows, err := d.writer.QueryContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", freePages))
 	if err != nil {
@@ -143,17 +146,19 @@ func (d *database) vacuum(ctx context.Context) error {
 
 var hostShelf = shelf{"events", "seq", "''"}
 
-// Deleted returns a sequence number. Events of the log up to this number may have been
-// deleted. It returns 0 if no event was deleted.
+// Deleted returns the highest number of an event that was deleted from the log. Events
+// with lower numbers may also be missing. Deleted returns 0 if no event was deleted.
 func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 
-// Thin deletes those events of one arm that the bound does not keep. It takes the arm
-// that follows the given arm id. It returns the id of this arm, or "" after the last
-// arm.
-//
-// Thin keeps the events from number read on, because serve may not have read them. It
-// keeps the start events of open runs. If the arm still has a record, it also keeps the
-// newest event of each kind.
+// Thin deletes events of one arm that are outside the bound b. It chooses the next arm
+// after the given arm id, in the order of the ids, and returns the id of the chosen
+// arm. It returns "" if no arm follows.
+// returns "" if there is no such arm.
+// Thin always keeps these events:
+//   - events with the number read or a higher one, because serve may not have read
+//     them;
+//   - the start events of open runs;
+//   - if the arm still has a record, its newest event of each kind.
 func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.Time,
 	b Bound) (arm string, deleted int, err error) {
 	arm, err = hostShelf.next(ctx, h.db.reader, after)
@@ -180,17 +185,19 @@ func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.T
 	return arm, len(gone), err
 }
 
-// Vacuum returns free pages to the disk, a bounded number of them.
+// Vacuum returns some free pages to the disk: at most 1000 in one call.
 func (h *HostDB) Vacuum(ctx context.Context) error { return h.db.vacuum(ctx) }
 
 var serveShelf = shelf{"run_events", "pos", "host"}
 
-// Thin deletes those events of one arm in serve's log that the bound does not keep. It
-// takes the arm that follows the given arm id. It returns the id of this arm, or ""
-// after the last arm.
+// Thin deletes events of one arm in serve's log that are outside the bound b. It
+// chooses the next arm after the given arm id, in the order of the ids, and returns the
+// id of the chosen arm. It returns "" if no arm follows.
 //
-// Thin keeps the start events of runs without an end. It keeps the last event of each
-// host. If the arm still has a row, it also keeps the newest event of each kind.
+// Thin always keeps these events:
+//   - the start events of runs that have no end event;
+//   - the last event of each host;
+//   - if the arm still has a row, its newest event of each kind.
 func (s *ServeDB) Thin(ctx context.Context, after string, now time.Time, b Bound) (arm string, deleted int, err error) {
 	arm, err = serveShelf.next(ctx, s.db.reader, after)
 	if err != nil || arm == "" {
@@ -205,8 +212,8 @@ func (s *ServeDB) Thin(ctx context.Context, after string, now time.Time, b Bound
 	return arm, len(gone), err
 }
 
-// ThinAudit deletes records of commands that the bound does not keep, oldest first. One
-// call deletes a bounded number of records.
+// ThinAudit deletes the oldest records of commands that are outside the bound b. One
+// call deletes at most 500 records.
 func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (deleted int, err error) {
 	oldest := now.Add(-b.Age)
 	err = s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
@@ -226,5 +233,5 @@ func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (delete
 	return deleted, nil
 }
 
-// Vacuum returns free pages to the disk, a bounded number of them.
+// Vacuum returns some free pages to the disk: at most 1000 in one call.
 func (s *ServeDB) Vacuum(ctx context.Context) error { return s.db.vacuum(ctx) }

@@ -1,9 +1,9 @@
-// Package web has the dashboard. The dashboard is one embedded page of plain ES
-// modules. The page calls the API of the server that it was loaded from.
+// Package web has the dashboard: one embedded page of plain ES modules. The page calls
+// the API of the server that it was loaded from.
 //
-// There is only one build step: web/build.mjs copies xterm.js, the code of the
-// terminal, into dist/ before the program is built. Without xterm.js the page still
-// works. It then shows a message in place of the terminal.
+// The only build step is web/build.mjs, which runs before the program is built. It
+// copies xterm.js, the code that draws the terminal, to dist/. Without xterm.js the
+// page shows a message in place of the terminal, and all else works.
 package web
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// files has the folders dist and static. In a fresh checkout, dist has only a
+// files has the folders dist and static. Before the build step, dist has only a
 // placeholder file.
 //
 //go:embed all:dist static
@@ -32,7 +32,8 @@ var kinds = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// Handler returns a handler that serves the page at /, and the page's files next to it.
+// Handler returns a handler that serves the page at /, and the other files of the page
+// below /.
 func Handler() http.Handler { return http.HandlerFunc(serve) }
 
 func serve(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +53,7 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
 }
 
-// file returns the embedded file for a path of a URL.
+// file returns the name of the embedded file for the path of a URL.
 func file(url string) string {
 	clean := path.Clean("/" + url)
 	switch {

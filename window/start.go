@@ -13,13 +13,15 @@ import (
 	"coleo.dev"
 )
 
-// openTime is how long the command of a terminal is watched. If it fails within this time,
-// its error is reported. tmux and osascript end by themselves, within milliseconds.
-// Other terminals run as long as their window, so a command that still runs has opened it.
+// openTime is how long Open watches the command that opens a window. If the command
+// fails within this time, Open reports the error. tmux and osascript end within
+// milliseconds. The programs of other terminals run as long as their window, so a
+// program that still runs after openTime has opened its window.
 const openTime = 3 * time.Second
 
-// Check returns an error if w cannot be opened here. It returns the errors of Command. It
-// returns ENotInstalled if the terminal's program is not in the PATH.
+// Check returns an error if the window w cannot be opened on this machine. It returns
+// the errors of Command. It returns ENotInstalled if the terminal's program is not in
+// the PATH.
 func Check(w Window) error {
 	argv, err := Command(w)
 	if err != nil {
@@ -31,8 +33,9 @@ func Check(w Window) error {
 	return nil
 }
 
-// Open opens the window w, with the environment variables environ. It returns the errors
-// of Check. It returns EInternal with the program's own words if the program fails.
+// Open opens the window w with the environment variables environ. It returns the errors
+// of Check. If the terminal's program fails, Open returns EInternal with the program's
+// error output.
 func Open(ctx context.Context, w Window, environ []string) error {
 	argv, err := Command(w)
 	if err != nil {
@@ -45,13 +48,13 @@ func Open(ctx context.Context, w Window, environ []string) error {
 	var said bytes.Buffer
 	cmd := exec.Command(path, argv[1:]...)
 	cmd.Env, cmd.Stderr = environ, &said
-	cmd.WaitDelay = openTime                             // a window may keep the pipe of its terminal open
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the window outlives the caller's terminal
+	cmd.WaitDelay = openTime                             // a window can keep the stderr pipe open
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // so that the window outlives the caller's terminal
 	if err := cmd.Start(); err != nil {
 		return coleo.Errorf(coleo.EInternal, "no window was opened: start %s: %v", path, err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }() // it ends with the terminal's program
+	go func() { ended <- cmd.Wait() }() // ends with the terminal's program
 	limit := time.NewTimer(openTime)
 	defer limit.Stop()
 	select {

@@ -1,7 +1,8 @@
-// Package window opens a terminal window that a person sees, with a program in it.
+// Package window opens a terminal window for a person, with a program in it.
 //
-// It makes one command line for each kind of terminal and starts that. It builds no shell
-// command. It does not look at what happens in the window afterwards.
+// The package builds a command line for each kind of terminal, and runs that command
+// line. It builds no shell command, and does not watch what happens in the window
+// afterwards.
 package window
 
 import (
@@ -29,29 +30,30 @@ func Terminals() []Terminal {
 	return []Terminal{Tmux, Kitty, WezTerm, Ghostty, ITerm2, TerminalApp}
 }
 
-// Window describes a window that is to be opened.
+// Window describes a window to open.
 type Window struct {
 	Terminal Terminal
-	Name     string // of the arm
-	Workdir  string // the window's folder
-	// Program is the command line of the program in the window. The window is meant to
-	// close when this program ends.
+	Name     string // the arm's name
+	Workdir  string // the folder in which the window's program starts
+	// Program is the command line of the program in the window. The window should close
+	// when this program ends.
 	Program []string
-	Inside  bool // the caller runs in tmux; Tmux then opens a window of that session
+	Inside  bool // the caller runs in tmux; then Tmux opens a window of that tmux session
 	Mac     bool // the window is opened on macOS
 }
 
-// Title is the title of an arm's window.
+// Title returns the title of the window for an arm.
 func Title(name string) string { return "coleo:" + name }
 
-// Session returns the name of the tmux session for an arm. tmux allows neither a dot nor
-// a colon in such a name.
+// Session returns the name of the tmux session for an arm. The names of tmux sessions
+// cannot contain dots and colons.
 func Session(name string) string {
 	return "coleo-" + strings.NewReplacer(".", "_", ":", "_").Replace(name)
 }
 
-// Command returns the command line that opens w. It returns EInvalid if there is no such
-// terminal. It returns EUnsupported if the terminal exists only on another system.
+// Command returns the command line that opens the window w. It returns EInvalid if
+// there is no such terminal. It returns EUnsupported if the terminal exists only on
+// another system.
 func Command(w Window) ([]string, error) {
 	if !slices.Contains(Terminals(), w.Terminal) {
 		return nil, coleo.Errorf(coleo.EInvalid, "%q is not a terminal that can be opened; terminals are %v", w.Terminal,
@@ -63,12 +65,14 @@ func Command(w Window) ([]string, error) {
 	return append(opener(w), w.Program...), nil
 }
 
-// opener returns the command line that opens w, without the program in the window.
+// opener returns the first part of the command line that opens w. The command line of
+// the program in the window follows it.
 func opener(w Window) []string {
 	title := Title(w.Name)
 	switch w.Terminal {
 	case Tmux:
-		// tmux carries out what "#(...)" in a folder's name says, unless # is doubled.
+		// tmux would run the command in a "#(...)" in the name of the folder, so double
+		// each #.
 		folder := strings.ReplaceAll(w.Workdir, "#", "##")
 		if w.Inside {
 			return []string{"tmux", "new-window", "-n", title, "-c", folder, "--"}
@@ -76,7 +80,7 @@ func opener(w Window) []string {
 		return []string{"tmux", "new-session", "-d", "-s", Session(w.Name), "-n", title, "-c", folder, "--"}
 	case Kitty:
 		return []string{"kitty", "--detach", "--title", title, "--directory", w.Workdir}
-	case WezTerm: // it has no argument for the title
+	case WezTerm: // wezterm has no argument for the title
 		return []string{"wezterm", "start", "--cwd", w.Workdir, "--"}
 	case Ghostty:
 		args := []string{"--title=" + title, "--working-directory=" + w.Workdir, "-e"}
@@ -92,9 +96,9 @@ func opener(w Window) []string {
 	return nil
 }
 
-// The scripts for the terminals of macOS are fixed texts. The title, the folder and the
-// program come as arguments. Both terminals take one text for a shell, so the scripts
-// quote each argument ("quoted form of").
+// The scripts for the terminals of macOS are constant. They get the title, the folder
+// and the program as arguments. Both terminals accept only one text, which a shell
+// interprets. So the scripts quote each argument ("quoted form of").
 const (
 	commandLine = `on commandLine(argv)
 	set said to "cd " & quoted form of (item 2 of argv) & " && exec"

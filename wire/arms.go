@@ -6,16 +6,17 @@ import (
 	"coleo.dev"
 )
 
-// LeaseRequest takes, renews or releases the right to type by hand.
+// LeaseRequest takes, renews or releases the lease of an arm: the right to type by
+// hand.
 type LeaseRequest struct {
-	ID      string `json:"id,omitempty"`     // if empty, take a new lease
-	Holder  string `json:"holder,omitempty"` // the name of the owner, as users see it
+	ID      string `json:"id,omitempty"`     // the lease to renew or release; if empty, take a new lease
+	Holder  string `json:"holder,omitempty"` // the owner's name for users
 	Release bool   `json:"release,omitempty"`
 }
 
-// LastRun is an arm's most recently ended run.
+// LastRun is the newest ended run of an arm.
 type LastRun struct {
 	Run  string    `json:"run"`
-	Time time.Time `json:"time"` // of its end
+	Time time.Time `json:"time"` // when the run ended
 	coleo.RunEnd
 }

@@ -1,3 +1,3 @@
-// Package wire has the bodies of requests and answers that only the API knows. Every
-// other type of the API is one of package coleo.
+// Package wire has the bodies of requests and answers that are only used in the API.
+// All other types in the API are from package coleo.
 package wire

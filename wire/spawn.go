@@ -2,9 +2,9 @@ package wire
 
 import "coleo.dev"
 
-// SpawnRequest asks for a new arm, or for the next start of a stopped one. If a field
-// has the zero value, its value comes from the template, the stopped arm or the
-// harness. The JSON form of a SpawnRequest is the body of POST /api/arms/{id}/spawn.
+// SpawnRequest asks for a new arm, or for the next start of a stopped arm. If a field
+// has the zero value, its value comes from the template, from the stopped arm or from
+// the harness. The body of POST /api/arms/{id}/spawn is a SpawnRequest in JSON.
 type SpawnRequest struct {
 	Name     string `json:"name,omitempty" doc:"Name of the arm; random if left out"`
 	Domain   string `json:"domain,omitempty" doc:"What the arm is for, for people"`
@@ -24,8 +24,8 @@ type SpawnRequest struct {
 	Args           []string             `json:"args,omitempty" doc:"Appended to the agent CLI's command line"`
 	MCPServers     []coleo.MCPServer    `json:"mcpServers,omitempty"`
 
-	// Env has environment variables for the agent CLI. The values are secrets. Only the
-	// host agent gets them, and no answer of the API shows them.
+	// Env has environment variables for the agent CLI. The values are secrets: only the
+	// host agent gets them, and no answer of the API has them.
 	Env map[string]string `json:"env,omitempty" writeOnly:"true" doc:"Variables; they replace a stopped arm's"`
 
 	TrustWorkdir bool   `json:"trustWorkdir,omitempty" doc:"Trust the folder; may edit the agent CLI's own file"`
@@ -39,8 +39,7 @@ type SpawnRequest struct {
 	PreferAgent        bool   `json:"preferAgent,omitempty" doc:"No effect: a host agent is always preferred"`
 	AllowLocalFallback *bool  `json:"allowLocalFallback,omitempty" doc:"Whether the arm may run without a host agent"`
 	Terminal           string `json:"terminal,omitempty" enum:"ghostty,iterm2,terminal,tmux" doc:"Refused: serve opens no windows"`
-	// Headless may be true or left out. Every arm runs without a window, so false is
-	// refused.
+	// Headless must be nil or true. Serve refuses false, because no arm has a window.
 	Headless *bool `json:"headless,omitempty" doc:"true or left out: no arm has a window of its own"`
 
 	OnPartition coleo.OnPartition `json:"onPartition,omitempty" enum:"run,freeze" doc:"What to do while serve is away"`
@@ -49,8 +48,8 @@ type SpawnRequest struct {
 	Rows int `json:"rows,omitempty" doc:"Height of the terminal in cells"`
 }
 
-// RecoverRequest says what to change when Coleo recovers an arm. Every field may be
-// left out.
+// RecoverRequest says what to change when Coleo recovers an arm. All fields are
+// optional.
 type RecoverRequest struct {
 	Workdir            string `json:"workdir,omitempty"`
 	Provider           string `json:"provider,omitempty"`
@@ -62,11 +61,11 @@ type RecoverRequest struct {
 
 // SpawnReply is the result of a spawn or a recovery.
 type SpawnReply struct {
-	Spawned       bool               `json:"spawned"` // Coleo started a process
+	Spawned       bool               `json:"spawned"` // Coleo has started a process
 	Recovered     bool               `json:"recovered"`
 	RecoveryMode  coleo.RecoveryMode `json:"recoveryMode,omitempty"`
 	Resumed       bool               `json:"resumed,omitempty"` // the conversation continues in a new process
-	Distributed   bool               `json:"distributed"`       // a host agent runs the arm
+	Distributed   bool               `json:"distributed"`       // a host agent drives the arm
 	AgentID       string             `json:"agentId,omitempty"`
 	Host          string             `json:"host,omitempty"`
 	SessionID     string             `json:"sessionId,omitempty"`
@@ -75,6 +74,6 @@ type SpawnReply struct {
 	Provider      string             `json:"provider,omitempty"`
 	Model         string             `json:"model,omitempty"`
 	Arm           coleo.Arm          `json:"arm"`
-	Warning       string             `json:"warning,omitempty"`       // one line of text for users
+	Warning       string             `json:"warning,omitempty"`       // one line for users
 	ModelFallback string             `json:"modelFallback,omitempty"` // why the model is not the requested one
 }

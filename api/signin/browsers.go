@@ -1,7 +1,7 @@
-// Package signin stores which browsers may use the dashboard. It checks that a request
-// comes from one of these browsers. A browser needs two things to prove its identity: a
-// cookie, and a signature with a key that cannot leave the browser. The package does
-// not implement HTTP, and does not know what a request asks for.
+// Package signin stores which browsers are allowed to use the dashboard, and checks
+// whether a request comes from one of them. A browser proves its identity with two
+// things: a cookie, and a signature with a key that cannot leave the browser. The
+// package does not use HTTP, and does not know what a request asks for.
 package signin
 
 import (
@@ -20,56 +20,56 @@ import (
 	"coleo.dev"
 )
 
-// Limits of browsers that are signed in.
+// Limits for signed-in browsers.
 const (
-	maxBrowsers = 64                  // when one more signs in, the browser that was used longest ago is signed out
-	idleLife    = 30 * 24 * time.Hour // a browser is signed out after this time without use
-	saveEvery   = time.Hour           // the time of use in the file is at most this much too old
-	maxAgent    = 200                 // bytes kept of a browser's User-Agent
+	maxBrowsers = 64                  // signing in one more browser signs out the browser with the oldest use
+	idleLife    = 30 * 24 * time.Hour // a browser that is not used for this time is signed out
+	saveEvery   = time.Hour           // the time of use in the file can be too old by this much
+	maxAgent    = 200                 // the number of bytes kept of a browser's User-Agent
 )
 
-// ErrSignedOut is the reason why a browser's requests and WebSockets end when the browser
-// is signed out.
+// ErrSignedOut is the reason why the requests and WebSockets of a browser end when the
+// browser is signed out.
 var ErrSignedOut = errors.New("signed out")
 
-// Browser describes a browser that is signed in. Coleo shows this description to users.
+// Browser describes a signed-in browser for users.
 type Browser struct {
 	ID      string    `json:"id"`
-	Agent   string    `json:"agent"` // the browser's User-Agent; anybody can forge it
+	Agent   string    `json:"agent"` // the User-Agent of the browser; anybody can forge it
 	Created time.Time `json:"created"`
 	Used    time.Time `json:"used"`
 }
 
-// Browsers is the set of browsers that are signed in at one origin. A Browsers is safe
-// for concurrent use.
+// Browsers is the set of browsers that are signed in at one origin. Several goroutines
+// can use it at the same time.
 type Browsers struct {
-	path       string // "" means that all sign-ins end with this process
+	path       string // if "", all browsers are signed out when this process ends
 	origin     string // "http://127.0.0.1:8080"
 	now        func() time.Time
 	began      time.Time
 	processKey [32]byte // authenticates the nonces of this process
 
 	mu    sync.Mutex
-	links map[[sha256.Size]byte]time.Time // time of expiry, by the hash of the link's code
-	known map[string]*browser             // by id
+	links map[[sha256.Size]byte]time.Time // when each unused link expires, by the hash of its code
+	known map[string]*browser             // the signed-in browsers, by id
 }
 
-// browser is a Browser, with the data that is needed to check its requests.
+// browser is a Browser with the data to check its requests.
 type browser struct {
 	Browser
 	secretHash []byte // SHA-256 of the cookie's secret
 	key        *ecdsa.PublicKey
-	saved      time.Time // Used, as stored in the file
+	saved      time.Time // the time Used that the file has
 	nonces     map[string]*uses
 	live       context.Context // ends when the browser is signed out
 	end        context.CancelCauseFunc
 }
 
-// Open reads the browsers that are signed in at origin from the file at path. If the
-// file belongs to another origin, Open signs out all its browsers for good. Another
-// program may have served that origin in the meantime, and may have used the keys of
-// these browsers. Open always returns a usable set, even if it also returns an error.
-// The error says what could not be read or written.
+// Open reads the browsers that are signed in at the given origin from the file at path.
+// If the file belongs to another origin, Open signs out all browsers in the file and
+// keeps none. The reason is that another program may have served that origin since
+// then, and may have used the keys of these browsers. Open always returns a usable set.
+// If it also returns an error, the error says what could not be read or written.
 func Open(path, origin string, now func() time.Time) (*Browsers, error) {
 	b := &Browsers{path: path, origin: origin, now: now, began: now(), links: map[[sha256.Size]byte]time.Time{},
 		known: map[string]*browser{}}
@@ -77,7 +77,7 @@ func Open(path, origin string, now func() time.Time) (*Browsers, error) {
 	return b, b.load()
 }
 
-// List returns the browsers that are signed in, newest first.
+// List returns the signed-in browsers, newest first.
 func (b *Browsers) List() []Browser {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,8 +96,8 @@ func (b *Browsers) List() []Browser {
 }
 
 // SignOut signs out one browser and ends its requests and WebSockets. It returns
-// ENotFound if no such browser is signed in. After any other error the browser is
-// signed out in memory, but not in the file.
+// ENotFound if no browser with this id is signed in. Any other error means that the
+// browser is signed out in memory, but not in the file.
 func (b *Browsers) SignOut(id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -109,9 +109,9 @@ func (b *Browsers) SignOut(id string) error {
 	return b.saveAfterSignOut()
 }
 
-// SignOutAll signs out every browser and cancels every unused link. It returns the
-// number of browsers that it has signed out. After an error the browsers are signed out
-// in memory, but not in the file.
+// SignOutAll signs out all browsers and cancels all unused links. It returns the number
+// of browsers. If it returns an error, the browsers are signed out in memory, but not
+// in the file.
 func (b *Browsers) SignOutAll() (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -135,7 +135,7 @@ func (b *Browsers) drop(one *browser) {
 	one.end(ErrSignedOut)
 }
 
-// dropIdle signs out browsers that were not used for idleLife.
+// dropIdle signs out the browsers that nobody has used for idleLife.
 func (b *Browsers) dropIdle() {
 	for _, one := range b.known {
 		if b.now().Sub(one.Used) > idleLife {
@@ -144,14 +144,14 @@ func (b *Browsers) dropIdle() {
 	}
 }
 
-// Knows reports whether cookie belongs to a browser that is signed in.
+// Knows reports whether the cookie belongs to a signed-in browser.
 func (b *Browsers) Knows(cookie string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.find(cookie) != nil
 }
 
-// find returns the browser that has the cookie, or nil.
+// find returns the signed-in browser with the given cookie, or nil.
 func (b *Browsers) find(cookie string) *browser {
 	id, secret, _ := strings.Cut(cookie, ".")
 	one, ok := b.known[id]
@@ -165,7 +165,7 @@ func (b *Browsers) find(cookie string) *browser {
 	return one
 }
 
-// add signs a browser in, and returns the secret for its cookie.
+// add signs in a browser, and returns it with the secret for its cookie.
 func (b *Browsers) add(key *ecdsa.PublicKey, agent string) (*browser, string) {
 	secret, now := rand.Text(), b.now()
 	hash := sha256.Sum256([]byte(secret))
@@ -195,7 +195,7 @@ func (b *Browsers) leastUsed() *browser {
 	return out
 }
 
-// cut shortens a User-Agent. It also removes bytes that a terminal could interpret as a
+// cut shortens a User-Agent, and removes characters that a terminal could take as a
 // command.
 func cut(agent string) string {
 	clean := strings.Map(func(r rune) rune {
@@ -207,7 +207,7 @@ func cut(agent string) string {
 	return clean[:min(len(clean), maxAgent)]
 }
 
-// parseKey parses a public key in WebCrypto's "raw" format.
+// parseKey decodes a public key from the format "raw" of WebCrypto.
 func parseKey(raw []byte) (*ecdsa.PublicKey, error) {
 	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), raw)
 	if err != nil {

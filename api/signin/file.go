@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// kept is the content of the file. The file has no secrets. It has only the hash of
-// each cookie's secret, and the public half of each key.
+// kept is the content of the file. The file contains no secrets: only the hash of each
+// cookie's secret, and the public key of each browser.
 type kept struct {
 	Origin   string        `json:"origin"`
 	Browsers []keptBrowser `json:"browsers"`
@@ -51,9 +51,9 @@ func (b *Browsers) load() error {
 	return nil
 }
 
-// save writes the file so that only its owner can read it. It replaces the whole file
-// or changes nothing. It waits until the data is on the disk, because a power failure
-// must not bring back a browser that was signed out.
+// save writes the file, which only its owner can read. It either replaces the whole
+// file or changes nothing. It waits until the data is on the disk, because otherwise a
+// power failure could undo that a browser was signed out.
 func (b *Browsers) save() error {
 	if b.path == "" {
 		return nil
@@ -79,8 +79,9 @@ func (b *Browsers) save() error {
 	return nil
 }
 
-// WriteFile writes a file that only its owner can read (mode 0600). It replaces the
-// whole file or changes nothing. When WriteFile returns nil, the file is on the disk.
+// WriteFile writes a file that only its owner can read (mode 0600). It either replaces
+// the whole file or changes nothing. After WriteFile has returned nil, the data is on
+// the disk.
 func WriteFile(path string, data []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
 	if err != nil {

@@ -8,20 +8,20 @@ import (
 	"coleo.dev"
 )
 
-// Limits of links.
+// Limits for links.
 const (
-	linkLife = 2 * time.Minute // from `coleo web` to the browser; docs/security.md promises this limit
-	maxLinks = 16              // unused links; one more link cancels the oldest one
+	linkLife = 2 * time.Minute // from `coleo web` until the browser opens the link; docs/security.md promises this limit
+	maxLinks = 16              // unused links; each further link cancels the oldest one
 )
 
-// Link signs one browser in. It works once.
+// Link signs one browser in. It can be used once.
 type Link struct {
 	Code    string    `json:"code"`
 	Expires time.Time `json:"expires"`
 }
 
-// NewLink returns a link with a new code that signs one browser in. The code is kept
-// only in memory, so it becomes invalid when this process ends.
+// NewLink returns a link with a new code. The code is only in memory, so the link
+// becomes invalid when this process ends.
 func (b *Browsers) NewLink() Link {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -31,8 +31,8 @@ func (b *Browsers) NewLink() Link {
 	return link
 }
 
-// dropLinks removes links that have expired, and the oldest links beyond the given
-// number.
+// dropLinks removes the expired links. If more than most links are left, it also
+// removes the oldest ones.
 func (b *Browsers) dropLinks(most int) {
 	for hash, until := range b.links {
 		if !b.now().Before(until) {
@@ -51,11 +51,13 @@ func (b *Browsers) dropLinks(most int) {
 	}
 }
 
-// Enter signs a browser in by the code of a link. The code can be used only once. key
-// is the public half of the browser's key. agent is the browser's User-Agent. before is
-// the browser's old cookie, if it has one. Enter signs out the browser of the old
-// cookie. Enter returns the value of the new cookie. It returns EInvalid for a bad key,
-// and EUnauthorized for an unknown, used or expired code.
+// Enter signs a browser in with the code of a link, which can be used only once. key is
+// the public key of the browser, and agent is the User-Agent of the browser. before is
+// the cookie that the browser already has, or "". Enter signs out the browser that this
+// old cookie belongs to.
+//
+// Enter returns the value of the new cookie. It returns EInvalid for a bad key. It
+// returns EUnauthorized for a code that is unknown, used or expired.
 func (b *Browsers) Enter(code string, key []byte, agent, before string) (Browser, string, error) {
 	parsed, err := parseKey(key)
 	if err != nil {
@@ -78,8 +80,8 @@ func (b *Browsers) Enter(code string, key []byte, agent, before string) (Browser
 	}
 	if old != nil {
 		b.drop(old)
-		// The old browser cannot prove itself any more, because its cookie and key have
-		// been replaced.
+		// An error matters little: nobody can use the old cookie any more, because the
+		// browser has replaced its cookie and its key.
 		_ = b.save()
 	}
 	return one.Browser, one.ID + "." + secret, nil

@@ -19,13 +19,13 @@ import (
 // Limits of nonces.
 const (
 	nonceLife = 10 * time.Minute
-	maxUses   = 4096 // requests with one nonce
-	nonceSize = 40   // bytes: 8 of time, 16 random, 16 of the mark
-	sigSize   = 64   // bytes of a signature: r and s
+	maxUses   = 4096 // the number of requests that can use the same nonce
+	nonceSize = 40   // bytes: 8 for the time, 16 random, 16 for the mark
+	sigSize   = 64   // bytes in a signature: r and s
 )
 
-// The errors of Check. When the page receives one of these errors, it gets another
-// nonce and repeats the request once.
+// The errors of Check. When a page gets one of these errors, it asks for a new nonce
+// and repeats the request once.
 var (
 	errNoProof = errors.New("the signature has the wrong form: want a nonce, a number and a signature with dots " +
 		"between")
@@ -35,29 +35,29 @@ var (
 	errCookie = errors.New("the cookie does not belong to a browser that is signed in")
 )
 
-// Request has the parts of a request that a signature covers.
+// Request has the parts of a request that the signature covers.
 type Request struct {
 	Method string
-	URI    string // path and query, as sent
+	URI    string // the path and the query, as sent
 	Body   []byte
 }
 
-// Pass is the permission for one request that a browser has sent.
+// Pass is the permission for one request of a signed-in browser.
 type Pass struct {
-	ID   string          // of the browser
+	ID   string          // the id of the browser
 	Live context.Context // ends when the browser is signed out
 }
 
-// uses has the numbers that were already used with one nonce.
+// uses has the numbers that requests have already used with one nonce.
 type uses struct {
-	until time.Duration // time since this process began
+	until time.Duration // when the nonce expires, as the time since this process began
 	seen  [maxUses / 64]uint64
 }
 
-// Nonce returns a new nonce for the browser that has the cookie, and the nonce's
-// lifetime. Nonce stores nothing, because the nonce itself proves three things: that
-// this process has made it, for which browser, and when. Nonce returns an error if the
-// cookie is not valid.
+// Nonce returns a new nonce for the browser with the given cookie, and the lifetime of
+// the nonce. Nonce stores nothing. The nonce itself proves that this process has made
+// it. The nonce also proves when it was made, and for which browser. Nonce returns an
+// error if the cookie is not valid.
 func (b *Browsers) Nonce(cookie string) (string, time.Duration, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,8 +72,8 @@ func (b *Browsers) Nonce(cookie string) (string, time.Duration, error) {
 	return base64.RawURLEncoding.EncodeToString(raw), nonceLife, nil
 }
 
-// mark returns the authentication code of a nonce. Only this process can compute the
-// code.
+// mark returns the authentication code for a nonce of the given browser. Only this
+// process can compute it.
 func (b *Browsers) mark(of *browser, nonce []byte) []byte {
 	mac := hmac.New(sha256.New, b.processKey[:])
 	mac.Write(nonce)
@@ -81,10 +81,10 @@ func (b *Browsers) mark(of *browser, nonce []byte) []byte {
 	return mac.Sum(nil)[:nonceSize-24]
 }
 
-// Check checks that a request comes from the browser that has the cookie. proof has the
-// form "nonce.number.signature". The cookie and the proof must both be valid. A pair of
-// nonce and number can be used only once. Any error means that the request is not
-// accepted.
+// Check checks that a request comes from the browser with the given cookie. proof has
+// the form "nonce.number.signature". Each number can be used only once with the same
+// nonce. If the cookie or the proof is not valid, Check returns an error, and the
+// caller must refuse the request.
 func (b *Browsers) Check(cookie, proof string, r Request) (Pass, error) {
 	nonce, number, signature, err := split(proof)
 	if err != nil {
@@ -124,8 +124,9 @@ func split(proof string) (nonce string, number uint64, signature []byte, err err
 	return nonce, number, signature, nil
 }
 
-// drawn returns when a nonce expires. It returns an error if this process has not made
-// the nonce, or has made it for another browser.
+// drawn returns when a nonce expires, as the time since this process began. It returns
+// an error if this process has not made the nonce for this browser, or if the nonce has
+// expired.
 func (b *Browsers) drawn(of *browser, nonce string) (time.Duration, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(nonce)
 	if err != nil || len(raw) != nonceSize || !hmac.Equal(raw[24:], b.mark(of, raw[:24])) {
@@ -138,8 +139,8 @@ func (b *Browsers) drawn(of *browser, nonce string) (time.Duration, error) {
 	return until, nil
 }
 
-// message returns the text that a browser signs. web/static/key.js builds the same
-// text.
+// message returns the text that a browser signs. The function in web/static/key.js must
+// build the same text.
 func (b *Browsers) message(nonce string, number uint64, r Request) []byte {
 	body := sha256.Sum256(r.Body)
 	return []byte(strings.Join([]string{
@@ -148,7 +149,8 @@ func (b *Browsers) message(nonce string, number uint64, r Request) []byte {
 	}, "\n"))
 }
 
-// signed verifies a signature in WebCrypto's format: r and s, 32 bytes each.
+// signed reports whether a signature is valid. The signature has the format of
+// WebCrypto: r and s, 32 bytes each.
 func signed(key *ecdsa.PublicKey, message, signature []byte) bool {
 	hash := sha256.Sum256(message)
 	r, s := new(big.Int).SetBytes(signature[:sigSize/2]), new(big.Int).SetBytes(signature[sigSize/2:])
@@ -156,8 +158,8 @@ func signed(key *ecdsa.PublicKey, message, signature []byte) bool {
 }
 
 // use marks a number as used with a nonce. It returns false if the number is too high
-// or was already used. Only signed requests get here, so nobody else can fill the
-// memory.
+// or already used. Check calls use only for requests with a valid signature, so nobody
+// else can fill the memory.
 func (b *Browsers) use(one *browser, nonce string, number uint64, until time.Duration) bool {
 	if number >= maxUses {
 		return false
@@ -180,8 +182,8 @@ func (b *Browsers) use(one *browser, nonce string, number uint64, until time.Dur
 	return true
 }
 
-// touch updates the time at which a browser was last used. If the new time does not
-// reach the disk, the only effect is that the browser must sign in again earlier.
+// touch updates the time at which a browser was last used. If the time cannot be saved,
+// the only effect is that the browser must sign in again earlier.
 func (b *Browsers) touch(one *browser) {
 	one.Used = b.now()
 	if one.Used.Sub(one.saved) > saveEvery {

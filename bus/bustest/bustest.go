@@ -9,7 +9,7 @@ import (
 	"coleo.dev/bus"
 )
 
-// Bus is a bus that lives until its test ends.
+// Bus is a bus for one test. It is shut down when the test ends.
 type Bus struct {
 	t      testing.TB
 	server *bus.Server
@@ -36,8 +36,8 @@ func New(t testing.TB) *Bus {
 	return b
 }
 
-// Serve returns a connection that gives orders, as serve does. The connection lasts
-// until the test ends.
+// Serve returns a connection that can give orders, like the connection of serve. It is
+// closed when the test ends.
 func (b *Bus) Serve() *bus.Conn {
 	b.t.Helper()
 	conn, err := b.server.Dial("serve")
@@ -47,14 +47,14 @@ func (b *Bus) Serve() *bus.Conn {
 	return conn
 }
 
-// Path returns the path of the bus's socket.
+// Path returns the path of the bus's unix socket.
 func (b *Bus) Path() string { return b.path }
 
-// Host returns the connection of a host agent. It lasts until the test ends or the
-// connection is closed.
+// Host returns a connection like that of a host agent. It is closed when the test ends,
+// unless the test closes it first.
 func (b *Bus) Host() *bus.Conn { return b.HostBy(b.path) }
 
-// HostBy is like Host, over another socket that leads to the bus.
+// HostBy is like Host, but connects over another socket that leads to the bus.
 func (b *Bus) HostBy(path string) *bus.Conn {
 	b.t.Helper()
 	conn, err := bus.Dial(path, b.key, "host agent")

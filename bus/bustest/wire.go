@@ -18,9 +18,9 @@ type Wire struct {
 	conns []net.Conn
 }
 
-// NewWire listens at the socket path. It forwards each connection to the bus. The
-// function dial connects to the bus. A Wire is never closed, because tests shut down
-// processes over it.
+// NewWire listens at the unix socket path. For each connection to the socket, it calls
+// dial to connect to the bus, and passes data between the two connections. A Wire is
+// never closed, because tests shut down their processes over it.
 func NewWire(path string, dial func() (net.Conn, error)) (*Wire, error) {
 	l, err := localsocket.Listen(path, nil)
 	if err != nil {
@@ -61,8 +61,8 @@ func (w *Wire) keep(conns ...net.Conn) bool {
 	return !w.cut
 }
 
-// Set cuts the wire and all its connections if cut is true. Otherwise it mends the
-// wire.
+// Set ends all connections over the wire. If cut is true, the wire then lets no new
+// connections through. If cut is false, it lets new connections through again.
 func (w *Wire) Set(cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
