@@ -17,26 +17,27 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// bulkAtOnce is how many arms a verb works on at the same time. With four, a slow arm
-// delays only a few other arms, and even a small machine can start four arms.
+// bulkAtOnce is the number of arms that a command works on at the same time. It is
+// four, so a slow arm delays only a few other arms, and a small machine can start that
+// many arms at the same time.
 const bulkAtOnce = 4
 
-// bulkHelp is the help that all verbs for several arms share.
+// bulkHelp is the help that all commands for several arms share.
 const bulkHelp = `Name one arm or several, or choose them with --all, --stopped, --host and
 --harness. An arm must match all filters that you give. Coleo works on four
 arms at a time. A table shows the result for each arm. The exit code is 0 only
 if everything succeeded.`
 
-// bulk is a verb for several arms.
+// bulk is a command for several arms.
 type bulk struct {
 	name, short, long string
-	// appliesTo reports whether filters can select the arm for this verb. The filter
-	// --stopped ignores appliesTo.
+	// appliesTo reports whether the filters select the arm for this command. The filter
+	// --stopped selects stopped arms without asking appliesTo.
 	appliesTo func(coleo.Arm) bool
 	do        func(ctx context.Context, client *api.Client, name string) (line string, result any, err error)
 }
 
-// choice has the filters that select arms. A user gives filters instead of names.
+// choice has the filters that select arms. The user gives either filters or names.
 type choice struct {
 	all, stopped  bool
 	host, harness string
@@ -50,7 +51,7 @@ func (f choice) includes(arm coleo.Arm) bool {
 		(f.harness == "" || f.harness == arm.Harness)
 }
 
-// outcome is the result of a verb for one arm.
+// outcome is the result of a command for one arm.
 type outcome struct {
 	Arm    string       `json:"arm"`
 	Done   bool         `json:"done"`
@@ -99,7 +100,7 @@ func bulkCommand(b bulk) *cobra.Command {
 	return c
 }
 
-// chosenNames returns the names of the chosen arms. It returns each name once.
+// chosenNames returns the names of the chosen arms, sorted. Each name occurs once.
 func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, args []string) ([]string, error) {
 	if !f.isSet() {
 		slices.Sort(args)
@@ -119,7 +120,8 @@ func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, arg
 	return names, nil
 }
 
-// each carries out the verb for each arm. It works on bulkAtOnce arms at the same time.
+// each calls do for each arm, for bulkAtOnce arms at the same time. It returns one
+// outcome for each name, in the order of names.
 func (b bulk) each(ctx context.Context, client *api.Client, names []string) []outcome {
 	out := make([]outcome, len(names))
 	turn := make(chan struct{}, bulkAtOnce)
@@ -143,9 +145,9 @@ func (b bulk) each(ctx context.Context, client *api.Client, names []string) []ou
 	return out
 }
 
-// printOutcomes prints the result for each arm. If a verb failed, it returns an Exit
-// error with the exit code. If all failures have the same exit code, it is this code.
-// Otherwise it is 1.
+// printOutcomes prints the outcome for each arm. If do failed for some arms,
+// printOutcomes returns an Exit error. Its exit code is the one that all failures
+// share. If the failures have different exit codes, the exit code is 1.
 func printOutcomes(c *cobra.Command, list []outcome) error {
 	code := 0
 	for _, o := range list {

@@ -18,8 +18,8 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// pickArm asks the user to choose an arm. If there is no terminal, it returns the error
-// for a missing name.
+// pickArm asks the user to choose an arm. If there is no terminal, or if the user wants
+// JSON, pickArm returns the error for a missing name.
 func pickArm(c *cobra.Command, client *api.Client) (string, error) {
 	missing := coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm (see %s --help)",
 		c.CommandPath(), c.CommandPath())
@@ -41,7 +41,7 @@ func pickArm(c *cobra.Command, client *api.Client) (string, error) {
 	return askWhich(c, pick(list))
 }
 
-// askWhich shows a numbered list of arms. The user types a number or a name. askWhich
+// askWhich shows a numbered list of arms and reads a number or a name from the user. It
 // returns the name of the chosen arm.
 func askWhich(c *cobra.Command, arms []coleo.Arm) (string, error) {
 	for i, arm := range arms {
@@ -59,7 +59,7 @@ func askWhich(c *cobra.Command, arms []coleo.Arm) (string, error) {
 	return word, nil
 }
 
-// Names returns the names of all arms, most urgent first.
+// Names returns the names of all arms. The most urgent arm is first.
 func Names(ctx context.Context, s setup.Setup) []string {
 	client, err := s.Client()
 	if err != nil {
@@ -80,7 +80,7 @@ func Names(ctx context.Context, s setup.Setup) []string {
 	return out
 }
 
-// StateNames returns the values of the flag --state of arm list.
+// StateNames returns the values that the flag --state of arm list takes.
 func StateNames(context.Context, setup.Setup) []string {
 	var out []string
 	for _, need := range coleo.Needs() {

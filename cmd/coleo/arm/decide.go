@@ -26,7 +26,7 @@ takes a text. Otherwise it is a prompt after the answer.`
 	dialogUsage = "`FINGERPRINT` of the dialog (default: the open one)"
 )
 
-// newDecideCommand returns the verb approve or the verb deny.
+// newDecideCommand returns the command approve or the command deny.
 func newDecideCommand(name, short string, choice coleo.Choice) *cobra.Command {
 	var dialog, words string
 	var always bool
@@ -101,7 +101,7 @@ screen that you looked at.
 	return c
 }
 
-// optionNumbers reads a list of numbers of options, such as 1,3.
+// optionNumbers parses a list of option numbers, such as 1,3.
 func optionNumbers(list string) ([]int, error) {
 	var out []int
 	for word := range strings.SplitSeq(list, ",") {
@@ -117,8 +117,9 @@ func optionNumbers(list string) ([]int, error) {
 	return out, nil
 }
 
-// decide answers a dialog. If the fingerprint is empty, decide answers the dialog that
-// is open when it is called, and no later dialog.
+// decide answers the dialog with this fingerprint. If the fingerprint is empty, decide
+// looks once for the dialog that is open, and answers only that dialog. If the dialog
+// is no longer open, decide returns EStale.
 func decide(c *cobra.Command, client *api.Client, name, dialog string, d coleo.Decision) (string, any, error) {
 	if dialog == "" {
 		arm, err := client.Arm(c.Context(), name)

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// place is an arm's work folder in the short form that users see.
+// place is an arm's work folder, in the short form that the user sees.
 type place struct {
-	folder string // path from the repository's folder on; outside of a repository, the whole path
+	folder string // begins with the name of the repository's folder; outside of a repository, the whole path
 	branch string // "" outside of a repository
 }
 
-// placeOf finds the repository that contains a folder. It reads two small files. It
-// does not run git, because an arm may have changed the repository's configuration.
+// placeOf finds the repository that contains the folder dir. It reads two small files
+// of the repository. It does not run git, because git would follow the repository's
+// configuration, and an arm can have changed that configuration.
 func placeOf(dir string) place {
 	for root := dir; ; root = filepath.Dir(root) {
 		head, ok := headOf(filepath.Join(root, ".git"))
@@ -26,13 +27,13 @@ func placeOf(dir string) place {
 	}
 }
 
-// maxHead bounds the size of the files that are read, in bytes. The name of a branch is
-// shorter.
+// maxHead is the largest size of a file that readSmall reads, in bytes. A file with the
+// name of a branch is smaller.
 const maxHead = 4 << 10
 
-// headOf returns the branch that is checked out. If no branch is checked out, it
-// returns the start of the commit id. In a worktree, .git is a file that names the real
-// folder.
+// headOf returns the branch that is checked out. If no branch is checked out, headOf
+// returns the first characters of the commit id. In a worktree, .git is not a folder
+// but a file that names the real folder.
 func headOf(git string) (string, bool) {
 	if text, ok := readSmall(git); ok {
 		dir, is := strings.CutPrefix(text, "gitdir: ")
@@ -64,8 +65,8 @@ func readSmall(path string) (string, bool) {
 	return strings.TrimSpace(string(raw)), err == nil
 }
 
-// printable removes characters that a terminal could interpret as commands. This is
-// needed because an arm can write the files that headOf reads.
+// printable removes control characters, because a terminal could interpret them as
+// commands. An arm can write any text into the files that headOf reads.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -75,7 +76,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// homeShort replaces the user's home with ~.
+// homeShort replaces the user's home folder at the start of dir with ~.
 func homeShort(dir string) string {
 	home, err := os.UserHomeDir()
 	if rest, is := strings.CutPrefix(dir, home+string(filepath.Separator)); err == nil && home != "" && is {

@@ -65,7 +65,7 @@ func (o opened) line() string {
 	return fmt.Sprintf("Opened %s in %s", o.Name, o.Terminal)
 }
 
-// openWindow opens a window that shows an arm.
+// openWindow opens a window in which 'coleo arm attach' shows the arm.
 func openWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal window.Terminal) (opened, error) {
 	self, err := executable.Path()
 	if err != nil {
@@ -88,14 +88,16 @@ func openWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal wi
 	return done, nil
 }
 
-// windowOf returns the window for an arm. The program self runs in it.
+// windowOf returns the description of a window for an arm. In the window, the program
+// at the path self runs 'arm attach'.
 func windowOf(arm coleo.Arm, terminal window.Terminal, self string) window.Window {
 	return window.Window{Terminal: terminal, Name: arm.Name, Workdir: arm.Workdir, Mac: runtime.GOOS == "darwin",
 		Inside: os.Getenv("TMUX") != "", Program: append(coleoHere(os.Getenv), self, "arm", "attach", arm.Name)}
 }
 
-// coleoHere returns the beginning of a command line that sets the folders of Coleo. The
-// program of a terminal may already run, with other variables than this one's.
+// coleoHere returns the first words of a command line. They set the variables that tell
+// Coleo its folders. The command line needs them, because the window's terminal program
+// can have been started earlier with other variables.
 func coleoHere(getenv func(string) string) []string {
 	out := []string{"/usr/bin/env"}
 	for _, name := range []string{"COLEO_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"} {
@@ -106,9 +108,9 @@ func coleoHere(getenv func(string) string) []string {
 	return out
 }
 
-// mayAttach returns an error if 'coleo arm attach' would be refused now: the arm has no
-// terminal, or somebody types by hand. Otherwise the window would close at once, and
-// nobody could read why.
+// mayAttach returns an error if serve would refuse 'coleo arm attach' at this moment:
+// the arm has no terminal, or somebody types by hand. Without this check, the window
+// would close immediately after opening, and nobody could read the error.
 func mayAttach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	if _, err := client.Screen(c.Context(), arm.ID); err != nil {
 		return err
