@@ -11,16 +11,16 @@ import (
 	"coleo.dev"
 )
 
-// question is a turn that waits. The agent CLI wants to write a file, and has asked for
-// permission.
+// question is a turn in which the agent CLI wants to write a file and has asked for
+// permission. The turn waits for the answer.
 type question struct {
 	path    string
 	receipt coleo.Receipt
 	dialog  *coleo.Dialog
 }
 
-// askToWrite makes the model write a file. It returns when the agent CLI asks for
-// permission.
+// askToWrite sends a prompt that makes the model write a file. It returns when the
+// agent CLI asks for permission.
 func (t *Trial) askToWrite(ctx context.Context) (question, error) {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return question{}, err
@@ -50,7 +50,7 @@ func (q question) unwritten() error {
 	return nil
 }
 
-// deny denies all questions of a turn until the turn ends.
+// deny denies all dialogs of the question's turn until the turn ends.
 func (t *Trial) deny(ctx context.Context, q question) error {
 	for dialog := q.dialog; ; {
 		q.receipt.Cursor = coleo.NewestCursor(t.Session)
@@ -87,8 +87,8 @@ func approvalDeny(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// denyWithWords denies a question, and at once sends a prompt that tells what to do
-// instead.
+// denyWithWords denies a dialog. Immediately after the denial, it sends a prompt that
+// says what the agent CLI should do instead.
 func denyWithWords(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func denyWithWords(ctx context.Context, t *Trial) error {
 			}
 			break
 		}
-		dialog = e.Dialog // the next question of the same turn
+		dialog = e.Dialog // the next dialog of the same turn
 	}
 	answer, err := coleo.WaitForResponse(ctx, t.Session, receipt)
 	if err != nil {
@@ -128,8 +128,8 @@ func denyWithWords(ctx context.Context, t *Trial) error {
 	return q.unwritten()
 }
 
-// approvalStale answers dialogs that are not open. One never existed, and one has
-// already been answered.
+// approvalStale checks that answers to dialogs that are not open are refused. It
+// answers a dialog that never existed, and a dialog that is already answered.
 func approvalStale(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -163,9 +163,9 @@ func approvalStale(ctx context.Context, t *Trial) error {
 	return q.unwritten()
 }
 
-// promptWhileBlocked sends a prompt while a dialog is open. If the prompt were typed,
-// it would approve the dialog: by the digit in the prompt, or by Enter on the marked
-// option.
+// promptWhileBlocked checks that a prompt is refused while a dialog is open. If Coleo
+// typed the prompt, the prompt would approve the dialog: its digit would choose an
+// option, or Enter would choose the marked option.
 func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -194,7 +194,8 @@ func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// answerQuestion picks an option in a question that the model asks.
+// answerQuestion answers a question that the model asks the user, by choosing an
+// option.
 func answerQuestion(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

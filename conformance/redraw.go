@@ -12,20 +12,22 @@ import (
 	"coleo.dev"
 )
 
-// redrawLook is the time between two looks at a screen that is drawn again.
+// redrawLook is the time between two looks at a screen while the agent CLI redraws it.
 const redrawLook = 50 * time.Millisecond
 
-// redrawStill is how long a screen must stand still before it is wiped. Agent CLIs draw a
-// dialog in steps, and move the transcript above it.
+// redrawStill is how long a screen must not change before the check wipes it. The wait
+// is needed because agent CLIs draw a dialog in steps, and move the transcript above
+// it.
 const redrawStill = time.Second
 
-// wipedRows is how many rows a partial wipe removes, counted from the last row with text.
-// The composers and the dialogs of most agent CLIs have more rows.
+// wipedRows is the number of rows that a partial wipe removes, counted up from the last
+// row with text. The composers and the dialogs of most agent CLIs have more rows.
 const wipedRows = 5
 
-// redraw wipes the agent CLI's picture. A command of the model can do the same, if it prints
-// to the terminal past the agent CLI. Coleo must make the agent CLI draw its picture again.
-// Until then, Coleo must not report that no rule knows the picture.
+// redraw wipes the agent CLI's screen. A command of the model has the same effect if
+// the command prints directly to the terminal. Coleo must make the agent CLI draw its
+// screen again. Until the screen is drawn again, Coleo must not report that no rule
+// recognizes it.
 func redraw(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -59,7 +61,8 @@ func redraw(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// wipeDialog wipes the picture of a dialog. The same appearance must be read again.
+// wipeDialog wipes the screen while a dialog is open. It checks that Coleo reads the
+// same appearance of the dialog again.
 func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -71,9 +74,10 @@ func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 	return t.deny(ctx, q)
 }
 
-// wipe wipes the given number of rows, counted from the last row with text. If rows is 0,
-// it wipes all rows. Then it waits until the picture is drawn again and reads as before. Of
-// the rows that had text before, it returns how many came back (came), and their number (of).
+// wipe wipes the given number of rows, counted up from the last row with text. If rows
+// is 0, it wipes the whole screen. Then it waits until the agent CLI has redrawn the
+// screen and Coleo reads the screen as before the wipe. came is the number of rows with
+// text after the redraw, and of is the number before the wipe.
 func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, of int, err error) {
 	before := texts(stillScreen(ctx, term))
 	was, from := t.Session.State(), coleo.NewestCursor(t.Session)
@@ -95,8 +99,8 @@ func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, 
 	return came, len(before), nil
 }
 
-// stillScreen returns the rows of the screen once they have stood still for redrawStill. Clocks
-// may go on.
+// stillScreen waits until the screen has not changed for redrawStill, and returns its
+// rows. Clocks on the screen are allowed to change.
 func stillScreen(ctx context.Context, term coleo.Terminal) []string {
 	last, since := term.Screen().Lines, time.Now()
 	for ctx.Err() == nil && time.Since(since) < redrawStill {
@@ -110,7 +114,8 @@ func stillScreen(ctx context.Context, term coleo.Terminal) []string {
 	return last
 }
 
-// wipeBelow returns what wipes all rows below the first kept rows with text.
+// wipeBelow returns output that wipes the screen below the first rows with text. The
+// number of rows with text that it does not wipe is kept.
 func wipeBelow(lines []string, kept int) string {
 	y := 0
 	for ; y < len(lines) && kept > 0; y++ {
@@ -121,7 +126,7 @@ func wipeBelow(lines []string, kept int) string {
 	return fmt.Sprintf("\x1b[%d;1H\x1b[Jnothing is here", y+1)
 }
 
-// texts returns the rows that have text.
+// texts returns the rows that have text, without blanks at their ends.
 func texts(lines []string) []string {
 	var out []string
 	for _, line := range lines {
@@ -132,7 +137,7 @@ func texts(lines []string) []string {
 	return out
 }
 
-// printPast prints to the agent CLI's terminal, past the agent CLI.
+// printPast prints text directly to the agent CLI's terminal, without the agent CLI.
 func (t *Trial) printPast(text string) error {
 	tty, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/0", t.Session.Handle().Process.PID),
 		os.O_WRONLY|syscall.O_NOCTTY, 0)
@@ -144,8 +149,8 @@ func (t *Trial) printPast(text string) error {
 	return err
 }
 
-// awaitRedraw waits for a redraw. It returns an error if the picture is told as unknown
-// first.
+// awaitRedraw waits until the session reports a redraw. If the session first reports
+// that no rule recognizes the screen, awaitRedraw returns an error.
 func (t *Trial) awaitRedraw(ctx context.Context, from coleo.Cursor) error {
 	for c, err := range t.Session.Changes(ctx, from) {
 		switch {
@@ -160,8 +165,8 @@ func (t *Trial) awaitRedraw(ctx context.Context, from coleo.Cursor) error {
 	return fmt.Errorf("it was not drawn again: %w", context.Cause(ctx))
 }
 
-// awaitPicture waits until a rule reads the screen as it was, and the screen shows nothing
-// that it did not show before. It returns the number of rows with text that it shows.
+// awaitPicture waits until Coleo reads the screen as was, and the screen shows no row
+// that was not in before. It returns the number of rows with text on the screen.
 func (t *Trial) awaitPicture(ctx context.Context, term coleo.Terminal, was coleo.Reading, before []string,
 	kept int) (int, error) {
 	for {
@@ -177,14 +182,16 @@ func (t *Trial) awaitPicture(ctx context.Context, term coleo.Terminal, was coleo
 	}
 }
 
-// clocks match what a clock in a row changes: "1m 38s", and the blanks around it.
+// clocks matches the parts of a row that a clock changes: a time such as "1m 38s", and
+// the blanks around it.
 var clocks = regexp.MustCompile(`[ ─]*\b(\d+m )?\d+s\b[ ─]*`)
 
 func withoutClock(row string) string { return clocks.ReplaceAllString(row, " ") }
 
-// differing describes how the rows now differ from the rows before. The first kept rows must
-// be there. The others may lack some at the beginning: some agent CLIs do not keep the
-// transcript that they have printed.
+// differing describes the first difference between the rows before and now, or returns
+// "". The first kept rows must be the same. After them, rows of before can be missing,
+// because some agent CLIs do not keep the transcript that they have printed. The rows
+// after the gap must be the same.
 func differing(before, now []string, kept int) string {
 	if len(now) <= kept || len(now) > len(before) {
 		return fmt.Sprintf("it shows %d rows, and showed %d", len(now), len(before))
@@ -192,7 +199,7 @@ func differing(before, now []string, kept int) string {
 	want := append(before[:kept:kept], before[len(before)-(len(now)-kept):]...)
 	for i, row := range want {
 		was, is := withoutClock(row), withoutClock(now[i])
-		if !strings.HasPrefix(was, is) && !strings.HasPrefix(is, was) { // a hint may come or go
+		if !strings.HasPrefix(was, is) && !strings.HasPrefix(is, was) { // hints at the end of a row can appear or disappear
 			return fmt.Sprintf("it shows the row %q in place of %q", now[i], row)
 		}
 	}

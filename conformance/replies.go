@@ -15,13 +15,14 @@ import (
 type way struct {
 	name   string
 	choice coleo.Choice
-	refuse string // a part of the sentence with which Coleo refuses the choice; "" if it does not
-	answer int    // with Reply: which answer of each page is picked, from 0
-	all    bool   // with Reply: all answers are ticked where several can be
-	words  bool   // with Reply: a text is given where one can be
+	refuse string // part of the sentence with which Coleo refuses the choice; "" if Coleo accepts it
+	answer int    // for the choice Reply: index of the answer that is picked on each page
+	all    bool   // for the choice Reply: on each page that allows several answers, all are ticked
+	words  bool   // for the choice Reply: on each page that allows a text, a text is given
 }
 
-// waysOf returns the ways in which a dialog is answered. The refused ones come first.
+// waysOf returns the ways in which the checks answer the dialog of the line a. The ways
+// that Coleo refuses are first.
 func waysOf(a coleo.Ask) []way {
 	var out []way
 	for _, choice := range slices.Sorted(maps.Keys(a.Refuses)) {
@@ -56,8 +57,10 @@ func waysOf(a coleo.Ask) []way {
 	return out
 }
 
-// replied answers the questions of the model one after another, and approves what follows
-// them. Then the model must have got exactly these answers.
+// replied answers the model's questions one after another, and approves the dialog that
+// can follow them. Then it checks what the model got: the picked answers and no others,
+// or the result that the line describes. A dialog without a turn has no such check:
+// there the agent CLI must take the next prompt.
 func (x *attempt) replied(ctx context.Context, w way) error {
 	var wanted, unwanted []string
 	for page := 0; x.dialog != nil; page++ {
@@ -97,7 +100,8 @@ func (x *attempt) replied(ctx context.Context, w way) error {
 	return nil
 }
 
-// reply returns the answer to one question, and what the model must get and must not get.
+// reply returns the decision d that answers one question. It also returns the texts
+// that the model must get (yes) and the texts that the model must not get (no).
 func (x *attempt) reply(w way, p coleo.AskPage) (d coleo.Decision, yes, no []string, err error) {
 	if x.dialog.Kind != x.ask.Kind {
 		return d, nil, nil, fmt.Errorf("the dialog %q is of the kind %s", x.dialog.Title, x.dialog.Kind)
@@ -129,16 +133,16 @@ func (x *attempt) reply(w way, p coleo.AskPage) (d coleo.Decision, yes, no []str
 }
 
 const (
-	// handEvery is the time between two looks at a screen into which somebody types, and
-	// between two keys.
+	// handEvery is the time between two typed keys, and between two looks at the
+	// screen.
 	handEvery = 50 * time.Millisecond
-	// handPause is a person's pause before ENTER. Right behind a text that came fast,
-	// Codex 0.169.0 takes ENTER for a new row.
+	// handPause is a person's pause before ENTER. If ENTER follows a fast text
+	// immediately, Codex 0.169.0 takes ENTER for a new row.
 	handPause = 500 * time.Millisecond
 )
 
-// typeByHand types a command into the terminal, as a user does, and submits it. It returns
-// when the screen has changed behind that.
+// typeByHand types a command into the terminal key by key, as a user does, and submits
+// it. It returns when the screen has changed after that.
 func (t *Trial) typeByHand(ctx context.Context, command string) error {
 	term, ok := t.Session.(coleo.Terminal)
 	if !ok {
@@ -167,7 +171,7 @@ func (t *Trial) typeByHand(ctx context.Context, command string) error {
 	typed := rows()
 	for still := time.Now(); time.Since(still) < handPause; <-time.After(handEvery) {
 		if now := rows(); now != typed {
-			typed, still = now, time.Now() // a menu of commands is drawn late
+			typed, still = now, time.Now() // a menu of commands is drawn with a delay
 		}
 	}
 	if err := term.Input(ctx, []byte("\r")); err != nil {

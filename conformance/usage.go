@@ -9,19 +9,20 @@ import (
 )
 
 const (
-	// accountTimeout is how long after the end of a turn an agent CLI may take to
-	// record the turn's usage.
+	// accountTimeout is how long the check waits, after the end of a turn, for the
+	// agent CLI to record the turn's usage.
 	accountTimeout = 10 * time.Second
 	// accountEvery is the time between two reads of the usage.
 	accountEvery = 50 * time.Millisecond
-	// An approximate count may differ from the model's count by a quarter. Tokenizers
-	// differ by 10 or 20 % (Aider 0.86.2 on the scripted model: 10 %). If there are few
-	// tokens, the count may differ by guessSlack.
+	// An approximate count is allowed to differ from the model's count by a quarter, or
+	// by guessSlack tokens if that is more. Different tokenizers differ by 10 or 20 %
+	// (Aider 0.86.2 on the scripted model: 10 %).
 	guessShare, guessSlack = 4, 8
 )
 
-// usage compares the usage that the agent CLI reports for a turn with the usage that
-// the model counted. The agent CLI may include its side requests or leave them out.
+// usage checks that the usage that the agent CLI reports for a turn agrees with the
+// usage that the model counted. The agent CLI is allowed to include or leave out its
+// side requests.
 func usage(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -67,8 +68,8 @@ func usage(ctx context.Context, t *Trial) error {
 	}
 }
 
-// agrees reports whether an account agrees with the model's count. If the account is
-// approximate, small differences are allowed.
+// agrees reports whether the account of the agent CLI agrees with the model's count. If
+// the account is approximate, small differences are allowed.
 func agrees(account, counted coleo.Usage) bool {
 	agree := func(a, b int) bool {
 		return a == b || account.Approximate && a > 0 && max(a-b, b-a) <= max(b/guessShare, guessSlack)
@@ -76,8 +77,9 @@ func agrees(account, counted coleo.Usage) bool {
 	return agree(account.Input, counted.Input) && agree(account.Output, counted.Output)
 }
 
-// counted adds up what the model counted after the first requestsBefore requests. It
-// returns the sum for the turn, and the sum that also includes side requests.
+// counted adds up the usage that the model counted, without the first requestsBefore
+// requests. turn is the sum without side requests, and all is the sum with side
+// requests.
 func (t *Trial) counted(requestsBefore int) (turn, all coleo.Usage) {
 	for _, q := range t.Model.Record()[requestsBefore:] {
 		all.Input, all.Output = all.Input+q.Input, all.Output+q.Output
