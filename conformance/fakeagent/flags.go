@@ -13,8 +13,8 @@ import (
 //go:embed harness.toml
 var Harness []byte
 
-// ParseFlags parses the arguments of a command line. The program's name is not among
-// them. The error names the wrong flag or command.
+// ParseFlags parses the arguments of a command line, without the program's name. The
+// error names the flag or the command that is wrong.
 func ParseFlags(args []string) (Config, error) {
 	var m Model
 	c := Config{Model: &m}

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// dialog is an open question. The answer is sent on the channel answer.
+// dialog is an open question. The index of the chosen option is sent on the channel
+// answer; -1 means that no option was chosen.
 type dialog struct {
 	head    string
 	subject string
@@ -17,7 +18,7 @@ type dialog struct {
 	answer  chan int
 }
 
-// permission returns a dialog that asks for permission.
+// permission returns a dialog that asks for permission to do what subject says.
 func permission(subject string) *dialog {
 	return &dialog{
 		head: "Permission required", subject: subject, title: "Do you want to proceed?", options: options[:],
@@ -26,28 +27,28 @@ func permission(subject string) *dialog {
 	}
 }
 
-// options are the options of each permission dialog, in order.
+// options has the options of each permission dialog, in order.
 var options = [...]string{"Yes", "Yes, and do not ask again", "No"}
 
-// forEver is the index of the option that allows the same action permanently. refused
-// is the index of the option that Esc chooses.
+// forEver is the index of the option that permanently allows an action. refused is the
+// index of the option that Esc chooses.
 const (
 	forEver = 1
 	refused = len(options) - 1
 )
 
-// write sends bytes to the terminal. It ignores errors, because the read loop notices
-// when the terminal is gone.
+// write writes bytes to the terminal. It ignores errors, because the loop that reads
+// keys notices when the terminal has gone.
 func (p *program) write(s string) { _, _ = io.WriteString(p.out, s) }
 
-// redraw does the same as draw, for callers that do not hold mu.
+// redraw calls draw while it holds mu. It is for callers that do not hold mu.
 func (p *program) redraw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.draw()
 }
 
-// draw draws the whole screen, as one synchronized update. The caller must hold mu.
+// draw draws the whole screen as one synchronized update. The caller holds mu.
 func (p *program) draw() {
 	if p.dark || p.foreign || p.state == "" {
 		return
@@ -80,8 +81,8 @@ func (p *program) draw() {
 	p.write(b.String())
 }
 
-// composerLines returns the lines of the composer with its rules and its footer. It
-// also returns the column of the cursor. The cursor is on the composer's last line.
+// composerLines returns the lines of the composer with its rules and its footer. The
+// cursor is on the last line of the composer's text, in the given column.
 func (p *program) composerLines(cols, rows int) (lines []string, column string) {
 	rule := strings.Repeat("─", cols)
 	text := wrap(p.composer, cols-3)
@@ -124,17 +125,17 @@ func (p *program) dialogLines(cols int) []string {
 	return append(lines, "  Esc to cancel")
 }
 
-// wrapped returns the last lines of the transcript. It returns at least as many as the
-// screen has rows, if there are so many. It does not look at the lines above these.
+// wrapped returns the last lines of the transcript, broken to the width of the screen.
+// It returns enough lines to fill the screen, if the transcript has so many.
 func (p *program) wrapped(cols, rows int) []string {
 	from, have := len(p.transcript), 0
 	for from > 0 && have < rows {
 		from--
-		have += 1 + len(p.transcript[from])/max(4*cols, 1) // a character takes at most 4 bytes per cell
+		have += 1 + len(p.transcript[from])/max(4*cols, 1) // a character needs at most 4 bytes per cell
 	}
 	var lines []string
 	for _, line := range p.transcript[from:] {
-		for most := 4 * cols * rows; len(line) > most; { // only the end of the line is visible
+		for most := 4 * cols * rows; len(line) > most; { // only the end of a very long line is visible
 			line = strings.ToValidUTF8(line[len(line)-most:], "")
 		}
 		lines = append(lines, wrap(line, cols-1)...)
@@ -142,7 +143,8 @@ func (p *program) wrapped(cols, rows int) []string {
 	return lines
 }
 
-// wrap breaks text into lines of at most cols cells. It returns at least one line.
+// wrap breaks text into lines of at most cols cells. It always returns at least one
+// line.
 func wrap(text string, cols int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -163,8 +165,8 @@ func wrap(text string, cols int) []string {
 	return lines
 }
 
-// width returns the number of cells that s takes. East Asian wide characters take two
-// cells.
+// width returns the number of cells that s needs. An East Asian wide character needs
+// two cells.
 func width(s string) int {
 	n := 0
 	for _, r := range s {

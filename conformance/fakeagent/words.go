@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// act runs a command. Its error is the error of ctx.
+// act runs one command with the arguments rest. It returns the error of ctx if the
+// command is interrupted.
 type act func(ctx context.Context, rest string) error
 
 func (p *program) words() map[string]act {
@@ -30,7 +31,7 @@ func (p *program) words() map[string]act {
 	return words
 }
 
-// Faults that are permanent once they are switched on.
+// These are the words of permanent faults. A fault stays until the fake ends.
 const (
 	hasty     = "hasty"
 	narrow    = "narrow"
@@ -40,7 +41,8 @@ const (
 	stubborn  = "stubborn"
 )
 
-// has reports whether the fake has a fault, for callers that do not hold mu.
+// has reports whether a permanent fault is switched on. It is for callers that do not
+// hold mu.
 func (p *program) has(fault string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +54,8 @@ func (p *program) say(_ context.Context, text string) error {
 	return nil
 }
 
-// shorten stands for the command that shortens the conversation, in a fake without a model.
+// shorten pretends to shorten the conversation. It is for fakes without a model,
+// because they have no conversation.
 func (p *program) shorten(context.Context, string) error {
 	p.print("⎿ Compacted")
 	return nil
@@ -96,7 +99,8 @@ func (p *program) ask(ctx context.Context, subject string) error {
 	return err
 }
 
-// put shows a dialog, and returns the index of the chosen option.
+// put shows a dialog and waits for the answer. It returns the index of the chosen
+// option.
 func (p *program) put(ctx context.Context, d *dialog) (int, error) {
 	p.set(func() {
 		p.dialog = d
@@ -121,8 +125,8 @@ func (p *program) exit(ctx context.Context, rest string) error {
 	return ctx.Err()
 }
 
-// crash ends the fake in the same way as a signal from outside. There is no message,
-// and the terminal's mode is not restored.
+// crash ends the fake as a signal from outside does: without a message, and without
+// restoring the terminal's mode.
 func (p *program) crash(ctx context.Context, _ string) error {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 		return err
@@ -131,7 +135,7 @@ func (p *program) crash(ctx context.Context, _ string) error {
 	return ctx.Err()
 }
 
-// garbage draws a screen that has no composer, no footer and no dialog.
+// garbage draws a screen without a composer, a footer or a dialog.
 func (p *program) garbage(ctx context.Context, rest string) error {
 	p.set(func() {
 		p.foreign = true
@@ -177,8 +181,8 @@ func (p *program) flood(ctx context.Context, rest string) error {
 	return nil
 }
 
-// childLifetime is how long a child of the fake lives, in seconds. If a test forgets the
-// child, it ends by itself after this time.
+// childLifetime is the lifetime of a child of the fake, in seconds. It bounds the
+// lifetime of children that a test does not end.
 const childLifetime = "600"
 
 func (p *program) child(_ context.Context, rest string) error {
@@ -193,7 +197,7 @@ func (p *program) child(_ context.Context, rest string) error {
 		return nil
 	}
 	pid := strconv.Itoa(c.Process.Pid)
-	_ = c.Process.Release() // nobody waits for the child: this is the fault
+	_ = c.Process.Release() // nobody waits for the child, and this is the fault
 	p.rec.add(HasChild, pid, nil)
 	p.print("● child " + pid)
 	return nil
@@ -241,7 +245,7 @@ func (p *program) status(_ context.Context, state string) error {
 	return nil
 }
 
-// set changes the program while it holds mu.
+// set calls change while it holds mu.
 func (p *program) set(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

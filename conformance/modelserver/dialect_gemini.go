@@ -27,7 +27,8 @@ func (gemini) fixed(method, path string, body []byte) any {
 	return nil
 }
 
-// addressed adds the data that only the address has in this dialect.
+// addressed sets the model and whether the reply is streamed. In this dialect, only the
+// path has these data.
 func (gemini) addressed(t Turn, path string) Turn {
 	if m := geminiPath.FindStringSubmatch(path); m != nil {
 		t.Model, t.Stream = m[1], m[2] == "streamGenerateContent"
@@ -65,7 +66,7 @@ type geminiPart struct {
 	} `json:"functionResponse"`
 }
 
-// UnmarshalJSON reads a content that has parts, or a string.
+// UnmarshalJSON reads a content that is a string or has parts.
 func (c *geminiContent) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		c.Parts = []geminiPart{{}}
@@ -137,8 +138,8 @@ func geminiUsage(u usage) fields {
 	return fields{"promptTokenCount": u.input, "candidatesTokenCount": u.output, "totalTokenCount": u.input + u.output}
 }
 
-// geminiChunk returns a whole document, or a piece of a stream. The argument finish is
-// "" except in the last piece.
+// geminiChunk returns a document for a whole reply, or for a piece of a stream. finish
+// is the reason why the reply ended; it is "" for a piece that is not the last one.
 func geminiChunk(t Turn, id string, parts []fields, finish string) fields {
 	c := fields{"content": fields{"role": "model", "parts": parts}, "index": 0}
 	if finish != "" {
@@ -147,8 +148,9 @@ func geminiChunk(t Turn, id string, parts []fields, finish string) fields {
 	return fields{"candidates": []fields{c}, "modelVersion": t.Model, "responseId": id}
 }
 
-// geminiCall returns a call as a part. In this dialect the arguments are an object. If
-// the arguments are not JSON, they are sent as one argument.
+// geminiCall returns a call as a part. In this dialect, the arguments are a JSON
+// object. If the arguments are not JSON, geminiCall sends them as one argument called
+// raw.
 func geminiCall(c toolCall) fields {
 	args := json.RawMessage(c.args)
 	if !json.Valid(args) {
@@ -173,7 +175,8 @@ func (gemini) whole(t Turn, c collected, u usage) any {
 	return doc
 }
 
-// geminiStream writes a reply as unnamed events. Each event is a separate document.
+// geminiStream sends a reply as events without names. Each event is a document of its
+// own.
 type geminiStream struct {
 	out   *httpWriter
 	turn  Turn

@@ -14,8 +14,8 @@ func (responses) name() string { return responsesDialect }
 
 func (responses) serves(path string) bool { return path == "/v1/responses" }
 
-// fixed always returns nil: the chat dialect, which has the same host, answers the
-// request for the list of models.
+// fixed always returns nil, because the chat dialect answers such requests. Both
+// dialects have the same host.
 func (responses) fixed(string, string, []byte) any { return nil }
 
 func (responses) addressed(t Turn, _ string) Turn { return t }
@@ -29,8 +29,9 @@ type responsesRequest struct {
 	Tools           []responsesTool `json:"tools"`
 }
 
-// responsesTool is a function, a tool that takes plain text ("custom"), or a named
-// group of functions ("namespace"). MCP tools are in such groups.
+// responsesTool is one of three things: a function, a tool that takes plain text
+// ("custom"), or a named group of functions ("namespace"). MCP tools are in such
+// groups.
 type responsesTool struct {
 	Type       string          `json:"type"`
 	Name       string          `json:"name"`
@@ -38,8 +39,8 @@ type responsesTool struct {
 	Tools      []responsesTool `json:"tools"`
 }
 
-// responsesInput holds the items of a conversation. In JSON it is a list, or a string
-// that is a single message of the user.
+// responsesInput has the items of a conversation. In JSON, it is a list, or a string
+// that is one message of the user.
 type responsesInput []responsesItem
 
 type responsesItem struct {
@@ -104,8 +105,8 @@ func (item responsesItem) read(r *turnReader) {
 	}
 }
 
-// plainText returns the text of a JSON string. For any other JSON value, it returns the
-// JSON.
+// plainText returns the text of a JSON string. If raw is any other JSON value,
+// plainText returns raw itself.
 func plainText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

@@ -7,22 +7,21 @@ import (
 	"time"
 )
 
-// player runs the steps of one reply.
+// player carries out the steps of one reply.
 type player struct {
-	ctx     context.Context // ends when the client disconnects or the server closes
+	ctx     context.Context // ends when the client disconnects or the server is closed
 	turn    Turn
 	enc     encoder
 	out     *httpWriter
 	release func() <-chan struct{}
 	used    func(usage) // called with the usage when the whole reply has been sent
 	stalled func(bool)  // called with true when a stall begins, and with false when it ends
-	output  int         // number of bytes of text, thoughts and calls
+	output  int         // number of bytes of text, thoughts and arguments of calls
 }
 
 var errCut = errors.New("connection cut by the script")
 
-// play runs all steps. It returns an error if the reply was not sent as the script
-// specifies.
+// play carries out all steps. It returns an error if the reply was not sent completely.
 func (p *player) play(steps []Step) error {
 	for _, s := range steps {
 		done, err := p.step(s)
@@ -43,7 +42,7 @@ func (p *player) play(steps []Step) error {
 	return p.out.err
 }
 
-// step runs one step. The result done is true if nothing may follow this step.
+// step carries out one step. done is true if the reply ends after this step.
 func (p *player) step(s Step) (done bool, err error) {
 	switch {
 	case s.Text != "":
@@ -73,8 +72,8 @@ func (p *player) step(s Step) (done bool, err error) {
 
 var word = regexp.MustCompile(`\s*\S+\s*|\s+`)
 
-// words sends text word by word. The argument pace is the time between two words, in
-// ms.
+// words sends text word by word. pace is the time between two words, in ms; if it is 0,
+// words does not wait.
 func (p *player) words(text string, pace int, send func(string)) error {
 	p.output += len(text)
 	for _, w := range word.FindAllString(text, -1) {
@@ -106,8 +105,9 @@ func (p *player) wait(ms int) error {
 
 func (p *player) stall() error {
 	p.out.flush()
-	// The channel must be taken before the stall is recorded: a reader of the record
-	// may release the stall at once.
+	// This line must be before p.stalled(true): after that call, a reader of the record
+	// can immediately release the stall, and a channel that was taken later would miss
+	// it.
 	release := p.release()
 	p.stalled(true)
 	defer p.stalled(false)

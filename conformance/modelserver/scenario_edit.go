@@ -2,15 +2,17 @@ package modelserver
 
 import "strings"
 
-// Some agent CLIs have no tools, and take edits from the model's text. These are the
-// formats of such edits. The system text explains which format the agent CLI wants.
+// Some agent CLIs offer the model no tools, and take edits from the model's text. These
+// are the formats of such edits. The system text explains the format that the agent CLI
+// expects.
 const (
 	editWhole   = "whole"
 	editDiff    = "diff"
 	editUnified = "udiff"
 )
 
-// editFormat returns the edit format that the system text asks for, or "".
+// editFormat returns the edit format that the system text asks for. If the system text
+// asks for no format, editFormat returns "".
 func editFormat(t Turn) string {
 	switch {
 	case len(t.Tools) > 0:
@@ -25,7 +27,8 @@ func editFormat(t Turn) string {
 	return ""
 }
 
-// editText returns a new file with the given content, in the given edit format.
+// editText returns text that tells the agent CLI, in the given edit format, to write a
+// new file.
 func editText(format, path, content string) string {
 	switch format {
 	case editDiff:

@@ -1,15 +1,19 @@
-// Package modelserver answers agent CLIs in the place of a model. It follows a script,
+// Package modelserver answers agent CLIs in the place of a model. It follows a script
 // and records each request. Coleo's tests rely on this record: a prompt was delivered
 // if, and only if, it is in the record byte for byte.
 //
-// A dialect decodes a request into a [Turn]. The script chooses a [Reply]. If no rule
-// matches, a built-in scenario chooses it, which obeys the words of the prompt. The
-// dialect encodes the reply as a stream or as one JSON document. Each dialect has its
-// own file. There are four dialects: the Anthropic Messages API (version 2023-06-01),
-// the OpenAI Chat Completions API, the OpenAI Responses API, and the Gemini API.
+// A dialect decodes a request into a [Turn]. The first rule of the script that matches
+// chooses the [Reply]. If no rule matches, a built-in scenario chooses the reply by the
+// words of the prompt. The dialect encodes the reply as a stream or as one JSON
+// document.
 //
-// The server listens only on loopback addresses and on unix sockets. It neither checks
-// nor keeps credentials. The record shows only which kind of credential was sent.
+// There are four dialects: the Anthropic Messages API (version 2023-06-01), the OpenAI
+// Chat Completions API, the OpenAI Responses API, and the Gemini API. The code of each
+// dialect is in files of its own.
+//
+// The server listens only on loopback addresses and on unix sockets. It does not check
+// credentials and does not store them. The record contains only the kind of credential
+// that was sent.
 package modelserver
 
 import (
@@ -26,11 +30,11 @@ import (
 
 // Config is the configuration of a Server.
 type Config struct {
-	Addr    string // TCP address; "" means "127.0.0.1:0"; must be a loopback address
-	Control string // path of a unix socket, mode 0600, for the same requests; "" for none
-	Log     string // file for a JSON line per change of the record; "" for none
-	Script  Script // may be empty; then the built-in scenario answers
-	Keep    int    // smallest number of requests to keep in the record; it keeps up to twice as many; 0: all
+	Addr    string // TCP address, which must be a loopback address; "" means "127.0.0.1:0"
+	Control string // path of a unix socket, mode 0600, that serves the same requests; "" for none
+	Log     string // file to which each change of the record is written as a line of JSON; "" for none
+	Script  Script // if it has no rules, the built-in scenario answers
+	Keep    int    // the record keeps at least this number of requests and at most twice as many; 0: all
 }
 
 // Server is a running model server.
@@ -42,16 +46,16 @@ type Server struct {
 	https   []*http.Server
 	ctx     context.Context // canceled by Close
 	cancel  context.CancelFunc
-	serving sync.WaitGroup // the accept loops and the requests
+	serving sync.WaitGroup // counts the accept loops and the requests
 
 	mu      sync.Mutex
 	closed  bool
-	release chan struct{} // closed and replaced by Release
+	release chan struct{} // Release closes and replaces it
 }
 
-// Start begins to listen, and returns. Requests are served in the background until
-// Close. It returns an error if the script, the address, the control socket or the
-// record cannot be used.
+// Start starts a server and returns it. The server serves requests in the background
+// until Close. Start returns an error if the script, the address, the control socket or
+// the log file cannot be used.
 func Start(c Config) (*Server, error) {
 	if err := c.Script.check(); err != nil {
 		return nil, fmt.Errorf("script: %w", err)
@@ -81,7 +85,8 @@ func Start(c Config) (*Server, error) {
 	return s, nil
 }
 
-// listen opens the TCP listener, and then the listener of the control socket.
+// listen opens a TCP listener. If c.Control is set, listen also opens the listener of
+// the control socket, and returns it as the second one.
 func (c Config) listen() ([]net.Listener, error) {
 	addr := c.Addr
 	if addr == "" {
@@ -111,7 +116,7 @@ func (c Config) listen() ([]net.Listener, error) {
 func closeAll(ls []net.Listener) {
 	for _, l := range ls {
 		if l != nil {
-			_ = l.Close() // no connection has been accepted yet
+			_ = l.Close() // no listener has accepted a connection yet
 		}
 	}
 }
@@ -133,7 +138,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// headerTimeout is how long a client may take to send the header of a request.
+// headerTimeout is how long the server waits for the complete header of a request.
 const headerTimeout = 10 * time.Second
 
 func (s *Server) serve(l net.Listener) {
@@ -142,23 +147,22 @@ func (s *Server) serve(l net.Listener) {
 	s.serving.Go(func() { _ = h.Serve(l) }) // ends with http.ErrServerClosed
 }
 
-// URL returns the address of the server, "http://127.0.0.1:PORT". The base address of
-// the chat dialect is URL + "/v1".
+// URL returns the address of the server, "http://127.0.0.1:PORT". For the chat dialect,
+// the base address is URL + "/v1".
 func (s *Server) URL() string { return s.url }
 
-// Record returns a copy of the requests so far, in order of arrival.
+// Record returns a copy of the recorded requests, in order of arrival.
 func (s *Server) Record() []Request { return s.rec.from(1) }
 
-// Wait returns the first request for which matches returns true. The request may have
-// arrived already, or arrive later. Wait calls matches again each time a request
-// arrives, stalls, continues or is done. It returns an error if ctx ends or the server
-// is closed.
+// Wait returns the first request for which matches returns true. If there is no such
+// request yet, Wait waits for one. It calls matches again for all requests after each
+// change of a request. It returns an error if ctx ends or the server is closed.
 func (s *Server) Wait(ctx context.Context, matches func(Request) bool) (Request, error) {
 	return s.rec.wait(ctx, s.ctx.Done(), matches)
 }
 
-// SetScript replaces the script. Replies that have already begun do not change. The
-// error tells what is wrong with the script.
+// SetScript replaces the script. Replies that have begun do not change. The error says
+// what is wrong with the script.
 func (s *Server) SetScript(script Script) error {
 	if err := script.check(); err != nil {
 		return fmt.Errorf("script: %w", err)
@@ -167,7 +171,7 @@ func (s *Server) SetScript(script Script) error {
 	return nil
 }
 
-// Release continues all stalled replies, and returns their number.
+// Release continues all stalled replies and returns their number.
 func (s *Server) Release() int {
 	n := s.rec.count(func(q Request) bool { return q.Stalled })
 	s.mu.Lock()
@@ -183,8 +187,8 @@ func (s *Server) released() <-chan struct{} {
 	return s.release
 }
 
-// enter counts a request as being served, if the server is still open. It reports
-// whether it is open.
+// enter reports whether the server is open. If the server is open, enter also counts
+// one more request as being served.
 func (s *Server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,8 +198,8 @@ func (s *Server) enter() bool {
 	return !s.closed
 }
 
-// Close closes all connections, and waits until their handlers have returned. It
-// returns the errors of closing, and the first error of writing the record.
+// Close closes all connections, and waits until all requests have ended. It returns the
+// errors of closing and the first error of writing the log.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true

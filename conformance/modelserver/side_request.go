@@ -2,8 +2,8 @@ package modelserver
 
 import "strings"
 
-// SideRequest is the kind of a request that an agent CLI makes for itself, and not for
-// the user's prompt.
+// SideRequest is the kind of a side request: a request that the agent CLI makes for
+// itself, and not for the user's prompt.
 type SideRequest string
 
 // The values of SideRequest.
@@ -11,21 +11,21 @@ const (
 	SideTitle   SideRequest = "title"   // a name for the conversation
 	SideSummary SideRequest = "summary" // a shorter form of the conversation, for compaction
 	SideCommit  SideRequest = "commit"  // a commit message for a diff
-	SideProbe   SideRequest = "probe"   // one token, to find out whether the endpoint answers
-	SideForm    SideRequest = "form"    // an answer in a given JSON form, for a classifier
-	SideOther   SideRequest = "other"   // any other request without the tools that a main request has
+	SideProbe   SideRequest = "probe"   // a single token, to find out whether the endpoint answers
+	SideForm    SideRequest = "form"    // an answer in a given JSON form, such as a classification
+	SideOther   SideRequest = "other"   // any other request without tools, in the Anthropic dialect
 )
 
-// A sideMark identifies a side request by words. These words are in its system text, or
-// at the beginning of its user text.
+// sideMark identifies a side request by words that the request contains. The words are
+// in the system text, or at the beginning of the user's text.
 type sideMark struct {
 	kind     SideRequest
 	inSystem bool
 	words    string // lower case
 }
 
-// markHead is how far from the beginning of the user's text the words of a sideMark may
-// stand, in bytes. If the words come later, the text is the user's own and quotes them.
+// markHead is the length of the beginning of the user's text in which the words of a
+// sideMark count, in bytes. After that, the words can be a quotation by the user.
 const markHead = 200
 
 func sideMarks() []sideMark {
@@ -53,7 +53,8 @@ func sideMarks() []sideMark {
 	}
 }
 
-// sideRequestOf returns the kind of a side request, or "" for a main request.
+// sideRequestOf returns the kind of the side request t. If t is a main request,
+// sideRequestOf returns "".
 func sideRequestOf(t Turn) SideRequest {
 	if t.maxTokens == 1 {
 		return SideProbe

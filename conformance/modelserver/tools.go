@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// schema is the part of a JSON schema that is needed to make a tool's arguments.
+// schema has the parts of a JSON schema that are needed to make the arguments of a
+// tool.
 type schema struct {
 	Type       any               `json:"type"` // a string, or a list of strings
 	Properties map[string]schema `json:"properties"`
@@ -20,7 +21,7 @@ type schema struct {
 	Enum       []any             `json:"enum"`
 }
 
-// UnmarshalJSON reads any schema. It drops the parts that it cannot use.
+// UnmarshalJSON reads any JSON schema, and ignores the parts that it cannot use.
 func (s *schema) UnmarshalJSON(data []byte) error {
 	type plain schema
 	var p plain
@@ -30,8 +31,9 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// The names that agent CLIs give to their tools and arguments, by purpose. They are in
-// lower case. They come from the tool lists of ten agent CLIs in November 2026.
+// These are the names that agent CLIs give to their tools and to the arguments of
+// tools, by purpose, in lower case. They come from the tool lists of ten agent CLIs in
+// November 2026.
 var (
 	writeTools = []string{"write", "apply_patch", "write_file", "write_to_file", "create_file", "create", "editor"}
 	runTools   = []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_command",
@@ -44,7 +46,7 @@ var (
 	commandArgs = []string{"command", "cmd", "commands"}
 )
 
-// resolve turns a Call in a script into a call that the agent CLI understands.
+// resolve turns a Call of a script into a call of a tool that the agent CLI offers.
 func resolve(c Call, t Turn) (toolCall, error) {
 	out := toolCall{id: newID("call_"), name: c.Name}
 	args := c.Args
@@ -76,22 +78,23 @@ func resolve(c Call, t Turn) (toolCall, error) {
 	return out, nil
 }
 
-// asCommand turns a write into a command that writes the file. It is for agent CLIs
-// that have no tool for writing.
+// asCommand turns a call that writes a file into a call that runs a command. The
+// command writes the file. It is for agent CLIs without a tool for writing.
 func asCommand(c Call) Call {
 	quote := func(v any) string { return "'" + strings.ReplaceAll(str(v), "'", `'\''`) + "'" }
 	command := "printf %s " + quote(c.Args["content"]) + " > " + quote(c.Args["path"])
 	return Call{Does: Run, Args: map[string]any{"command": command}}
 }
 
-// patch returns a new file in a form that all tools with plain text arguments accept.
+// patch returns the patch that makes a new file. All tools that take plain text accept
+// this form.
 func patch(c Call) string {
 	lines := strings.TrimSuffix(str(c.Args["content"]), "\n")
 	return "*** Begin Patch\n*** Add File: " + str(c.Args["path"]) + "\n+" + strings.ReplaceAll(lines, "\n", "\n+") +
 		"\n*** End Patch\n"
 }
 
-// find returns the tool that the agent CLI offers for a purpose.
+// find returns the offered tool that serves the purpose of the call c.
 func find(c Call, t Turn) (Tool, error) {
 	names := map[Purpose][]string{Write: writeTools, Run: runTools, Ask: askTools}[c.Does]
 	if c.Does == MCP {
@@ -108,7 +111,8 @@ func find(c Call, t Turn) (Tool, error) {
 }
 
 // findMCP returns the MCP tool whose name ends with name. Some agent CLIs do not list
-// such tools. They mention a tool as mcp__server__tool, and accept calls of it.
+// their MCP tools in the request. They mention a tool as mcp__server__tool in a text,
+// and accept calls of it.
 func findMCP(name string, t Turn) (Tool, error) {
 	for _, tool := range t.Tools {
 		if tool.Name == name || strings.HasSuffix(tool.Name, "_"+name) || strings.HasSuffix(tool.Name, "-"+name) {
@@ -125,8 +129,8 @@ func findMCP(name string, t Turn) (Tool, error) {
 	return Tool{}, fmt.Errorf("no MCP tool whose name ends in %q is offered or mentioned", name)
 }
 
-// arguments fills in the arguments of a tool. Each other argument that the tool
-// requires gets a value of the right type.
+// arguments returns the arguments for a call of the tool. Arguments that the tool
+// requires and the call c does not give have a sample value of the right type.
 func arguments(c Call, tool Tool, t Turn) map[string]any {
 	props := tool.schema.Properties
 	args := map[string]any{}
@@ -157,8 +161,9 @@ func arguments(c Call, tool Tool, t Turn) map[string]any {
 	return args
 }
 
-// argument returns the first of names that the tool has as an argument. The names are
-// in lower case. If the tool has none of them, argument returns the first name.
+// argument returns the tool's name for an argument that can have several names. These
+// names, in lower case, are in names. If the tool has none of them, argument returns
+// names[0].
 func argument(props map[string]schema, names []string) string {
 	for _, want := range names {
 		for name := range props {
@@ -170,8 +175,9 @@ func argument(props map[string]schema, names []string) string {
 	return names[0]
 }
 
-// textArgument returns "text" if there is such an argument. Otherwise it returns the
-// first argument that takes a string.
+// textArgument returns the name of the argument that takes the text of a call. It is
+// "text" if the tool has such an argument. Otherwise it is the first argument, in
+// alphabetical order, that takes a string.
 func textArgument(props map[string]schema) string {
 	if _, ok := props["text"]; ok || len(props) == 0 {
 		return "text"
@@ -186,9 +192,8 @@ func textArgument(props map[string]schema) string {
 	return append(names, "text")[0]
 }
 
-// question returns the arguments for a question tool. Most such tools take a list of
-// questions, and each question has options with labels. Some take one question, and its
-// options are strings.
+// question returns the arguments for a question tool. Most question tools take a list
+// of questions with labeled options. Some take one question, with strings as options.
 func question(c Call, s schema) map[string]any {
 	if _, ok := s.Properties["question"]; ok {
 		return map[string]any{"question": c.Args["question"], "options": c.Args["options"]}
@@ -207,7 +212,8 @@ func question(c Call, s schema) map[string]any {
 	return map[string]any{"questions": questions}
 }
 
-// listed returns one question for a list, in the form that the schema wants.
+// listed returns one question for a tool that takes a list of questions. The question
+// has all fields that the schema want requires.
 func listed(args map[string]any, want schema) map[string]any {
 	q := map[string]any{"question": str(args["question"]), "header": "Question"}
 	list, _ := args["options"].([]any)
@@ -266,8 +272,9 @@ func str(v any) string {
 	return s
 }
 
-// newID returns an id that no other reply has, not even after a restart. Agent CLIs
-// keep ids in their conversations, and resume these conversations.
+// newID returns a random id. Agent CLIs save the ids of replies in their conversations,
+// and resume these conversations later. So an id must be new even after a restart of
+// the server.
 func newID(prefix string) string {
 	var b [10]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -2,7 +2,7 @@ package modelserver
 
 import "strings"
 
-// The names of the dialects in records and scripts.
+// These are the names of the dialects in records and scripts.
 const (
 	anthropicDialect = "anthropic-messages"
 	chatDialect      = "openai-chat"
@@ -10,40 +10,40 @@ const (
 	geminiDialect    = "gemini-content"
 )
 
-// Turn is one request to the model, independent of its dialect.
+// Turn is one request for a reply of the model, in a form that all dialects share.
 type Turn struct {
 	Dialect string `json:"dialect"`
 	Model   string `json:"model,omitempty"`
 	Stream  bool   `json:"stream"`
 
-	// System is the system text. A record keeps only the first 512 bytes of it.
+	// System is the system text. The record keeps only the first 512 bytes.
 	System string `json:"system,omitempty"`
-	// Folder is the working folder that the system text names, or "".
+	// Folder is the working folder that the agent CLI's texts name, or "".
 	Folder string `json:"folder,omitempty"`
-	// Prompt is the last text of the user, byte for byte as it was sent. The agent
-	// CLI's additions are left out.
+	// Prompt is the last text of the user, byte for byte as the agent CLI sent it. It
+	// does not contain texts that the agent CLI has added.
 	Prompt string `json:"prompt"`
-	// Texts are all texts of the message that has Prompt as its last text.
+	// Texts has all texts of the user's message that ends with Prompt.
 	Texts []string `json:"texts,omitempty"`
-	// HasToolResult is true if the result of a tool came after Prompt. The agent CLI
-	// then continues the same turn of the user.
+	// HasToolResult is true if a tool result follows Prompt. Then the request continues
+	// the turn of Prompt.
 	HasToolResult bool `json:"has_tool_result"`
-	// Turns is the number of messages of the user in the request.
+	// Turns is the number of the user's messages in the request.
 	Turns int `json:"turns"`
-	// ToolResult is the text of the last result of a tool after Prompt.
+	// ToolResult is the text of the last tool result after Prompt.
 	ToolResult string `json:"tool_result,omitempty"`
 	Tools      []Tool `json:"tools,omitempty"`
-	// Deferred are the names of tools that the agent CLI only mentions. It sends their
-	// schemas when the model asks for them.
+	// Deferred has the names of tools that the agent CLI only mentions. The agent CLI
+	// sends the schemas of these tools when the model asks for them.
 	Deferred []string `json:"deferred,omitempty"`
-	// Side is the kind of a request that the agent CLI makes for itself. It is "" for a
-	// request that serves the user's prompt.
+	// Side is the kind of a side request. It is "" for a main request, which serves the
+	// user's prompt.
 	Side SideRequest `json:"side,omitempty"`
 
 	maxTokens  int
-	form       schema // form of the answer; for SideForm
-	wantsUsage bool   // the client asked for usage at the end of a chat stream
-	added      string // texts that the agent CLI put among the user's texts
+	form       schema // form of the answer; only for SideForm
+	wantsUsage bool   // the client wants the usage at the end of a chat stream
+	added      string // texts that the agent CLI has added to the user's texts
 	size       int    // size of the request, in bytes
 }
 
@@ -53,12 +53,12 @@ type Tool struct {
 
 	schema    schema
 	custom    bool   // the tool takes plain text instead of arguments
-	namespace string // the namespace to call the tool in, or ""
+	namespace string // the namespace of the tool, or ""
 }
 
-// maxRecordedSystem is the largest part of a request's system text that is kept, in
-// bytes. It is enough to recognize the sender. Agent CLIs send 10 to 60 kB of system
-// text with each request.
+// maxRecordedSystem is the number of bytes of a system text that the record keeps. This
+// is enough to recognize the agent CLI. Agent CLIs send 10 to 60 kB of system text with
+// each request.
 const maxRecordedSystem = 512
 
 // recorded returns t in the form in which the record keeps it.
@@ -74,6 +74,5 @@ func (t Turn) recorded() Turn {
 	return t
 }
 
-// inputTokens counts tokens by a fixed rule instead of a tokenizer: four bytes are one
-// token.
+// inputTokens returns an estimate of the number of tokens: one token for four bytes.
 func (t Turn) inputTokens() int { return t.size/4 + 1 }

@@ -1,7 +1,6 @@
-// Package stranger runs parts of a test as another user of the machine.
-//
-// A test binary calls Play at the start of its TestMain. It passes the parts that a
-// stranger can play. A test then calls Start with the name of a part.
+// Package stranger runs parts of a test as another user of the machine, the stranger. A
+// test binary calls Play at the beginning of its TestMain, with all parts that the
+// stranger can run. A test then calls Start with the name of one part.
 package stranger
 
 import (
@@ -14,15 +13,17 @@ import (
 	"testing"
 )
 
-// UID is the user id and group id of the stranger. On Debian it is the user nobody.
+// UID is the user id and the group id of the stranger. On Debian, this id is the user
+// nobody.
 const UID = 65534
 
-// partVariable is the environment variable that names the part that a process plays.
+// partVariable is the environment variable with the name of the part that a process
+// runs.
 const partVariable = "COLEO_TEST_STRANGER"
 
-// Play runs the part for which this process was started. It then exits with the result
-// of the part. If the part is unknown, it exits with 2. If the process was not started
-// by Start, Play returns.
+// Play checks whether Start has started this process. If so, Play runs the process's
+// part and exits with the part's result. If the part is unknown, Play exits with 2. In
+// a process that Start has not started, Play returns.
 func Play(parts map[string]func(args []string) int) {
 	name := os.Getenv(partVariable)
 	if name == "" {
@@ -36,10 +37,10 @@ func Play(parts map[string]func(args []string) int) {
 	os.Exit(part(os.Args[1:]))
 }
 
-// Start starts this test binary as the stranger, who plays the given part. The result
-// out is the standard output of the process. Its standard error goes to the standard
-// error of the test. Unless the test runs as root, it is skipped, because only root can
-// become another user. The process is killed at the end of the test.
+// Start starts this test binary as the stranger, to run the given part with args. out
+// is the standard output of the new process, and its standard error is the standard
+// error of the test. At the end of the test, the process is killed. Only root can start
+// a process as another user, so without root, Start skips the test.
 func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Reader) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -61,15 +62,18 @@ func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Rea
 	return cmd, out
 }
 
-// write writes a program. No process is started meanwhile: until it runs its own program, it
-// would have the file open for writing, and the kernel runs no such file.
+// write writes a program to the file at path. It holds syscall.ForkLock so that no
+// process is started in that time: such a process would keep the file open for writing
+// until its own program runs, and the kernel does not run a file that is open for
+// writing.
 func write(path string, program []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	return os.WriteFile(path, program, 0o755)
 }
 
-// program copies the test binary to a path at which the stranger can read it.
+// program copies the test binary to a place where the stranger can read it, and returns
+// the path of the copy.
 func program(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "stranger")

@@ -1,4 +1,4 @@
-// Package arm has the commands below coleo arm.
+// Package arm has the verbs of coleo arm.
 package arm
 
 import (
@@ -15,7 +15,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// Command returns the command arm with all its subcommands.
+// Command returns the verb arm with the verbs below it.
 func Command() *cobra.Command {
 	c := verb.Group("arm", "Start, prompt, watch and stop arms")
 	c.AddCommand(
@@ -31,7 +31,7 @@ func Command() *cobra.Command {
 	return c
 }
 
-// oneArmCommand returns a command that takes the name of one arm, calls do, and prints
+// oneArmCommand returns a verb that takes the name of one arm, calls do, and prints
 // the line or the result that do returns.
 func oneArmCommand(
 	use, short string, do func(c *cobra.Command, client *api.Client, name string) (line string, result any, err error),
@@ -50,8 +50,8 @@ func oneArmCommand(
 	}
 }
 
-// These texts are parts of the help of commands. Each text says what the command
-// changes, and what the command does not change.
+// These texts are parts of the help of verbs. Each text says what the verb
+// changes, and what the verb does not change.
 const (
 	interruptHelp = `The agent CLI continues to run and takes the next prompt. On a screen that
 matches no rule, nothing is pressed and the exit code is 10. Look at the
@@ -154,8 +154,8 @@ func waitArm(ctx context.Context, client *api.Client, name string, limit time.Du
 	return now, coleo.Errorf(coleo.ETimeout, "arm %s is still %s after %s", now.Name, stateWord(now), limit)
 }
 
-// liveArmCommand returns a command for an arm with a live session. If the arm has no
-// live session, the command returns the error of hasEnded and does not call do.
+// liveArmCommand returns a verb for an arm with a live session. If the arm has no
+// live session, the verb returns the error of hasEnded and does not call do.
 func liveArmCommand(use, short string,
 	do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {
 	return &cobra.Command{
@@ -175,7 +175,7 @@ func liveArmCommand(use, short string,
 	}
 }
 
-// hasEnded returns EExited if the arm has no live session. The error names the command
+// hasEnded returns EExited if the arm has no live session. The error names the verb
 // that starts a session again. Otherwise hasEnded returns nil.
 func hasEnded(arm coleo.Arm) error {
 	if arm.Status != coleo.StatusStopped {

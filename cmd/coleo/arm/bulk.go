@@ -17,21 +17,21 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// bulkAtOnce is the number of arms that a command works on at the same time. It is
+// bulkAtOnce is the number of arms that a verb works on at the same time. It is
 // four, so a slow arm delays only a few other arms, and a small machine can start that
 // many arms at the same time.
 const bulkAtOnce = 4
 
-// bulkHelp is the help that all commands for several arms share.
+// bulkHelp is the help that all verbs for several arms share.
 const bulkHelp = `Name one arm or several, or choose them with --all, --stopped, --host and
 --harness. An arm must match all filters that you give. Coleo works on four
 arms at a time. A table shows the result for each arm. The exit code is 0 only
 if everything succeeded.`
 
-// bulk is a command for several arms.
+// bulk is a verb for several arms.
 type bulk struct {
 	name, short, long string
-	// appliesTo reports whether the filters select the arm for this command. The filter
+	// appliesTo reports whether the filters select the arm for this verb. The filter
 	// --stopped selects stopped arms without asking appliesTo.
 	appliesTo func(coleo.Arm) bool
 	do        func(ctx context.Context, client *api.Client, name string) (line string, result any, err error)
@@ -51,7 +51,7 @@ func (f choice) includes(arm coleo.Arm) bool {
 		(f.harness == "" || f.harness == arm.Harness)
 }
 
-// outcome is the result of a command for one arm.
+// outcome is the result of a verb for one arm.
 type outcome struct {
 	Arm    string       `json:"arm"`
 	Done   bool         `json:"done"`

@@ -26,7 +26,7 @@ takes a text. Otherwise it is a prompt after the answer.`
 	dialogUsage = "`FINGERPRINT` of the dialog (default: the open one)"
 )
 
-// newDecideCommand returns the command approve or the command deny.
+// newDecideCommand returns the verb approve or the verb deny.
 func newDecideCommand(name, short string, choice coleo.Choice) *cobra.Command {
 	var dialog, words string
 	var always bool
