@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// wallClock returns the time of day for serve and the host agent. Tests replace it with
-// a clock that jumps.
+// wallClock returns the time of day for serve and for the host agent. Tests set it to a
+// clock that jumps.
 var wallClock = time.Now
 
 func main() {

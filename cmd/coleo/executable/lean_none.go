@@ -2,5 +2,6 @@
 
 package executable
 
-// leanHolder is empty in a build without make. Holders then run this program.
+// leanHolder is empty in a build without `make build`. In such a build, holders run
+// coleo itself.
 var leanHolder []byte

@@ -15,12 +15,14 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// insideGrace bounds how long a command in a namespace may take to end. After it is
-// told to end, the command ends its own processes first.
+// insideGrace is how long RunIsolated waits at most for its command to end, after it
+// has signaled the command. The command needs time, because it first ends its own
+// processes.
 const insideGrace = time.Minute
 
-// RunIsolated runs the same command line in a new network namespace, with flag as an
-// additional flag. The exit code is that of the command in the namespace.
+// RunIsolated runs the command line of this process in a new network namespace, with
+// flag as an additional argument. If the command fails, the error contains the exit
+// code.
 func RunIsolated(c *cobra.Command, flag string) error {
 	program, err := Path()
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// labelsFile is the name of the file with the labels of a folder's recordings.
+// labelsFile is the name of the file with the labels of all recordings in a folder.
 const labelsFile = "labels.txt"
 
-// writeLabels replays the recordings of a folder and writes one label line for each
-// recording. A label shows what the harness reads in the recording. The labels have the
-// same format as in the tests of the harnesses.
+// writeLabels replays the recordings in the folder dir, and writes one line for each of
+// them to the labels file. The line has the states that the harness h reads in the
+// recording. It has the format of the labels in the tests of the harnesses.
 func writeLabels(h coleo.Harness, dir string) error {
 	th, ok := h.(*terminal.Harness)
 	if !ok {

@@ -15,18 +15,19 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// playedSizes are the sizes of the terminals in which sessions are played. What an agent
-// CLI draws depends on them.
+// playedSizes are the sizes of the terminals in which sessions are played. Several
+// sizes are needed because agent CLIs draw differently in terminals of different sizes.
 const playedSizes = "120x40,80x24,200x50"
 
-// playedSlack is the tolerance, in seconds, for a label that was made from the model
-// server's record. A state may begin so much earlier or later than the label says. An agent
-// CLI takes up to a second to draw what happens, and idle counts only after some time.
+// playedSlack is the tolerance for the times of labels that come from played sessions,
+// in seconds. A label has the time at which the model server recorded an event. The
+// state can be read at a different time, because an agent CLI needs up to a second to
+// draw an event, and Coleo reports idle only after some time.
 const playedSlack = 2.5
 
-// play plays sessions of the agent CLI of calibrate, and writes their recordings and
-// labels to a folder. It returns the names of sessions that were broken off. The result
-// done is true if another process did all the work.
+// play plays sessions of the agent CLI, and writes their recordings and labels to a
+// folder. It returns the names of the sessions that ended early. If another process has
+// done all the work in a network namespace, done is true.
 func (f *calibrateFlags) play(c *cobra.Command, name, version string) (brokenOff []string, done bool, err error) {
 	s, err := setup.New()
 	if err != nil {
@@ -109,15 +110,16 @@ func (f *calibrateFlags) playSizes(c *cobra.Command, s setup.Setup, h coleo.Harn
 	return brokenOff, os.WriteFile(filepath.Join(f.record, labelsFile), []byte(labels.String()), 0o600)
 }
 
-// stage is a harness and the terminal in which its sessions are played.
+// stage is a harness and the size of the terminal in which its sessions are played.
 type stage struct {
 	harness coleo.Harness
 	size    conformance.Size
-	prefix  string // what the names of the recordings begin with
+	prefix  string // beginning of the names of the recordings
 }
 
-// stages returns a stage for each size, and one in the first size for each setting of
-// users that --settings picks and that the harness does not refuse.
+// stages returns the stages of calibrate: one for each size, and one for each setting
+// of users that --settings selects. The stages of settings have the first size. There
+// is none for a setting that the harness refuses.
 func (f *calibrateFlags) stages(h coleo.Harness, sizes []conformance.Size) (out []stage, err error) {
 	for _, size := range sizes {
 		out = append(out, stage{h, size, fmt.Sprintf("%dx%d-", size.Cols, size.Rows)})
@@ -142,7 +144,7 @@ func (f *calibrateFlags) stages(h coleo.Harness, sizes []conformance.Size) (out 
 	return out, nil
 }
 
-// parseSizes reads sizes that are separated by commas.
+// parseSizes parses sizes that are separated by commas.
 func parseSizes(text string) (sizes []conformance.Size, err error) {
 	for one := range strings.SplitSeq(text, ",") {
 		size, err := conformance.ParseSize(strings.TrimSpace(one))

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// killsAtOnce is how many arms are ended at the same time. When an arm is ended,
-	// most of the time is spent waiting for the agent CLI and the disk. Ending more
-	// arms at the same time would not be faster.
+	// killsAtOnce is the number of arms that are ended at the same time. More would not
+	// be faster: most of the time, ending an arm means waiting for the agent CLI and
+	// the disk.
 	killsAtOnce = 16
 )
 
@@ -69,7 +69,8 @@ deletes nothing.`,
 	return c
 }
 
-// unreadNote tells of the arms that serve itself has driven. They continue to run.
+// unreadNote returns a note about the arms without a host agent. They continue to run
+// after serve has ended.
 func unreadNote(arms []host.LocalArm) string {
 	if len(arms) == 0 {
 		return ""
@@ -82,9 +83,10 @@ func unreadNote(arms []host.LocalArm) string {
 		strings.Join(names, ", "))
 }
 
-// killAll ends every arm. If an arm cannot be ended, killAll still ends the other arms.
+// killAll ends every arm that runs. If it cannot end an arm, it continues with the
+// others and returns the error at its end.
 func killAll(c *cobra.Command, s setup.Setup) error {
-	if _, err := s.Start(c.Context()); err != nil { // only the arm's host agent can end an arm
+	if _, err := s.Start(c.Context()); err != nil { // only the host agent of an arm can end the arm
 		return err
 	}
 	client, err := s.Client()
@@ -95,7 +97,7 @@ func killAll(c *cobra.Command, s setup.Setup) error {
 	if err != nil {
 		return err
 	}
-	var mu sync.Mutex // guards failed and the output
+	var mu sync.Mutex // for failed and the output
 	var failed error
 	var ending sync.WaitGroup
 	room := make(chan struct{}, killsAtOnce)

@@ -18,30 +18,33 @@ import (
 	"coleo.dev/store"
 )
 
-// localHost is serve itself as the host of arms without a host agent. It runs the code of
-// the host agent in serve's process, with a database of its own. It starts with the first
-// order for it. If it has had arms before, it starts with serve.
+// localHost is host local: serve itself, as the host of arms without a host agent. It
+// runs the code of the host agent in serve's process, with a database of its own. If
+// host local has had arms, it starts with serve. Otherwise it starts when it gets its
+// first order.
 type localHost struct {
 	setup  setup.Setup
-	config host.Config // what is the same for a host agent
+	config host.Config // the configuration that a host agent and host local share
 	bus    *bus.Server
 	log    *slog.Logger
 	life   context.Context // ends with serve
 
 	mu   sync.Mutex
-	last *localRun // nil before the first start
+	last *localRun // the last run; nil before the first one
 	runs sync.WaitGroup
 }
 
-// localRun is one run of host local. The channel ready is closed when it carries out
-// orders. The channel ended is closed when it has ended, with err as the reason.
+// localRun is one run of host local. The channel ready is closed when host local
+// carries out orders. The channel ended is closed when the run has ended; then err is
+// the reason.
 type localRun struct {
 	ready, ended chan struct{}
 	err          error
 }
 
-// start makes serve carry out orders as host local. It waits until all arms of host local
-// are taken up, or until ctx ends.
+// start starts host local if it does not run. It waits until host local has attached to
+// all its arms and carries out orders. It returns an error if the run or ctx ends
+// before that.
 func (l *localHost) start(ctx context.Context) error {
 	if l.life.Err() != nil {
 		return errServeEnds()
@@ -83,21 +86,21 @@ func over(run *localRun) bool {
 	}
 }
 
-// needed reports whether host local has had arms. Its log may then have events that serve
-// has not read yet.
+// needed reports whether host local has had arms. If so, its log can have events that
+// serve has not read.
 func (l *localHost) needed() bool {
 	_, err := os.Stat(l.setup.LocalDB())
 	return err == nil || host.HasLocal(l.setup.State)
 }
 
-// startIfNeeded starts host local in the background if it has had arms.
+// startIfNeeded starts host local in the background if host local has had arms.
 func (l *localHost) startIfNeeded() {
 	if l.needed() {
 		l.runs.Go(func() { _ = l.start(l.life) }) // start logs the error
 	}
 }
 
-// wait waits until host local has ended. Its arms continue to run.
+// wait waits until host local has ended. The arms of host local continue to run.
 func (l *localHost) wait() { l.runs.Wait() }
 
 // run runs host local until serve ends. It closes ready when host local carries out
@@ -124,8 +127,8 @@ func (l *localHost) run(ready chan struct{}) error {
 	return host.New(c).Run(l.life)
 }
 
-// hostConfig returns what is the same for the host agent and for host local, without the
-// registry.
+// hostConfig returns the configuration that a host agent and host local share, without
+// the registry.
 func hostConfig(s setup.Setup, now func() time.Time) (host.Config, error) {
 	hostname, err := os.Hostname()
 	if err != nil {

@@ -18,60 +18,64 @@ import (
 const (
 	// notifyTimeout bounds one run of the user's notification command.
 	notifyTimeout = 30 * time.Second
-	// notifyText bounds a text in the command's environment, in bytes. The whole
-	// environment has room for about 2 MB, and nobody reads more in a notification.
+	// notifyText is the largest size of a text in the command's environment, in bytes.
+	// The whole environment has room for about 2 MB. Nobody reads more than 4 KiB in a
+	// notification.
 	notifyText = 4 << 10
-	// notifyAtOnce is how many notification commands run at the same time.
+	// notifyAtOnce is how many notification commands can run at the same time.
 	notifyAtOnce = 4
 )
 
-// notifyAsks is the COLEO_EVENT of a dialog. At the end of a turn, COLEO_EVENT is the
-// turn's coleo.Outcome.
+// notifyAsks is the value of COLEO_EVENT for a dialog. For the end of a turn, the value
+// is the coleo.Outcome of the turn.
 const notifyAsks = "asks"
 
-// notice is what one run of the command tells the user.
+// notice is what one run of the notification command reports to the user.
 type notice struct {
 	event  string
 	arm    coleo.Arm
-	dialog coleo.Dialog // set for notifyAsks
-	answer string       // of a turn that has ended
+	dialog coleo.Dialog // only set if event is notifyAsks
+	answer string       // only set for the end of a turn
 }
 
-// notifyRetry is the pause before serve's log is followed again after it could not be.
+// notifyRetry is the pause between two attempts to follow serve's log.
 const notifyRetry = time.Second
 
-// notifySetting is the setting in serve's database with the JSON of a toldSoFar.
+// notifySetting is the name of the setting in serve's database that has a toldSoFar as
+// JSON.
 const notifySetting = "notify"
 
-// toldSoFar is where the next serve continues.
+// toldSoFar is what the notifier has already reported. The notifier of the next serve
+// continues from there.
 type toldSoFar struct {
-	// Cursor is that of the last event with a notice, or of the last event before Since.
+	// Cursor is the cursor of the last event with a notice. Before the first notice, it
+	// is the cursor of the last event before Since.
 	Cursor string `json:"cursor"`
-	// Since is when notices began. What happened before is not told: a new database first
-	// fills with the whole past.
+	// Since is the time at which notices began. Events before Since have no notices,
+	// because a new database first gets all past events.
 	Since   time.Time                    `json:"since"`
-	Dialogs map[string]coleo.Fingerprint `json:"dialogs"` // the last one with a notice, by arm
+	Dialogs map[string]coleo.Fingerprint `json:"dialogs"` // the last dialog with a notice, by the arm's id
 }
 
-// notifier runs the user's command once for each dialog that opens, and for each turn that
-// ends or dies. It follows serve's log, and stores how far it has told the user. So nothing
-// is lost when serve ends at any time. A serve that is killed between the start of a command
-// and the storing of that tells one notice twice.
+// notifier runs the user's command once for each dialog that opens, and for each turn
+// that ends. It follows serve's log, and stores how much of the log it has reported. So
+// no notice is lost when serve ends, at whatever time. A notice is given twice if serve
+// is killed after the start of the command and before the storing.
 type notifier struct {
 	brain   *brain.Brain
 	db      *store.ServeDB
 	command string
 	log     *slog.Logger
 
-	told    toldSoFar     // its cursor is that of the last event that was looked at
-	running chan struct{} // a token for each command that runs
+	told    toldSoFar     // with the cursor of the last event that was handled
+	running chan struct{} // one element for each command that runs
 }
 
 func newNotifier(b *brain.Brain, db *store.ServeDB, command string, log *slog.Logger) *notifier {
 	return &notifier{brain: b, db: db, command: command, log: log, running: make(chan struct{}, notifyAtOnce)}
 }
 
-// follow tells the user until ctx ends.
+// follow reports events to the user until ctx ends.
 func (n *notifier) follow(ctx context.Context) {
 	n.load(ctx)
 	for ctx.Err() == nil {
@@ -93,7 +97,7 @@ func (n *notifier) follow(ctx context.Context) {
 	}
 }
 
-// load reads where the last serve ended.
+// load reads what the notifier of the last serve has stored.
 func (n *notifier) load(ctx context.Context) {
 	text, err := n.db.Config(ctx, notifySetting)
 	if err == nil && text != "" {
@@ -110,13 +114,14 @@ func (n *notifier) load(ctx context.Context) {
 	}
 }
 
-// beginNow makes now the time from which on the user is told.
+// beginNow sets the beginning of the notices to the present time.
 func (n *notifier) beginNow(ctx context.Context) {
 	n.told.Cursor, n.told.Since = n.brain.Cursor(), time.Now().UTC()
 	n.save(ctx)
 }
 
-// save stores what was told. If it cannot, the next serve tells the last notices again.
+// save stores what has been reported. If save fails, the notifier of the next serve
+// repeats the last notices.
 func (n *notifier) save(ctx context.Context) {
 	text, err := json.Marshal(n.told)
 	if err == nil {
@@ -127,8 +132,8 @@ func (n *notifier) save(ctx context.Context) {
 	}
 }
 
-// forgetNotices is for a serve without the command: what happens now is never told, also not
-// by a later serve.
+// forgetNotices deletes what an earlier notifier has stored. A serve without a
+// notification command calls it, so that no later serve reports events of this time.
 func forgetNotices(ctx context.Context, db *store.ServeDB, log *slog.Logger) {
 	text, err := db.Config(ctx, notifySetting)
 	if err == nil && text != "" {
@@ -139,8 +144,9 @@ func forgetNotices(ctx context.Context, db *store.ServeDB, log *slog.Logger) {
 	}
 }
 
-// take tells the user of an event if it needs to be told. It returns false when ctx has
-// ended. Then nothing was told or noted, and the next serve takes the event.
+// take handles one event: if the event needs a notice, take starts the user's command.
+// If ctx has ended, take does nothing and returns false. The notifier of the next serve
+// then handles the event.
 func (n *notifier) take(ctx context.Context, e coleo.Event, cursor string) bool {
 	notice, ok := n.noticeOf(ctx, e)
 	if ctx.Err() != nil || ok && !n.awaitTurn(ctx) {
@@ -157,13 +163,13 @@ func (n *notifier) take(ctx context.Context, e coleo.Event, cursor string) bool 
 		n.told.Dialogs[e.Arm] = notice.dialog.Fingerprint
 	}
 	wait := notice.start(ctx, n.command, n.log)
-	n.save(context.WithoutCancel(ctx)) // the command runs
+	n.save(context.WithoutCancel(ctx)) // even if ctx has ended, because the command runs
 	go func() { defer func() { <-n.running }(); wait() }()
 	return true
 }
 
-// awaitTurn waits until one more command may run, and returns false when ctx has ended. If
-// both are the case, the end counts.
+// awaitTurn waits until one more command can run, and returns true. If ctx has ended,
+// it returns false.
 func (n *notifier) awaitTurn(ctx context.Context) bool {
 	select {
 	case n.running <- struct{}{}:
@@ -177,15 +183,15 @@ func (n *notifier) awaitTurn(ctx context.Context) bool {
 	return true
 }
 
-// noticeOf returns the notice of an event, if any. Each dialog has one notice, while it is
-// open.
+// noticeOf returns the notice of an event, and whether there is one. A dialog has only
+// one notice, and only while it is open.
 func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
 	if e.Arm == "" || e.Kind == coleo.EventRemoved || e.Time.Before(n.told.Since) {
 		return notice{}, false
 	}
 	arm, err := n.brain.Arm(ctx, e.Arm)
 	if err != nil {
-		arm = coleo.Arm{ID: e.Arm, Name: e.Arm} // it has been removed since
+		arm = coleo.Arm{ID: e.Arm, Name: e.Arm} // the arm was removed after the event
 	}
 	if e.Kind == coleo.EventRunEnd {
 		end, err := coleo.DecodeRunEnd(e)
@@ -198,8 +204,8 @@ func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
 	return notice{event: notifyAsks, arm: arm, dialog: *d}, true
 }
 
-// start starts the user's command. The returned function waits for its end. The command
-// goes on when serve ends.
+// start starts the user's command. The function wait waits until the command has ended.
+// The command continues if serve ends.
 func (n notice) start(ctx context.Context, command string, log *slog.Logger) (wait func()) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyTimeout)
 	var out bytes.Buffer
@@ -219,8 +225,8 @@ func (n notice) start(ctx context.Context, command string, log *slog.Logger) (wa
 	}
 }
 
-// environ returns the environment that describes the notice. Texts of an agent CLI are
-// only in variables. They never become part of the shell command.
+// environ returns the variables of the environment that describe the notice. Texts of
+// an agent CLI are only in variables, so the shell does not run them as commands.
 func (n notice) environ() []string {
 	text := func(s string) string {
 		return strings.ToValidUTF8(strings.ReplaceAll(s[:min(len(s), notifyText)], "\x00", ""), "")

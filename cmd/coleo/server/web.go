@@ -18,7 +18,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// linkNote is the note that is printed next to a link.
+// linkNote is a note that is printed with a link.
 const linkNote = "(the link works once, within two minutes; 'coleo web' prints another one)"
 
 func newWebCommand() *cobra.Command {
@@ -134,9 +134,8 @@ from the file that this prints.`,
 	}
 }
 
-// dashboardLink returns a link that opens the dashboard once. It also returns a note
-// for the user. If serve has an older version, there is only a note, because an old
-// serve cannot make links.
+// dashboardLink returns a link that opens the dashboard once, and a note for the user.
+// If serve has an older version that cannot make links, there is only a note.
 func dashboardLink(ctx context.Context, s setup.Setup) (link api.Link, note string, err error) {
 	client, err := s.Client()
 	if err != nil {
@@ -152,15 +151,15 @@ func dashboardLink(ctx context.Context, s setup.Setup) (link api.Link, note stri
 	return link, linkNote, err
 }
 
-// keepToken stores a new API token in the file that programs read.
+// keepToken stores a new API token in the file from which programs read the token.
 func keepToken(s setup.Setup, token string) error {
 	return setup.WriteFile(s.Token(), []byte(token+"\n"))
 }
 
-// signOutAll signs out all browsers if another program uses the port of the dashboard. A
-// page of that program has the dashboard's origin. So it could use the sign-in keys that
-// the browsers keep for the dashboard. signOutAll returns a note for the user, or "" if
-// it signed out nobody.
+// signOutAll signs out all browsers if another program uses the port of the dashboard.
+// This is needed because a page of that program has the same origin as the dashboard:
+// it could use the sign-in keys that browsers store for the dashboard. signOutAll
+// returns a note for the user. If it signed out nobody, it returns "".
 func signOutAll(s setup.Setup, listen error) string {
 	if !errors.Is(listen, syscall.EADDRINUSE) {
 		return ""

@@ -11,11 +11,13 @@ import (
 	"coleo.dev/api"
 )
 
-// noArm matches the error message for a missing arm. The first group is the arm's name.
+// noArm matches the message of an error about a missing arm. Its group is the name of
+// the arm.
 var noArm = regexp.MustCompile(`no arm called "([^"]+)"`)
 
 // didYouMean adds a suggestion to an error about a missing arm. The suggestion is the
-// most similar name.
+// name of an arm that is most similar to the missing name. didYouMean returns other
+// errors unchanged.
 func didYouMean(ctx context.Context, client *api.Client, err error) error {
 	var e *coleo.Error
 	if coleo.ErrorCode(err) != coleo.ENotFound || !errors.As(err, &e) {
@@ -42,8 +44,8 @@ func didYouMean(ctx context.Context, client *api.Client, err error) error {
 	return &better
 }
 
-// nearest returns the word that the user probably meant. It returns "" if no word is
-// similar. It uses cobra's search for similar verbs.
+// nearest returns the word that is most similar to typed. If no word is similar, it
+// returns "". It uses the function with which cobra suggests verbs.
 func nearest(words []string, typed string) string {
 	c := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, word := range words {

@@ -6,7 +6,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// Cut cuts a line to the given number of cells. Colour sequences take no cells.
+// Cut cuts a line to cols cells. Colour sequences need no cells.
 func Cut(line string, cols int) string {
 	var out strings.Builder
 	shown, sequence := 0, false

@@ -12,8 +12,8 @@ import (
 	"coleo.dev"
 )
 
-// exitCodes maps error codes to exit codes. docs/cli.md lists the exit codes for users.
-// The exit code of any other failure is 1.
+// exitCodes maps error codes to exit codes. The exit code of an error with any other
+// code is 1. docs/cli.md explains the exit codes to users.
 var exitCodes = map[coleo.Code]int{
 	coleo.EInvalid:      2,
 	coleo.EUnsupported:  2,
@@ -40,14 +40,14 @@ var exitCodes = map[coleo.Code]int{
 	coleo.EUnsettled: 20,
 }
 
-// Exit is an error with an exit code and no message. It is for a verb that has already
-// printed its result.
+// Exit is an error that has only an exit code and no message. A verb returns it after
+// the verb has printed its own result.
 type Exit int
 
 func (e Exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// Execute carries out one command line. If there is an error, Execute prints it.
-// Execute returns the exit code.
+// Execute runs the command line args and returns the exit code. It prints the error, if
+// there is one.
 func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -63,8 +63,8 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	return ExitCode(coleo.ErrorCode(err))
 }
 
-// ExitCode returns the exit code for an error with the given code. It returns 1 if the
-// code has no exit code of its own.
+// ExitCode returns the exit code for an error with this code. If the code has no exit
+// code of its own, ExitCode returns 1.
 func ExitCode(code coleo.Code) int {
 	if known, ok := exitCodes[code]; ok {
 		return known
@@ -72,8 +72,8 @@ func ExitCode(code coleo.Code) int {
 	return 1
 }
 
-// printError writes the error as one line for users. If asJSON is true, it writes the
-// error as JSON.
+// printError writes the error for users, in one line. If asJSON is true, printError
+// writes it as JSON instead.
 func printError(w io.Writer, err error, asJSON bool) {
 	var e *coleo.Error
 	if !errors.As(err, &e) {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// The keys that have no letter.
+// These are the keys that are control characters.
 const (
 	enter     = '\r'
 	newline   = '\n'
@@ -16,15 +16,16 @@ const (
 	ctrlU     = '\x15'
 )
 
-// Action is what the caller must do after a key.
+// Action is what the caller of Type or Press must do.
 type Action struct {
 	Send    string // send this message; "" means none
-	Refresh bool   // read everything anew
+	Refresh bool   // read the arm, its screen and its conversation again
 	Quit    bool
 }
 
-// Type takes keys that came together. It returns at the first key after which the caller
-// must do something. An Enter in the middle of pasted text is a new line of that text.
+// Type handles keys that arrived together. It returns after the first key for which the
+// caller must do something, and ignores the keys after it. An Enter with more keys
+// after it comes from pasted text, so Type handles it as a new line of the text.
 func (v *View) Type(keys []rune) Action {
 	for i, key := range keys {
 		if v.Writing && key == enter && i < len(keys)-1 {
@@ -37,7 +38,7 @@ func (v *View) Type(keys []rune) Action {
 	return Action{}
 }
 
-// Press takes one key. It changes the view, and returns what the caller must do.
+// Press handles one key. It changes the view, and returns what the caller must do.
 func (v *View) Press(key rune) Action {
 	if v.Writing {
 		return v.write(key)
@@ -62,7 +63,7 @@ func (v *View) Press(key rune) Action {
 	return Action{}
 }
 
-// write takes a key of a message.
+// write handles one key while the user writes a message.
 func (v *View) write(key rune) Action {
 	switch key {
 	case ctrlC:
@@ -86,8 +87,9 @@ func (v *View) write(key rune) Action {
 	return Action{}
 }
 
-// Keys returns the keys in bytes that came from a terminal, and the bytes that are the
-// beginning of another key. It leaves out keys such as arrows, which are escape sequences.
+// Keys splits bytes from a terminal into keys. rest has bytes at the end of in that are
+// only the beginning of a key. Keys ignores keys that are escape sequences, such as
+// arrows.
 func Keys(in []byte) (keys []rune, rest []byte) {
 	for len(in) > 0 {
 		if n := sequence(in); n > 0 {
@@ -103,8 +105,9 @@ func Keys(in []byte) (keys []rune, rest []byte) {
 	return keys, nil
 }
 
-// sequence returns the length of the escape sequence with which in begins, or 0. A
-// terminal sends a sequence in one piece, so an escape alone is the key Escape.
+// sequence returns the length of the escape sequence at the beginning of in. If in
+// begins with no escape sequence, sequence returns 0. A terminal sends an escape
+// sequence in one piece, so an escape without more bytes is the key Escape.
 func sequence(in []byte) int {
 	if len(in) < 2 || in[0] != escape || in[1] != '[' && in[1] != 'O' {
 		return 0

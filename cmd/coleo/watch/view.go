@@ -1,5 +1,6 @@
-// Package watch is the full-screen view of one arm: its conversation, its screen, and the
-// keys of the person who watches. It knows neither serve nor the terminal.
+// Package watch is the full-screen view of one arm. It has the arm's conversation, the
+// arm's screen, and the keys of the user who watches. It does not use serve or the
+// terminal.
 package watch
 
 import (
@@ -14,14 +15,16 @@ import (
 	"coleo.dev/pty"
 )
 
-// shortRows is how many rows a message takes at most, unless View.Full is set.
+// shortRows is the largest number of rows of a message. It does not count if View.Full
+// is set.
 const shortRows = 4
 
-// screenShare is the part of the rows that the arm's screen keeps at least: one in
-// screenShare. A long message would otherwise hide the screen.
+// screenShare bounds the conversation, so that a long message does not hide the arm's
+// screen. Of the rows between header and footer, at least one in screenShare stays for
+// the screen.
 const screenShare = 2
 
-// Who has said something.
+// These are the values of Message.Who.
 const (
 	User     = "user"
 	Agent    = "agent"
@@ -36,23 +39,24 @@ type Message struct {
 	Text string
 }
 
-// View is what the person sees, and what the person has typed.
+// View is what the user sees and has typed.
 type View struct {
 	Arm      coleo.Arm
 	Screen   *coleo.Screen // nil if the arm has no terminal
-	Messages []Message     // the oldest first
+	Messages []Message     // the oldest is first
 
-	History   int  // how many messages are shown, at most
-	Full      bool // messages are shown in full
-	Interrupt bool // a message interrupts the running turn first
+	History   int  // the largest number of messages that are shown
+	Full      bool // long messages are shown completely
+	Interrupt bool // before a message is sent, the running turn is interrupted
 	Verbose   bool // the header has a second line
 
-	Writing bool   // the person writes a message
-	Draft   string // the text of that message
-	Note    string // what the last key did
+	Writing bool   // the user is writing a message
+	Draft   string // the text of the message that the user is writing
+	Note    string // a note about the last key
 }
 
-// Lines returns the rows of the view, for a terminal of that size.
+// Lines returns the rows of the view for a terminal with this number of columns and
+// rows.
 func (v *View) Lines(cols, rows int, now time.Time) []string {
 	head, foot := v.head(cols, now), v.foot(cols)
 	room := max(0, rows-len(head)-len(foot))
@@ -92,7 +96,8 @@ func (v *View) head(cols int, now time.Time) []string {
 	return out
 }
 
-// conversation returns the rows of the newest messages.
+// conversation returns the rows of the newest messages. Each message has at most
+// shortRows rows, unless Full is set.
 func (v *View) conversation(cols int) []string {
 	var out []string
 	for _, m := range v.Messages[max(0, len(v.Messages)-v.History):] {
@@ -123,7 +128,8 @@ func (v *View) conversation(cols int) []string {
 	return out
 }
 
-// screen returns the last rows of the arm's screen that are not empty.
+// screen returns the last rows of the arm's screen, without the blank rows at its end.
+// It returns at most the given number of rows.
 func (v *View) screen(rows int) []string {
 	lines := v.Screen.Lines
 	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
@@ -147,7 +153,7 @@ func (v *View) foot(cols int) []string {
 	return append(out, "m message  i interrupt  x full text  s stuck  r refresh  q quit"+v.toggles())
 }
 
-// toggles returns what is switched on.
+// toggles returns the part of the footer that names the options that are switched on.
 func (v *View) toggles() string {
 	out := ""
 	if v.Interrupt {
@@ -159,7 +165,7 @@ func (v *View) toggles() string {
 	return out
 }
 
-// wrap breaks a text into rows of at most cols cells. It breaks at blanks where it can.
+// wrap breaks a text into rows of at most cols cells. It breaks at a blank if possible.
 func wrap(text string, cols int) []string {
 	var out []string
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
@@ -183,7 +189,8 @@ func wrap(text string, cols int) []string {
 	return out
 }
 
-// plain removes what a terminal would obey. A tab becomes a blank.
+// plain replaces tabs by blanks and removes all other control characters, because a
+// terminal would obey them.
 func plain(line string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
