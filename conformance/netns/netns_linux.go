@@ -1,5 +1,6 @@
 // Package netns runs programs that have no network except loopback. Tests run real
-// agent CLIs in this way. Such agent CLIs cannot send anything to other machines.
+// agent CLIs in this way. Such an agent CLI cannot send anything to other machines, and
+// cannot reach any key of the user.
 package netns
 
 //platform:linux Network namespaces for `--model scripted` and the suites = loopback alone
