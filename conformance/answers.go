@@ -29,7 +29,7 @@ type attempt struct {
 // isPrompt reports whether the request q belongs to a prompt and is not a side request.
 func isPrompt(q modelserver.Request) bool { return q.Side == "" && q.Prompt != "" }
 
-// filled returns a with its placeholders for nonce, work folder and HOME filled in.
+// filled returns a copy of a with values for the nonce, the work folder and the HOME.
 func (t *Trial) filled(a coleo.Ask, nonce string) (coleo.Ask, error) {
 	facts := struct{ Nonce, Workdir, Home string }{nonce, t.Workdir, t.home()}
 	var failed error
@@ -99,8 +99,8 @@ func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
 	return x, err
 }
 
-// byHand reports whether words that the user types open the dialog. Gemini CLI 0.61.0
-// takes such words for a plain prompt until it has asked its MCP servers for tools.
+// byHand reports whether the user's own words open the dialog. Gemini CLI 0.61.0 takes
+// them for a plain prompt until it has asked its MCP servers for tools.
 func (x *attempt) byHand() bool { return x.ask.Types != "" || x.ask.Prompt != "" }
 
 // prompt sends the prompt for the dialog, and waits for a dialog or the turn's end.
@@ -171,7 +171,7 @@ func (t *Trial) answerAsk(ctx context.Context, a coleo.Ask, w way) error {
 	return x.replied(ctx, w)
 }
 
-// isAsked checks that the open dialog is the dialog of the line.
+// isAsked checks that the open dialog is the dialog that x.ask describes.
 func (x *attempt) isAsked() error {
 	if x.dialog == nil {
 		r := x.Session.State()
@@ -196,7 +196,7 @@ func (x *attempt) isAsked() error {
 	return nil
 }
 
-// undone checks that nothing was done. If denied is true, a tool can report a refusal.
+// undone checks that nothing was done. After a denial, a tool can report a refusal.
 func (x *attempt) undone(denied bool) error {
 	result, err := regexp.Compile(x.ask.Result)
 	if err != nil {
@@ -219,7 +219,7 @@ func (x *attempt) undone(denied bool) error {
 	return nil
 }
 
-// done checks that the agent CLI has done what was approved, and only once.
+// done checks that what the user approved was done, and only once.
 func (x *attempt) done() error {
 	if n, err := x.written(); err != nil || x.ask.Writes != "" && n != 1 {
 		return errors.Join(err, fmt.Errorf("%s holds the nonce %d times, want once", x.ask.Writes, n))
@@ -240,7 +240,7 @@ func (x *attempt) done() error {
 	return nil
 }
 
-// written returns how many times the nonce occurs in the file x.ask.Writes.
+// written returns how many times the file x.ask.Writes contains the nonce.
 func (x *attempt) written() (int, error) {
 	if x.ask.Writes == "" {
 		return 0, nil
@@ -252,14 +252,14 @@ func (x *attempt) written() (int, error) {
 	return strings.Count(string(raw), x.nonce), nil
 }
 
-// results returns what the model got in this turn:
-//   - the results of the line's tool, without the results of the calls before that tool
+// results returns what the model got in this turn, without the results of x.ask.Before:
+//   - the results of the tool x.ask.Tool
 //   - texts that the agent CLI has sent to the model in the user's place
 func (x *attempt) results() (out []string) {
 	for _, q := range x.Model.Record()[x.since:] {
 		switch {
 		case !isPrompt(q) || x.receipt.Text == "" || x.ask.Tool != "" && strings.Contains(x.ask.Input, q.Prompt):
-			// The model writes the prompt of a subagent, so this prompt is no result.
+			// A subagent's prompt comes from the model, so it is no result.
 		case q.Prompt != x.receipt.Text:
 			out = append(out, q.Prompt)
 		case q.HasToolResult:
@@ -267,13 +267,13 @@ func (x *attempt) results() (out []string) {
 		}
 	}
 	if x.ask.Together {
-		return out // one request has the results of all calls
+		return out // one request contains the results of all calls
 	}
 	return out[min(len(x.ask.Before), len(out)):]
 }
 
-// respond answers the open dialog. It returns when the next dialog is open or the turn
-// has ended. An error state, the end of the agent CLI and a timeout are errors.
+// respond answers the open dialog, and waits for the next dialog or the turn's end. It
+// returns an error if the turn fails, the agent CLI ends or the time is over.
 func (x *attempt) respond(ctx context.Context, d coleo.Decision) error {
 	from, answered := coleo.NewestCursor(x.Session), x.dialog.Fingerprint
 	if err := x.Session.Respond(ctx, answered, d); err != nil {
@@ -302,8 +302,8 @@ func (x *attempt) respond(ctx context.Context, d coleo.Decision) error {
 	return coleo.Errorf(coleo.ETimeout, "after the answer it is still %s by rule %q", last.State, last.Rule)
 }
 
-// refused checks that Coleo refuses the choice of w and types nothing. After that
-// check, it denies the dialog, or ends the agent CLI if a denial cannot be used.
+// refused checks that Coleo refuses the answer w and types nothing. After that, it
+// denies the dialog. If that is impossible, it replaces the agent CLI by a new one.
 func (x *attempt) refused(ctx context.Context, w way) error {
 	before := *x.dialog
 	decision := coleo.Decision{Choice: w.choice}
@@ -329,8 +329,8 @@ func (x *attempt) refused(ctx context.Context, w way) error {
 	return x.denied(ctx)
 }
 
-// denied denies the dialog and all dialogs that follow. Then it checks that the agent
-// CLI takes the next prompt, or that the agent CLI has ended if the line says so.
+// denied denies all dialogs. After that, the agent CLI must take the next prompt. If
+// x.ask.Ends is set, the agent CLI must end instead.
 func (x *attempt) denied(ctx context.Context) error {
 	for x.dialog != nil {
 		err := x.respond(ctx, coleo.Decision{Choice: coleo.Deny})
@@ -360,7 +360,7 @@ func (x *attempt) next(ctx context.Context) error {
 	return nil
 }
 
-// approved approves all dialogs and checks the effect. The first must not open again.
+// approved approves all dialogs and checks the effect. No dialog must open twice.
 func (x *attempt) approved(ctx context.Context) error {
 	first := *x.dialog
 	for x.dialog != nil {
@@ -384,8 +384,8 @@ func (x *attempt) approved(ctx context.Context) error {
 	return x.done()
 }
 
-// restarted starts the agent CLI again in the same folders. It checks that the agent
-// CLI does not open the dialog again, and that it takes a prompt.
+// restarted starts the agent CLI again in the same folders. The agent CLI must not open
+// the dialog again, and must take a prompt.
 func (x *attempt) restarted(ctx context.Context) error {
 	if err := x.closeSession(); err != nil {
 		return fmt.Errorf("end the agent CLI: %w", err)

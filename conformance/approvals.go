@@ -11,8 +11,8 @@ import (
 	"coleo.dev"
 )
 
-// question is a turn in which the agent CLI wants to write a file and has asked for
-// permission. The turn waits for the answer.
+// question is a turn in which the agent CLI has asked for permission to write a file,
+// and waits for the answer.
 type question struct {
 	path    string
 	receipt coleo.Receipt
@@ -50,7 +50,7 @@ func (q question) unwritten() error {
 	return nil
 }
 
-// deny denies all dialogs of the question's turn until the turn ends.
+// deny denies all dialogs of the turn until the turn ends.
 func (t *Trial) deny(ctx context.Context, q question) error {
 	for dialog := q.dialog; ; {
 		q.receipt.Cursor = coleo.NewestCursor(t.Session)
@@ -87,8 +87,8 @@ func approvalDeny(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// denyWithWords denies a dialog. Immediately after the denial, it sends a prompt that
-// says what the agent CLI should do instead.
+// denyWithWords denies a dialog, and immediately sends a prompt that says what to do
+// instead. It checks that the agent CLI answers this prompt.
 func denyWithWords(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -128,8 +128,8 @@ func denyWithWords(ctx context.Context, t *Trial) error {
 	return q.unwritten()
 }
 
-// approvalStale checks that answers to dialogs that are not open are refused. It
-// answers a dialog that never existed, and a dialog that is already answered.
+// approvalStale answers dialogs that are not open, and checks that Coleo refuses the
+// answers. One dialog never existed, and another one has already been answered.
 func approvalStale(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -163,9 +163,9 @@ func approvalStale(ctx context.Context, t *Trial) error {
 	return q.unwritten()
 }
 
-// promptWhileBlocked checks that a prompt is refused while a dialog is open. If Coleo
-// typed the prompt, the prompt would approve the dialog: its digit would choose an
-// option, or Enter would choose the marked option.
+// promptWhileBlocked sends a prompt while a dialog is open, and checks that Coleo
+// refuses the prompt. If Coleo typed it, a digit in the prompt or the Enter key would
+// answer the dialog.
 func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -194,8 +194,8 @@ func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// answerQuestion answers a question that the model asks the user, by choosing an
-// option.
+// answerQuestion lets the model ask the user a question, and answers with one of the
+// options.
 func answerQuestion(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

@@ -39,9 +39,9 @@ func (c command) ran(want int) error {
 	return nil
 }
 
-// askToRun sends a prompt that makes the model run the command. It returns the open
-// dialog and the prompt's receipt. If the turn ends without a dialog, the returned
-// dialog is nil.
+// askToRun sends a prompt that makes the model run a command. It returns the dialog
+// that the agent CLI opens and the receipt of the prompt. If the turn ends without a
+// dialog, the returned dialog is nil.
 func (t *Trial) askToRun(ctx context.Context, c command) (*coleo.Dialog, coleo.Receipt, error) {
 	r, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "run " + c.text})
 	if err != nil {
@@ -54,9 +54,9 @@ func (t *Trial) askToRun(ctx context.Context, c command) (*coleo.Dialog, coleo.R
 	return reading.Dialog, r, nil
 }
 
-// decided answers the dialog d with the given choice, and waits for the end of the turn
-// that opened d. It approves all dialogs that follow d in this turn, for example about
-// the use of the output. It returns an error if d opens a second time.
+// decided answers the dialog d with the given choice, and waits until the turn ends. It
+// approves other dialogs of the same turn, such as one about the use of the output. If
+// d opens a second time, decided returns an error.
 func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, choice coleo.Choice) error {
 	for now := d; ; choice = coleo.Approve {
 		r.Cursor = coleo.NewestCursor(t.Session)
@@ -74,8 +74,8 @@ func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, c
 }
 
 // approvalApprove approves a command once, and checks that the agent CLI asks again
-// before the next run. Then, if the dialog offers a permanent approval, it approves the
-// command permanently.
+// before the command's next run. If the dialog offers a permanent approval,
+// approvalApprove then also tries that one.
 func approvalApprove(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

@@ -43,8 +43,8 @@ const (
 	listedCheck = "every_tool_is_listed"
 )
 
-// askTimeout bounds the checks of one line of the catalogue. The dialog is opened once
-// for each way to answer it. Each time takes some seconds on a loaded machine.
+// askTimeout bounds the checks of one line of the catalogue. These checks answer the
+// dialog once in each possible way. Each answer takes some seconds on a loaded machine.
 const askTimeout = 2 * time.Minute
 
 // catalogue runs the checks of a harness's catalogue.
@@ -71,8 +71,8 @@ func (c *catalogue) checks(list []coleo.Ask, whole bool) []Check {
 			Required: true, Shared: true, Timeout: time.Minute, Run: c.listed})
 }
 
-// run makes the agent CLI open the dialog of the line a once for each way to answer it,
-// and answers it in that way.
+// run makes the agent CLI open the dialog of a line of the catalogue several times.
+// Each time, it answers the dialog in another way.
 func (c *catalogue) run(ctx context.Context, t *Trial, a coleo.Ask) error {
 	defer c.note(t)
 	if a.OwnStart() {
@@ -110,8 +110,8 @@ func (c *catalogue) note(t *Trial) {
 	}
 }
 
-// quiet makes the model call each tool that is listed as never asking. It checks that
-// the agent CLI opens no dialog. It skips tools for which the list has no input.
+// quiet makes the model call the tools that are listed as never asking, and checks that
+// no dialog opens. It skips a tool if the list has no input for it.
 func (c *catalogue) quiet(ctx context.Context, t *Trial) error {
 	defer c.note(t)
 	list, called := c.harness.QuietTools(), 0
@@ -134,8 +134,8 @@ func (c *catalogue) quiet(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// listed checks that each offered tool is in the catalogue or in the list of tools that
-// never ask.
+// listed checks that the harness knows all tools that the agent CLI has offered. The
+// harness knows a tool if it is in the catalogue, or listed as one that never asks.
 func (c *catalogue) listed(ctx context.Context, t *Trial) error {
 	if len(c.offered) == 0 {
 		if err := simplePrompt(ctx, t); err != nil {
@@ -164,12 +164,11 @@ func (c *catalogue) listed(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// mcpRecord returns the path of the file in which the MCP server of the checks records
-// its requests.
+// mcpRecord returns the path of the record of the MCP server that the checks use.
 func (t *Trial) mcpRecord() string { return filepath.Join(t.dir, "mcp.jsonl") }
 
-// withMCP adds the MCP server of the checks to the configuration c, if the harness
-// supports MCP.
+// withMCP adds the MCP server of the checks to a configuration, if the harness supports
+// MCP.
 func (t *Trial) withMCP(c *coleo.SpawnConfig) {
 	if t.Harness.Info().Capabilities.MCP && len(t.config.Probe) > 0 {
 		argv := append(slices.Clone(t.config.Probe), t.mcpRecord())
@@ -177,7 +176,8 @@ func (t *Trial) withMCP(c *coleo.SpawnConfig) {
 	}
 }
 
-// mcpCalls returns how many tool calls with the nonce the MCP server has got.
+// mcpCalls returns how many times the model has called the MCP server's tool with the
+// nonce.
 func (t *Trial) mcpCalls(nonce string) (n int) {
 	list, err := mcpserver.ReadRecord(t.mcpRecord())
 	if err != nil {
@@ -191,9 +191,9 @@ func (t *Trial) mcpCalls(nonce string) (n int) {
 	return n
 }
 
-// scriptOf returns the script for the model that serves the line a. The script applies
-// to prompts that contain word. It makes the model answer with the line's text, or make
-// the line's tool calls.
+// scriptOf returns the model's script for a line of the catalogue. If a prompt contains
+// word, the script makes the model answer with the line's text or make the line's tool
+// calls.
 func scriptOf(a coleo.Ask, word string) modelserver.Script {
 	var script modelserver.Script
 	add := func(step modelserver.Step, after bool, times int) {
@@ -213,7 +213,7 @@ func scriptOf(a coleo.Ask, word string) modelserver.Script {
 			first.Reply = append(first.Reply, step)
 			continue
 		}
-		add(step, i > 0, min(i, 1)) // the first call has no limit, because the agent CLI can repeat the request
+		add(step, i > 0, min(i, 1)) // no limit for the first call, because the agent CLI can repeat the request
 	}
 	return script
 }
@@ -226,9 +226,9 @@ func callOf(c coleo.AskCall) *modelserver.Call {
 	return &call
 }
 
-// PickAsks returns the lines of a harness's catalogue that are named in names. The
-// names are separated by commas, and "all" selects all lines. If the catalogue lacks a
-// name, the error is EInvalid.
+// PickAsks returns those lines of a harness's catalogue that the user has named. The
+// argument names has their names, separated by commas, or "all". If the catalogue does
+// not have a name, the error is EInvalid.
 func PickAsks(h coleo.Harness, names string) ([]coleo.Ask, error) {
 	asking, ok := h.(coleo.Asking)
 	if !ok || len(asking.Asks()) == 0 {
@@ -251,9 +251,9 @@ func PickAsks(h coleo.Harness, names string) ([]coleo.Ask, error) {
 }
 
 // RunAsks runs the checks of the given lines of a catalogue, one line after another. If
-// list has all lines of the catalogue, RunAsks also runs the checks of the tools. It
-// returns the same errors as Run. A failed check is not an error: the report contains
-// the failure.
+// these are all lines of the catalogue, it also runs the checks of the tools. If a
+// check fails, RunAsks returns no error: the report contains the failure. Its errors
+// are those of Run.
 func RunAsks(ctx context.Context, h coleo.Harness, c Config, list []coleo.Ask) (AsksReport, error) {
 	report := AsksReport{Harness: h.Info().Name, Isolated: c.Isolated}
 	asking, ok := h.(coleo.Asking)

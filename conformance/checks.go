@@ -89,8 +89,8 @@ func fileCreation(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// approveAll approves all dialogs of a turn until the turn ends. It returns the number
-// of dialogs that it has approved. If first is not nil, approveAll calls first before
+// approveAll approves all dialogs of a turn until the turn ends. It returns how many
+// dialogs it has approved. If the function first is not nil, approveAll calls it before
 // the first approval.
 func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, first func() error) (int, error) {
 	for n := 0; ; n++ {
@@ -184,7 +184,7 @@ func stateDetection(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// answered reports whether the model had sent its whole answer to the prompt at the
+// answered reports whether the model had sent its complete answer to a prompt by the
 // time at.
 func answered(m *modelserver.Server, prompt string, at time.Time) bool {
 	whole := false
@@ -236,8 +236,8 @@ const (
 	toolsEvery = 50 * time.Millisecond
 )
 
-// awaitTools waits until the agent CLI has asked the MCP server for its tools. It also
-// returns after toolsTimeout.
+// awaitTools waits until the agent CLI has asked the MCP server for its tools, but at
+// most for toolsTimeout.
 func awaitTools(ctx context.Context, record string) {
 	ctx, cancel := patient(ctx, toolsTimeout)
 	defer cancel()
@@ -254,9 +254,9 @@ func awaitTools(ctx context.Context, record string) {
 	}
 }
 
-// called reports whether an MCP server's record has the first request of the protocol,
-// and after it a tool call with the nonce. The first request is initialize, or
-// server/discover since version 2026-07-28 of the protocol.
+// called reports whether the record of an MCP server has a tool call with the nonce
+// after the first request of the protocol. That first request is initialize. Since
+// version 2026-07-28 of the protocol, it can be server/discover instead.
 func called(record []mcpserver.Request, nonce string) bool {
 	begun := false
 	for _, q := range record {

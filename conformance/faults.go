@@ -36,8 +36,8 @@ func refusal(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// retry makes the model fail twice before it answers. It checks that the turn is read
-// as running until the model has sent the answer.
+// retry makes the model fail twice before it answers. It checks that Coleo reads the
+// turn as running until the model has sent the answer.
 func retry(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -67,8 +67,8 @@ func retry(ctx context.Context, t *Trial) error {
 	return fmt.Errorf("the turn was read as over after %d failures and no answer", failures)
 }
 
-// attachMidstream closes a session in the middle of an answer and attaches to the agent
-// CLI again, as a restarted host agent does.
+// attachMidstream closes a session in the middle of an answer, and then attaches to the
+// same agent CLI again. A host agent that is restarted does the same.
 func attachMidstream(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

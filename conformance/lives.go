@@ -13,8 +13,9 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// resumeAfterKill kills the agent CLI and starts a new one that continues the
-// conversation. It checks that the model gets the whole conversation.
+// resumeAfterKill kills the agent CLI and starts another one that resumes the
+// conversation. It checks that the model sees the part of the conversation from before
+// the kill.
 func resumeAfterKill(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -85,8 +86,8 @@ func modelFlag(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// noLeftovers kills the agent CLI while a command of the model is running. It checks
-// that no process of the arm is left.
+// noLeftovers kills the agent CLI while it runs a command of the model. It checks that
+// no process of the arm is left.
 func noLeftovers(ctx context.Context, t *Trial) error {
 	freely := func(c *coleo.SpawnConfig) {
 		if !t.Harness.Info().Capabilities.Approval {
@@ -116,16 +117,16 @@ func noLeftovers(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// commandTimeout is how long the check waits for a command to run. In this time, Coleo
-// must approve the command's dialogs.
+// commandTimeout is how long the check waits until the model's command runs. This time
+// includes the approval of the command.
 const commandTimeout = 20 * time.Second
 
 // noteEvery is the time between two attempts to read the file that a command writes.
 const noteEvery = 50 * time.Millisecond
 
-// longCommand makes the model run a command that does not end by itself within five
-// minutes. It returns the command's process. If the agent CLI does not run the command,
-// longCommand returns the zero Identity.
+// longCommand makes the model run a command that takes five minutes, and returns the
+// command's process. If the agent CLI does not run the command, longCommand returns the
+// zero Identity.
 func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 	name := Nonce()
 	script, note := filepath.Join(t.Workdir, name+".sh"), filepath.Join(t.Workdir, name+".pid")
@@ -141,8 +142,9 @@ func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 }
 
 // processIn approves the dialogs of a turn until a command has written its process id
-// to the file at the path note. It returns that process. It returns the zero Identity
-// if the turn ends first or commandTimeout has passed.
+// to a file. The argument note is the path of this file. processIn returns the
+// command's process. If the turn or the time commandTimeout ends first, it returns the
+// zero Identity.
 func (t *Trial) processIn(ctx context.Context, note string, r coleo.Receipt) coleo.Identity {
 	ctx, cancel := patient(ctx, commandTimeout)
 	approved := make(chan struct{})

@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// The time limits of the checks are correct for a quiet, fast machine. On a loaded or
-// slow machine, package conformance multiplies them by the machine's slowness.
+// The time limits of the checks were chosen for a quiet, fast machine. On a loaded or
+// slow machine, they are multiplied by the machine's slowness.
 const (
 	// patienceStep is the time between two measurements of the load.
 	patienceStep = 200 * time.Millisecond
-	// hashesPerSecond is the speed of the machine on which the time limits were chosen.
-	// It is how many times per second one core hashed 64 kB.
+	// hashesPerSecond describes the machine for which the time limits were chosen: in a
+	// second, one of its cores hashed 64 kB this many times.
 	hashesPerSecond = 15_000
 	// mostPatience is the largest factor by which a time limit is multiplied. On a
 	// machine that is even slower, checks fail.
 	mostPatience = 20
 )
 
-// errTimeout is the cause of a context that has ended because its time is over.
+// errTimeout is the cause with which a patient context ends when its time is over.
 var errTimeout = fmt.Errorf("timeout: %w", context.DeadlineExceeded)
 
-// patientContext is a context that ends with DeadlineExceeded, as a context with a
-// deadline does. The embedded context only ends with Canceled. patientContext needs a
-// done channel of its own: with the channel of the embedded context, derived contexts
-// would also end with Canceled.
+// patientContext ends with DeadlineExceeded when its time is over, as a context with a
+// deadline does. The context inside can only be canceled. So patientContext has a done
+// channel of its own: with the channel of the context inside, derived contexts would
+// end with Canceled.
 type patientContext struct {
 	context.Context
 	done chan struct{}
@@ -44,8 +44,8 @@ func (c patientContext) Err() error {
 	return c.Context.Err()
 }
 
-// patient returns a context that ends after the time d on a quiet, fast machine. On a
-// loaded or slow machine, it ends after a longer time.
+// patient returns a context that ends when the time d is over. On a loaded or slow
+// machine, it allows more time.
 func patient(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -67,8 +67,9 @@ func patient(ctx context.Context, d time.Duration) (context.Context, context.Can
 	return out, func() { cancel(context.Canceled) }
 }
 
-// slowness returns how many times slower this machine is than a quiet, fast machine,
-// while the given number of tasks want to run. The result is at most mostPatience.
+// slowness returns how many times slower this machine is than a quiet, fast machine.
+// The argument tasks is the number of threads that run or want to run. The result is at
+// most mostPatience.
 func slowness(tasks int) float64 {
 	load := max(1, float64(tasks)/float64(runtime.NumCPU()))
 	return min(mostPatience, load*ownSlowness())
@@ -86,9 +87,9 @@ func runningTasks() (n int) {
 	return n
 }
 
-// ownSlowness returns how many times slower this machine is than a fast machine, if
-// both are without load. The result is at least 1. ownSlowness measures only once. It
-// takes the best of several tries, because other programs can slow a try down.
+// ownSlowness returns how many times slower this machine is than a fast machine if both
+// have no load. The result is at least 1. It is measured only once, as the best of
+// several tries, because other programs can slow down a try.
 var ownSlowness = sync.OnceValue(func() float64 {
 	best, block := time.Hour, make([]byte, 64<<10)
 	for range 20 {

@@ -19,11 +19,11 @@ import (
 type Played struct {
 	Name  string // name of the recording, without its suffix
 	Label string // in the form of mend.Case
-	Err   error  // why the play ended early; the label covers only what was proven until then
+	Err   error  // why the play ended early; in this case, the label has only what was proven before
 }
 
-// plays are the sequences of actions that Play carries out, each in a session of its
-// own.
+// plays are sequences of actions, such as to send prompts and to deny dialogs. Play
+// carries out each of them in a session of its own.
 var plays = []struct {
 	name string
 	asks bool // only for an agent CLI that asks for approvals
@@ -38,22 +38,22 @@ var plays = []struct {
 const (
 	// playTimeout bounds one play. The slowest agent CLI takes a minute.
 	playTimeout = 5 * time.Minute
-	// quietFor is how long the screen must not change before the player types the next
-	// key. In this time, an agent CLI has drawn a dialog completely, or has finished
-	// its start.
+	// quietFor is how long the screen must stay unchanged before the player types the
+	// next key. Agent CLIs need less time to draw a dialog, or to finish their start.
 	quietFor = 2500 * time.Millisecond
-	// startedFor is how long the screen of a started agent CLI must not change before
-	// the player types the first prompt. It is longer than quietFor, because some agent
-	// CLIs start extensions after they have drawn a composer.
+	// startedFor is how long the screen must stay unchanged after the start, before the
+	// player types the first prompt. It is longer than quietFor, because some agent
+	// CLIs draw a composer and only then start extensions.
 	startedFor = 5 * time.Second
-	// quietTimeout bounds the wait for a screen that does not change. Some screens
-	// never stop changing. After quietTimeout, the player continues.
+	// quietTimeout is how long the player waits at most for the screen to stay
+	// unchanged. Then the player continues, because some screens never stop changing.
 	quietTimeout = 20 * time.Second
-	// typedFor is how long the screen must not change between a typed text and ENTER.
-	// If ENTER follows sooner, some agent CLIs take ENTER for a part of a paste.
+	// typedFor is how long the screen must stay unchanged after a text is typed, before
+	// the player types ENTER. Some agent CLIs take an earlier ENTER for a part of a
+	// paste.
 	typedFor = 700 * time.Millisecond
-	// effectTimeout is how long the player waits for the effect of a key. The effect is
-	// in the model's record, in the file system or on the screen.
+	// effectTimeout is how long the player waits for the effect of a key. It looks for
+	// the effect in the model's record, in the file system or on the screen.
 	effectTimeout = 4 * time.Second
 	// arrivalTimeout is how long the player waits for a prompt to reach the model.
 	arrivalTimeout = 20 * time.Second
@@ -62,20 +62,22 @@ const (
 	playPoll = 30 * time.Millisecond
 )
 
-// These are keys that answer dialogs or stop a turn. The player presses them one after
-// another until one has an effect. It does not use the keys in the harness's
-// description, because the description can be wrong for this version.
+// These are keys that answer dialogs or stop a turn. The player presses one after
+// another until a key has an effect. It cannot use the keys in the harness's
+// description, because the description can be wrong for this version of the agent CLI.
 var (
 	approvingKeys = []string{"\r", "y", "1"}
 	denyingKeys   = []string{"\x1b", "n\r"}
 	stoppingKeys  = []string{"\x1b", "\x1b", "\x03"}
 )
 
-// Play carries out plays with an agent CLI, and records them in c.Record. It does not
-// use the harness's rules, because they can be wrong for this version of the agent CLI.
-// The labels come from the model server's record, from the file system, and from the
-// times at which the screen changed. If the agent CLI is missing, the error is
-// ENotInstalled. If a play fails, Played.Err has the error.
+// Play runs sessions of an agent CLI, and records them in c.Record. Each session is one
+// of the plays. It does not use the harness's rules, because they can be wrong for this
+// version of the agent CLI. The labels come from three sources: the model server's
+// record, the file system, and the times at which the screen changed.
+//
+// If the agent CLI is missing, the error is ENotInstalled. If a play fails, the error
+// is in Played.Err.
 func Play(ctx context.Context, h coleo.Harness, c Config) ([]Played, error) {
 	if c.Record == "" {
 		return nil, errors.New("there is no folder for the recordings")
@@ -124,13 +126,13 @@ func playOne(ctx context.Context, h coleo.Harness, c Config, name string, run fu
 	return played, nil
 }
 
-// player types into a session, and records when each state began. It does not use the
-// states that the session reports.
+// player types into a session, and records the time at which each state began. It does
+// not use the states that the session reports.
 type player struct {
 	*Trial
 	ctx    context.Context
 	states []stateSince
-	proven int // number of states that are proven, because a later prompt reached the model
+	proven int // number of states that are proven because a later prompt has reached the model
 }
 
 // stateSince is a state and the time at which it began.
@@ -140,8 +142,8 @@ type stateSince struct {
 	title string
 }
 
-// become records that a state began at the time at. If at is before the beginning of
-// the last recorded state, become uses that beginning instead.
+// become records that a state began at a given time. The recorded times never go back:
+// if at is earlier than the last one, become uses the last one.
 func (p *player) become(state coleo.State, at time.Time) {
 	if n := len(p.states); n > 0 && at.Before(p.states[n-1].at) {
 		at = p.states[n-1].at
@@ -153,8 +155,8 @@ func (p *player) become(state coleo.State, at time.Time) {
 	p.states = append(p.states, s)
 }
 
-// forgetUnproven removes the states that a play has not proven before it failed. From
-// the beginning of the first such state, the recording is unjudged.
+// forgetUnproven removes the states that a failed play has not proven. The recording is
+// unjudged from the time at which the first of them began.
 func (p *player) forgetUnproven() {
 	if p.proven == len(p.states) {
 		return
@@ -163,9 +165,9 @@ func (p *player) forgetUnproven() {
 	p.states[p.proven] = stateSince{at: p.states[p.proven].at, state: mend.Unjudged}
 }
 
-// changeTo waits until the screen does not change. Then it records two states. From the
-// time that from returns, the session is changing. From the screen's last change, the
-// session is in the given state.
+// changeTo waits until the screen stays unchanged, and then records two states:
+//   - The session is changing from the time that the function from returns.
+//   - The session is in the given state since the last change of the screen.
 func (p *player) changeTo(state coleo.State, from func() time.Time) error {
 	since, err := p.quiet(quietFor)
 	p.become(mend.Changing, from())
@@ -173,7 +175,8 @@ func (p *player) changeTo(state coleo.State, from func() time.Time) error {
 	return err
 }
 
-// label returns the states as the label of a recording that began at start.
+// label returns the recorded states as a label. The argument start is the time at which
+// the recording began.
 func (p *player) label(start time.Time) string {
 	parts := []string{"0.00 " + string(mend.Unjudged)}
 	for _, s := range p.states {
@@ -182,8 +185,9 @@ func (p *player) label(start time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// start waits until the agent CLI has drawn something and its screen does not change.
-// The next prompt proves that the agent CLI took input at that time.
+// start waits until the agent CLI has drawn something and its screen stays unchanged.
+// From then on, the agent CLI counts as idle. The next prompt proves that this was
+// true.
 func (p *player) start() error {
 	for strings.TrimSpace(p.picture()) == "" {
 		if elapse(p.ctx, playPoll); p.ctx.Err() != nil {
@@ -213,8 +217,8 @@ func (p *player) turn(prompt string) error {
 	return p.changeTo(coleo.Idle, p.lastReply)
 }
 
-// send types a prompt and submits it. It returns the model's request for the prompt,
-// when the model has begun to answer.
+// send types a prompt and submits it. When the model has begun to answer, send returns
+// the model's request.
 func (p *player) send(prompt string) (modelserver.Request, error) {
 	if err := p.press(prompt); err != nil {
 		return modelserver.Request{}, err
@@ -242,13 +246,14 @@ func (p *player) send(prompt string) (modelserver.Request, error) {
 // tools.
 var asking = []string{"write %s with words", "run touch %s"}
 
-// canAsk reports whether the agent CLI can open a dialog for the prompt asking[i].
+// canAsk reports whether the agent CLI can open a dialog for the prompt asking[i]. For
+// all prompts but the first, the agent CLI must offer tools to the model.
 func (p *player) canAsk(i int) bool {
 	return i == 0 || slices.ContainsFunc(p.Model.Record(), func(q modelserver.Request) bool { return len(q.Tools) > 0 })
 }
 
-// approves plays turns in which it approves a file and a command, and then one more
-// turn.
+// approves plays one turn in which it approves a file, one in which it approves a
+// command, and one more turn.
 func (p *player) approves() error {
 	for i, ask := range asking {
 		if !p.canAsk(i) {
@@ -272,8 +277,9 @@ func (p *player) approves() error {
 	return p.turn("say " + Nonce())
 }
 
-// denies plays turns in which it denies a file and a command. After each denial,
-// another prompt proves that the turn was over.
+// denies plays one turn in which it denies a file, and one in which it denies a
+// command. After each denial, it sends another prompt, to prove that the denied turn
+// was over.
 func (p *player) denies() error {
 	for i, ask := range asking {
 		if !p.canAsk(i) {
@@ -313,7 +319,7 @@ func (p *player) ask(prompt string) error {
 	return p.changeTo(coleo.WaitingApproval, p.lastReply)
 }
 
-// stops plays a turn that it stops, and then one more turn.
+// stops plays a turn that it stops before the end, and then one more turn.
 func (p *player) stops() error {
 	prompt := "count to 300 every 200ms then say " + Nonce()
 	if _, err := p.send(prompt); err != nil {

@@ -13,8 +13,9 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// tryKeys presses the keys one after another until one has an effect. It returns the
-// time at which it pressed that key. If no key has an effect, tryKeys returns an error.
+// tryKeys presses keys one after another until one of them has an effect. It returns
+// the time at which it pressed that key. If no key has an effect, tryKeys returns an
+// error.
 func (p *player) tryKeys(keys []string, hasEffect func() bool) (time.Time, error) {
 	for _, key := range keys {
 		at := time.Now()
@@ -41,7 +42,8 @@ func (p *player) press(keys string) error {
 	return term.Input(p.ctx, []byte(keys))
 }
 
-// picture returns the rows of the screen as one text, for comparisons.
+// picture returns the rows of the screen as one text, so that two screens can be
+// compared.
 func (p *player) picture() string {
 	term, ok := p.Session.(coleo.Terminal)
 	if !ok {
@@ -51,8 +53,8 @@ func (p *player) picture() string {
 }
 
 // quiet waits until the model has answered all requests and the screen has not changed
-// for the time d. It returns the time of the screen's last change. After quietTimeout,
-// it returns even if the screen still changes.
+// for the time d. It returns the time of the screen's last change. If the screen does
+// not stop changing, quiet returns after quietTimeout.
 func (p *player) quiet(d time.Duration) (time.Time, error) {
 	for p.isAsked() {
 		if elapse(p.ctx, playPoll); p.ctx.Err() != nil {
@@ -62,7 +64,8 @@ func (p *player) quiet(d time.Duration) (time.Time, error) {
 	return p.still(d)
 }
 
-// isAsked reports whether the model has a request that it has not answered completely.
+// isAsked reports whether there is a request to the model that is not completely
+// answered.
 func (p *player) isAsked() bool {
 	return slices.ContainsFunc(p.Model.Record(), func(q modelserver.Request) bool {
 		return !q.Done && !q.Aborted
@@ -70,8 +73,8 @@ func (p *player) isAsked() bool {
 }
 
 // still waits until, for the time d, the screen has not changed and the model has had
-// no request. It returns the time since which this is so. After quietTimeout, it
-// returns in any case.
+// no open request. It returns the beginning of this time. It waits at most for
+// quietTimeout.
 func (p *player) still(d time.Duration) (since time.Time, err error) {
 	since = time.Now()
 	before, end := p.picture(), time.Now().Add(quietTimeout)
@@ -86,8 +89,8 @@ func (p *player) still(d time.Duration) (since time.Time, err error) {
 	return since, nil
 }
 
-// lastReply returns the time at which the model sent its last byte. It ignores side
-// requests.
+// lastReply returns the time at which the model sent the last byte of a reply. Replies
+// to side requests do not count.
 func (p *player) lastReply() (last time.Time) {
 	for _, q := range p.Model.Record() {
 		if q.Side == "" {
@@ -102,8 +105,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// modified returns the time at which the file at path was last written, or the zero
-// time if there is no file.
+// modified returns the time at which a file was last written. If there is no file, it
+// returns the zero time.
 func modified(path string) time.Time {
 	info, err := os.Stat(path)
 	if err != nil {

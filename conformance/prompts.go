@@ -44,13 +44,13 @@ func unicodePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce+"\n漢字とかな, 한글, ñ é ß, “quotes” – dash… 👩‍👧 🇫🇮 ⚠️ done", nonce)
 }
 
-// leads are texts at the beginning of a prompt that agent CLIs can take for something
-// else, such as a command, a shell command, a memory, a file or a call for help.
+// leads are the beginnings of prompts that an agent CLI could take for something else:
+// a command, a shell command, a memory, a file or a call for help.
 var leads = []string{"/", "!", "#", "@", "?", "{", "&", "/clear ", "/exit ", " !", "\n/", "a\n/", "a\n!"}
 
-// specialLeading sends prompts that begin like commands. Each prompt must reach the
-// model as text, with at most a blank before the text, or Coleo must refuse it with
-// EInvalid. The agent CLI must not run the command.
+// specialLeading sends prompts that look like commands. Each prompt must reach the
+// model as text, with at most a blank before it, or Coleo must refuse it with EInvalid.
+// In no case must the agent CLI run the command.
 func specialLeading(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -84,12 +84,10 @@ func specialLeading(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// asked returns how many times the model got the prompt. It compares the prompt byte
-// for byte, except for blanks at the beginning and the end:
-//   - Some agent CLIs append a blank to a paste.
-//   - Coleo puts a blank before a text that the agent CLI would take for a command.
-//
-// asked counts only the first request of a turn.
+// asked returns how many times the model got a prompt. Only the first request of each
+// turn counts. The prompts must be equal byte for byte, except for blanks around them:
+// some agent CLIs append a blank to a paste, and Coleo puts a blank before a text that
+// would otherwise be a command.
 func asked(m *modelserver.Server, prompt string) int {
 	n := 0
 	for _, q := range m.Record() {
@@ -128,8 +126,8 @@ func queueWhileBusy(ctx context.Context, t *Trial) error {
 	return err
 }
 
-// answerExtraction checks that the answer that Coleo reads is the text that the model
-// sent. The answer has many lines.
+// answerExtraction makes the model send an answer of many lines. It checks that the
+// answer that Coleo reads is equal.
 func answerExtraction(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -164,12 +162,12 @@ func textOf(steps []modelserver.Step) string {
 	return b.String()
 }
 
-// joinedWords returns the words of s, separated by single blanks. Comparisons use it
-// because each agent CLI lays out the same text differently.
+// joinedWords returns the words of s, separated by single blanks. It makes texts
+// comparable that two agent CLIs lay out differently.
 func joinedWords(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// liar makes the model answer with a text that looks like a dialog of the agent CLI. It
-// checks that Coleo does not take the text for a dialog.
+// liar makes the model answer with a text that looks like a dialog. It checks that
+// Coleo does not take this text for a dialog.
 func liar(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

@@ -25,13 +25,13 @@ type Moment struct {
 	Rule   string        `json:"rule"`
 	Dialog *coleo.Dialog `json:"dialog"`
 	Detail string        `json:"detail,omitempty"`
-	Known  bool          `json:"known"`           // a rule recognizes the screen; if false, nothing may be typed
+	Known  bool          `json:"known"`           // a rule recognizes the screen; if false, Coleo must not type
 	Event  string        `json:"event,omitempty"` // the kind of change; "" for a change of the reading
 	Note   string        `json:"note,omitempty"`
 }
 
-// MomentOf returns the change c as a Moment. after is the time from the beginning of
-// the recording or the session to the change.
+// MomentOf returns a change as a Moment. The argument after is the time of the change,
+// counted from the beginning of the recording or of the session.
 func MomentOf(c coleo.Change, after time.Duration) Moment {
 	m := Moment{
 		T: after.Seconds(), State: c.Reading.State, Rule: c.Reading.Rule, Dialog: c.Reading.Dialog,
@@ -43,24 +43,24 @@ func MomentOf(c coleo.Change, after time.Duration) Moment {
 	return m
 }
 
-// These are the suffixes of the two files of a recorded session. The cast file has the
-// session's terminal as an asciicast. The change file has a line for each change that
-// the session reported; each line is a Moment as JSON.
+// These are the suffixes of the two files of a recorded session. The .cast file has the
+// session's terminal as an asciicast. The .jsonl file has one line for each change that
+// the session reported. Each line is a Moment as JSON.
 const (
 	castFile   = ".cast"
 	changeFile = ".jsonl"
 )
 
-// recordedSession is the data of one agent CLI of a trial, from its start to its end.
+// recordedSession has the data of one agent CLI of a trial, for its recording.
 type recordedSession struct {
 	holderDir string // the folder of the session's holder
 	changes   []coleo.Change
 	start     time.Time // beginning of the asciicast; zero until the asciicast is written
 }
 
-// startRecording remembers the folder hold of the session's holder, so that the session
-// can be recorded at the end. If the session has no screen or there is no folder for
-// recordings, it does nothing.
+// startRecording remembers the folder of the session's holder, from which the recording
+// is made later. It does nothing if the session has no screen, or if no recordings are
+// wanted.
 func (t *Trial) startRecording(hold string) {
 	if _, ok := t.Session.(coleo.Terminal); ok && t.config.Record != "" {
 		t.recordedSessions = append(t.recordedSessions, &recordedSession{holderDir: hold})
@@ -68,12 +68,12 @@ func (t *Trial) startRecording(hold string) {
 }
 
 // recordingTail is how long a recording continues after the last check. Coleo reports
-// some readings only after they have lasted for some time. A replay, whose times are
-// exact to 50 ms, must also see these readings.
+// some readings only after they have lasted for some time. A replay must report them
+// too, although its times are exact only to 50 ms.
 const recordingTail = time.Second
 
-// finishRecording waits for recordingTail, so that the recording contains that time.
-// The caller ends the agent CLI afterwards.
+// finishRecording waits for recordingTail. The caller ends the agent CLI only after
+// that.
 func (t *Trial) finishRecording() {
 	if len(t.recordedSessions) > 0 {
 		<-time.After(recordingTail)
@@ -81,7 +81,8 @@ func (t *Trial) finishRecording() {
 	}
 }
 
-// closeSession keeps the session's changes for the recording, and closes the session.
+// closeSession closes the session. Before that, it saves the session's changes for the
+// recording.
 func (t *Trial) closeSession() error {
 	if n := len(t.recordedSessions); n > 0 {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -139,10 +140,10 @@ func (t *Trial) writeRecording(name string, taped *recordedSession) error {
 		os.WriteFile(path+changeFile, []byte(lines), 0o600))
 }
 
-// hidden returns the paths of this machine that a recording must not show, the longest
-// path first. They are the folder of the trials, the agent CLI's path, the folders that
-// are searched for agent CLIs, and the user's HOME. For symbolic links, they include
-// the real paths.
+// hidden returns the paths that a recording must not show: the folder of the trials,
+// the path of the agent CLI, the folders that are searched for it, and the user's HOME.
+// If a path contains a symbolic link, its real path is also returned. The longest path
+// is first.
 func (c Config) hidden() []string {
 	all := append([]string{c.Dir, c.Binary}, c.Path...)
 	for _, v := range c.Environ {

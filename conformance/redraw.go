@@ -12,22 +12,24 @@ import (
 	"coleo.dev"
 )
 
-// redrawLook is the time between two looks at a screen while the agent CLI redraws it.
+// redrawLook is the time between two looks at a screen that is being redrawn.
 const redrawLook = 50 * time.Millisecond
 
-// redrawStill is how long a screen must not change before the check wipes it. The wait
-// is needed because agent CLIs draw a dialog in steps, and move the transcript above
-// it.
+// redrawStill is how long a screen must stay unchanged before it is wiped. This time is
+// needed because agent CLIs draw a dialog in several steps, and move the transcript
+// above the dialog.
 const redrawStill = time.Second
 
-// wipedRows is the number of rows that a partial wipe removes, counted up from the last
-// row with text. The composers and the dialogs of most agent CLIs have more rows.
+// wipedRows is how many rows a partial wipe removes. They are the last rows up to the
+// last row with text. The composers and dialogs of most agent CLIs have more rows than
+// this.
 const wipedRows = 5
 
-// redraw wipes the agent CLI's screen. A command of the model has the same effect if
-// the command prints directly to the terminal. Coleo must make the agent CLI draw its
-// screen again. Until the screen is drawn again, Coleo must not report that no rule
-// recognizes it.
+// redraw wipes the agent CLI's screen, as a command of the model can do by mistake if
+// it prints directly to the terminal. It checks two things:
+//   - Coleo makes the agent CLI draw its screen again.
+//   - Before the screen is drawn again, Coleo does not report that no rule recognizes
+//     it.
 func redraw(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -61,8 +63,8 @@ func redraw(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// wipeDialog wipes the screen while a dialog is open. It checks that Coleo reads the
-// same appearance of the dialog again.
+// wipeDialog wipes the screen while a dialog is open. It checks that Coleo takes the
+// redrawn dialog for the same dialog.
 func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -74,10 +76,10 @@ func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 	return t.deny(ctx, q)
 }
 
-// wipe wipes the given number of rows, counted up from the last row with text. If rows
-// is 0, it wipes the whole screen. Then it waits until the agent CLI has redrawn the
-// screen and Coleo reads the screen as before the wipe. came is the number of rows with
-// text after the redraw, and of is the number before the wipe.
+// wipe wipes the last rows of the screen, or the whole screen if rows is 0. Then it
+// waits until the agent CLI has redrawn the screen, and Coleo reads the same as before
+// the wipe. The result came is the number of rows with text after the redraw. The
+// result of is the number before the wipe.
 func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, of int, err error) {
 	before := texts(stillScreen(ctx, term))
 	was, from := t.Session.State(), coleo.NewestCursor(t.Session)
@@ -99,8 +101,8 @@ func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, 
 	return came, len(before), nil
 }
 
-// stillScreen waits until the screen has not changed for redrawStill, and returns its
-// rows. Clocks on the screen are allowed to change.
+// stillScreen waits until the screen has not changed for the time redrawStill. It
+// returns the rows of the screen. Clocks on the screen are allowed to change.
 func stillScreen(ctx context.Context, term coleo.Terminal) []string {
 	last, since := term.Screen().Lines, time.Now()
 	for ctx.Err() == nil && time.Since(since) < redrawStill {
@@ -114,8 +116,8 @@ func stillScreen(ctx context.Context, term coleo.Terminal) []string {
 	return last
 }
 
-// wipeBelow returns output that wipes the screen below the first rows with text. The
-// number of rows with text that it does not wipe is kept.
+// wipeBelow returns an escape sequence that wipes the lower part of a screen. It leaves
+// the first rows, of which kept have text.
 func wipeBelow(lines []string, kept int) string {
 	y := 0
 	for ; y < len(lines) && kept > 0; y++ {
@@ -126,7 +128,7 @@ func wipeBelow(lines []string, kept int) string {
 	return fmt.Sprintf("\x1b[%d;1H\x1b[Jnothing is here", y+1)
 }
 
-// texts returns the rows that have text, without blanks at their ends.
+// texts returns the rows that have text. It removes the blanks at the end of each row.
 func texts(lines []string) []string {
 	var out []string
 	for _, line := range lines {
@@ -137,7 +139,7 @@ func texts(lines []string) []string {
 	return out
 }
 
-// printPast prints text directly to the agent CLI's terminal, without the agent CLI.
+// printPast prints directly to the terminal of the agent CLI, as another process would.
 func (t *Trial) printPast(text string) error {
 	tty, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/0", t.Session.Handle().Process.PID),
 		os.O_WRONLY|syscall.O_NOCTTY, 0)
@@ -149,8 +151,8 @@ func (t *Trial) printPast(text string) error {
 	return err
 }
 
-// awaitRedraw waits until the session reports a redraw. If the session first reports
-// that no rule recognizes the screen, awaitRedraw returns an error.
+// awaitRedraw waits until the session reports a redraw. If the session first reports an
+// unknown screen, awaitRedraw returns an error.
 func (t *Trial) awaitRedraw(ctx context.Context, from coleo.Cursor) error {
 	for c, err := range t.Session.Changes(ctx, from) {
 		switch {
@@ -165,8 +167,9 @@ func (t *Trial) awaitRedraw(ctx context.Context, from coleo.Cursor) error {
 	return fmt.Errorf("it was not drawn again: %w", context.Cause(ctx))
 }
 
-// awaitPicture waits until Coleo reads the screen as was, and the screen shows no row
-// that was not in before. It returns the number of rows with text on the screen.
+// awaitPicture waits until two things are true: the reading is the same as the earlier
+// reading was, and the screen shows no new rows. The argument before has the rows of
+// the earlier screen. awaitPicture returns the number of rows with text.
 func (t *Trial) awaitPicture(ctx context.Context, term coleo.Terminal, was coleo.Reading, before []string,
 	kept int) (int, error) {
 	for {
@@ -188,10 +191,10 @@ var clocks = regexp.MustCompile(`[ ─]*\b(\d+m )?\d+s\b[ ─]*`)
 
 func withoutClock(row string) string { return clocks.ReplaceAllString(row, " ") }
 
-// differing describes the first difference between the rows before and now, or returns
-// "". The first kept rows must be the same. After them, rows of before can be missing,
-// because some agent CLIs do not keep the transcript that they have printed. The rows
-// after the gap must be the same.
+// differing returns a text that describes the first difference between two screens, or
+// "" if there is none. The first kept rows must be equal. Below them, some rows of the
+// earlier screen can be missing, because some agent CLIs do not draw old parts of the
+// transcript again. The remaining rows must be equal too.
 func differing(before, now []string, kept int) string {
 	if len(now) <= kept || len(now) > len(before) {
 		return fmt.Sprintf("it shows %d rows, and showed %d", len(now), len(before))
@@ -199,7 +202,7 @@ func differing(before, now []string, kept int) string {
 	want := append(before[:kept:kept], before[len(before)-(len(now)-kept):]...)
 	for i, row := range want {
 		was, is := withoutClock(row), withoutClock(now[i])
-		if !strings.HasPrefix(was, is) && !strings.HasPrefix(is, was) { // hints at the end of a row can appear or disappear
+		if !strings.HasPrefix(was, is) && !strings.HasPrefix(is, was) { // a hint at the end of a row can appear or disappear
 			return fmt.Sprintf("it shows the row %q in place of %q", now[i], row)
 		}
 	}

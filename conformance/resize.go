@@ -54,8 +54,8 @@ func resizeMidstream(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// answersAfter waits for the end of the turn of r. Then it sends a prompt and checks
-// that the prompt is answered.
+// answersAfter waits for the end of a turn. Then it sends another prompt and checks the
+// answer.
 func (t *Trial) answersAfter(ctx context.Context, r coleo.Receipt) error {
 	reading, err := coleo.WaitForTurn(ctx, t.Session, r)
 	if err != nil {
@@ -69,16 +69,15 @@ func (t *Trial) answersAfter(ctx context.Context, r coleo.Receipt) error {
 }
 
 const (
-	// frozenSize is how long the agent CLI stays frozen at most while Coleo applies the
-	// sizes.
+	// frozenSize is how long the agent CLI stays frozen at most.
 	frozenSize = time.Second
 	// frozenLook is the time between two looks at the size of the agent CLI's terminal.
 	frozenLook = 10 * time.Millisecond
 )
 
-// resizeFrozen gives the terminal a smaller size and then the former size again, while
-// the agent CLI is frozen. On a loaded machine, an agent CLI can be so slow that it
-// does not see the smaller size.
+// resizeFrozen freezes the agent CLI. Then it changes the terminal to a smaller size
+// and back, and unfreezes the agent CLI. On a loaded machine, an agent CLI can be too
+// slow to see the smaller size, so this check simulates that.
 func (t *Trial) resizeFrozen(ctx context.Context, term coleo.Terminal) error {
 	view, process := term.Screen(), t.Session.Handle().Process
 	if err := signalGroup(process, syscall.SIGSTOP); err != nil {
@@ -90,14 +89,14 @@ func (t *Trial) resizeFrozen(ctx context.Context, term coleo.Terminal) error {
 	}
 	limit, cancel := context.WithTimeout(ctx, frozenSize)
 	defer cancel()
-	for limit.Err() == nil && term.Screen().Cols != view.Cols { // Coleo can delay the next size
+	for limit.Err() == nil && term.Screen().Cols != view.Cols { // Coleo can set this size with a delay
 		elapse(limit, frozenLook)
 	}
 	errs = append(errs, signalGroup(process, syscall.SIGCONT))
 	return errors.Join(errs...)
 }
 
-// signalGroup sends a signal to all processes of the agent CLI's process group.
+// signalGroup sends a signal to the process group of the agent CLI.
 func signalGroup(id coleo.Identity, signal syscall.Signal) error {
 	if !process.Same(id) {
 		return fmt.Errorf("process %d is not the agent CLI any more", id.PID)

@@ -28,13 +28,13 @@ type SettingsReport struct {
 	Settings   []SettingReport `json:"settings"`
 }
 
-// settingChecks has the names of the checks that are run with each setting. These
-// checks show whether Coleo can read the screen and type while the setting is in use.
+// settingChecks has the names of the checks that are run with each setting. They show
+// whether Coleo can read the screen and type if the agent CLI has this setting.
 var settingChecks = []string{"spawn_and_idle", "simple_prompt", "idle_after_the_answer", "file_creation",
 	"approval_deny", "interrupt"}
 
-// settingTimeout bounds one check with a setting. The longest check takes 20 s, and
-// several times as long on a loaded machine.
+// settingTimeout bounds one check with a setting. The longest check takes 20 s. On a
+// loaded machine, it takes several times as long.
 const settingTimeout = 90 * time.Second
 
 // SettingChecks returns the checks that are run with each setting that the harness
@@ -51,8 +51,8 @@ func SettingChecks() []Check {
 	return out
 }
 
-// refusalOf returns the only check for a setting that the harness refuses: the start
-// must fail with the reason in s.Refused.
+// refusalOf returns the only check for a setting that the harness refuses. The check
+// passes if the start fails with the reason in s.Refused.
 func refusalOf(s coleo.Setting) Check {
 	return Check{Name: "spawn_refused", Doc: "the start is refused, and the error says why", Required: true,
 		Timeout: time.Minute, NoModel: true, Run: func(ctx context.Context, t *Trial) error {
@@ -68,12 +68,13 @@ func refusalOf(s coleo.Setting) Check {
 		}}
 }
 
-// pausingPrompts make the model pause before its answer, and in the middle of its
-// answer.
+// pausingPrompts are prompts for answers with pauses: one before the answer, and some
+// in its middle.
 var pausingPrompts = []string{"pause 2s", "count to 2 every 6s"}
 
-// idleAfterTheAnswer checks that the session is not read as idle before the end of an
-// answer with pauses. In a pause, the screen sometimes does not change.
+// idleAfterTheAnswer makes the model send answers with pauses. It checks that Coleo
+// does not report idle before the end of the answer, although the screen can stay
+// unchanged in a pause.
 func idleAfterTheAnswer(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -111,9 +112,9 @@ func (t *Trial) lastByte(prompt string) (last time.Time) {
 	return last
 }
 
-// idleBefore looks for a change to idle or to error between the receipt r and the time
-// end. If there is such a change, idleBefore returns true and the time of the first
-// one.
+// idleBefore looks for a change to the state idle or error. The change must be after
+// the receipt r and before the time end. If there is one, idleBefore returns true and
+// the time of the first.
 func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // so Changes yields the past changes and does not wait for new ones
@@ -126,9 +127,9 @@ func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
 	return false, time.Time{}
 }
 
-// PickSettings returns the settings of a harness that are named in names. The names are
-// separated by commas, and "all" selects all settings. If the harness lacks a name, the
-// error is EInvalid.
+// PickSettings returns those settings of a harness that the user has named. The
+// argument names has their names, separated by commas, or "all". If the harness does
+// not have a name, the error is EInvalid.
 func PickSettings(h coleo.Harness, names string) ([]coleo.Setting, error) {
 	settable, ok := h.(coleo.Settable)
 	if !ok || len(settable.Settings()) == 0 {
@@ -150,9 +151,9 @@ func PickSettings(h coleo.Harness, names string) ([]coleo.Setting, error) {
 	return out, nil
 }
 
-// RunSettings runs the checks with each setting, one setting after another. It returns
-// the same errors as Run. A failed check is not an error: the report contains the
-// failure.
+// RunSettings runs the checks with each setting, one setting after another. If a check
+// fails, RunSettings returns no error: the report contains the failure. Its errors are
+// those of Run.
 func RunSettings(ctx context.Context, h coleo.Harness, c Config, list []coleo.Setting) (SettingsReport, error) {
 	report := SettingsReport{Harness: h.Info().Name, Compatible: true, Isolated: c.Isolated}
 	settable, ok := h.(coleo.Settable)

@@ -7,12 +7,12 @@ import (
 	"coleo.dev"
 )
 
-// Size is the size of a terminal, in cells. If it is the zero value, the harness
+// Size is the size of a terminal, in cells. The zero value means that the harness
 // chooses the size.
 type Size struct{ Cols, Rows int }
 
-// These are the limits of useful sizes. On a terminal below the minimum, no agent CLI
-// draws readable text. No terminal program has a terminal above the maximum.
+// These are the limits of a useful size. Below the minimum, no agent CLI draws readable
+// text. No real terminal is larger than the maximum.
 const (
 	minCols, minRows = 20, 5
 	maxCells         = 1000

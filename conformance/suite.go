@@ -1,10 +1,10 @@
-// Package conformance tests harnesses. It runs the real agent CLI of a harness against
-// a scripted model server, and checks that the harness reports what really happened.
-// The evidence comes from the model server's record and the file system. It does not
-// come from the screen, because the tests check whether Coleo reads the screen
-// correctly.
+// Package conformance tests harnesses. It runs the real agent CLI of a harness with a
+// scripted model server, and checks that the harness reports what really happened. The
+// evidence comes from the model server's record and from the file system. It never
+// comes from the screen, because Coleo's reading of the screen is what the package
+// tests.
 //
-// The package knows no harness by name, and uses only the interfaces of package coleo.
+// The package knows no harness by name. It uses only the interfaces of package coleo.
 package conformance
 
 import (
@@ -22,9 +22,9 @@ type Check struct {
 	Name     string
 	Doc      string // what is required, in one line
 	Required bool   // a harness that fails this check is not compatible
-	Shared   bool   // runs in the trial of the other shared checks; if false, in a trial of its own
+	Shared   bool   // runs in the session that earlier shared checks have left; if false, in a session of its own
 	Timeout  time.Duration
-	Needs    func(coleo.Capabilities) bool // whether the check applies to a harness; nil means to all harnesses
+	Needs    func(coleo.Capabilities) bool // reports whether the check applies; nil: it always applies
 	Skip     string                        // the reason that is reported if Needs returns false
 	NoModel  bool                          // the check also runs for a harness that asks no model
 	Stops    bool                          // if this check fails, no later check is run
@@ -41,11 +41,11 @@ type Result struct {
 	Seconds  float64 `json:"seconds"`
 }
 
-// Report is the outcome of a suite. Passed includes skipped checks, as in the published
-// report.
+// Report is the outcome of a suite. As in the published report, Passed includes the
+// checks that were skipped.
 type Report struct {
 	Harness    string   `json:"harness"`
-	AgentCLI   string   `json:"agent_cli,omitempty"` // the version of the agent CLI, if the user requested one
+	AgentCLI   string   `json:"agent_cli,omitempty"` // the version of the agent CLI, if the user has named one
 	Passed     int      `json:"passed"`
 	Total      int      `json:"total"`
 	Compatible bool     `json:"compatible"` // no required check failed
@@ -90,10 +90,9 @@ func Published() []Check {
 }
 
 // Run runs the checks on a harness, one after another. If a check fails, Run returns no
-// error: the report contains the failure. Run returns an error only if the suite itself
-// cannot run:
-//   - ENotInstalled if the agent CLI is missing
-//   - the error of ctx if ctx ends
+// error: the report contains the failure. Run returns an error only if it cannot
+// continue. The error is ENotInstalled if the agent CLI is missing, and the error of
+// ctx if ctx ends.
 func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (report Report, err error) {
 	report = Report{Harness: h.Info().Name, Total: len(checks), Compatible: true, Isolated: c.Isolated}
 	bench := &checkRunner{harness: h, config: c}
@@ -120,19 +119,19 @@ func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (report
 	return report, nil
 }
 
-// checkRunner runs checks, and keeps the trial in which the shared checks run.
+// checkRunner runs checks. It keeps the trial in which all shared checks run.
 type checkRunner struct {
 	harness  coleo.Harness
 	config   Config
 	shared   *Trial // nil until a check needs it
-	unshared *Trial // trial of a check that is running and not shared; otherwise nil
+	unshared *Trial // trial of the running check, if that check is not shared
 	count    int    // number of shared trials so far
 }
 
-// shared is the name of the trial in which the shared checks run.
+// shared is the name of the first trial in which shared checks run.
 const shared = "shared"
 
-// skip is the error of a check that does not apply. It contains the reason.
+// skip is the error of a check that does not apply. Its text is the reason.
 type skip string
 
 func (s skip) Error() string { return string(s) }
@@ -176,8 +175,8 @@ func (b *checkRunner) run(ctx context.Context, check Check) (Result, error) {
 
 func (r *Result) skip(why string) { r.Pass, r.Skipped, r.Details = true, true, "Skipped: "+why }
 
-// trial returns the trial in which the check runs. If that trial does not exist, trial
-// creates it.
+// trial returns the trial in which a check runs. It creates the trial if that is
+// necessary.
 func (b *checkRunner) trial(check Check) (*Trial, error) {
 	t, err := b.shared, error(nil)
 	if !check.Shared {
@@ -194,8 +193,8 @@ func (b *checkRunner) trial(check Check) (*Trial, error) {
 	return t, nil
 }
 
-// nextShared returns the name of the next shared trial. After each failure of a shared
-// check, a new shared trial is created.
+// nextShared returns the name of the next shared trial. There is more than one if a
+// shared check fails, because each failure ends the shared trial.
 func (b *checkRunner) nextShared() string {
 	if b.count++; b.count > 1 {
 		return fmt.Sprintf("%s-%d", shared, b.count)
@@ -203,8 +202,8 @@ func (b *checkRunner) nextShared() string {
 	return shared
 }
 
-// done ends the trial of a check that is not shared. If a shared check has failed, done
-// ends the shared trial. err is the error of the check.
+// done is called after each check, with the error of the check. It ends the check's
+// trial if the trial is not shared, or if the check has failed.
 func (b *checkRunner) done(check Check, err error) error {
 	var why skip
 	if check.Shared && (err == nil || errors.As(err, &why)) {
@@ -218,7 +217,7 @@ func (b *checkRunner) done(check Check, err error) error {
 	return t.close()
 }
 
-// clear ends the shared trial, if it exists.
+// clear ends the shared trial, if there is one.
 func (b *checkRunner) clear() error {
 	if b.shared == nil {
 		return nil

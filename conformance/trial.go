@@ -17,13 +17,13 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// Config says how harnesses are tested: with which files, and in which environment.
+// Config is the configuration for tests of harnesses.
 type Config struct {
 	Dir      string   // folder for all files of the trials; it must exist
 	Path     []string // folders that are searched first for agent CLIs
-	Binary   string   // path of the agent CLI; if set, the agent CLI is not searched for
+	Binary   string   // path of the agent CLI; if it is set, there is no search
 	Environ  []string // the caller's environment; only PATH and the language are passed on
-	Probe    []string // command that starts the MCP server of the checks, to which the path of its record is added
+	Probe    []string // command line of the MCP server of the checks; the path of the record is appended
 	Isolated bool     // the caller has removed all networks except loopback
 	Keep     bool     // keep the files in Dir
 	Size     Size     // size of each terminal
@@ -39,7 +39,7 @@ func (c Config) log(format string, args ...any) {
 }
 
 // Trial is the environment in which checks run: a model server, a work folder and a
-// HOME. It also has a session after the agent CLI has been spawned.
+// HOME. After the start of the agent CLI, it also has a session.
 type Trial struct {
 	Harness coleo.Harness
 	Model   *modelserver.Server
@@ -53,7 +53,7 @@ type Trial struct {
 	recordedSessions []*recordedSession // one for each agent CLI that was started
 	checks           []journal.CastMark // when each check began
 	before           int                // number of requests to the model before this check
-	lives            int                // number of agent CLIs of this trial that have ended and were replaced
+	lives            int                // number of agent CLIs that were ended to start another one
 }
 
 func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
@@ -76,16 +76,16 @@ func (t *Trial) makeFolders() error {
 			return fmt.Errorf("make trial folder: %w", err)
 		}
 	}
-	// Some agent CLIs need a repository. All agent CLIs also work in a repository.
+	// Some agent CLIs need a repository, and the others also work in one.
 	if out, err := exec.Command("git", "init", "-q", t.Workdir).CombinedOutput(); err != nil {
 		return fmt.Errorf("make a repository of the work folder: %w: %s", err, out)
 	}
 	return nil
 }
 
-// renew ends the agent CLI, if there is one, and makes a new HOME and a new work folder
-// for the next agent CLI. The new folders have the paths of the old ones, because these
-// are the paths that recordings hide.
+// renew ends the agent CLI, if there is one. For the next agent CLI, it makes a new
+// HOME and a new work folder with the same paths. The paths must not change, because
+// recordings hide them.
 func (t *Trial) renew(ctx context.Context) error {
 	if t.Session == nil {
 		return nil
@@ -105,8 +105,8 @@ func (t *Trial) renew(ctx context.Context) error {
 
 func (t *Trial) home() string { return filepath.Join(t.dir, "home") }
 
-// spawn starts the agent CLI with the scripted model. If change is not nil, it can
-// change the configuration before the start.
+// spawn starts the agent CLI with the scripted model. The function change, if it is not
+// nil, can change the configuration before that.
 func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) error {
 	c := coleo.SpawnConfig{
 		Arm: "trial-" + filepath.Base(t.dir), Generation: 1, Nonce: Nonce(), Dir: filepath.Join(t.dir, "hold"),
@@ -129,7 +129,7 @@ func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) erro
 }
 
 // spawnIdle starts the agent CLI and waits until it takes input. If an earlier check
-// has left a session, spawnIdle starts nothing and waits for that session.
+// has left a session, spawnIdle uses that session and starts nothing.
 func (t *Trial) spawnIdle(ctx context.Context, change func(*coleo.SpawnConfig)) error {
 	if t.Session != nil {
 		_, err := coleo.WaitFor(ctx, t.Session, coleo.Idle, coleo.Failed)
@@ -148,12 +148,11 @@ func (t *Trial) begin(check string) {
 	t.checks = append(t.checks, journal.CastMark{Time: time.Now(), Label: check})
 }
 
-// requests returns the requests that the model has got during the present check.
+// requests returns the requests that the model has got since the check began.
 func (t *Trial) requests() []modelserver.Request { return t.Model.Record()[t.before:] }
 
-// streams waits until the model has begun to answer the prompt. If the agent CLI
-// requests an answer without streaming, streams waits only until the model has got the
-// prompt.
+// streams waits until the model has begun to answer a prompt. If the agent CLI does not
+// request a streamed answer, it is enough that the model has got the prompt.
 func (t *Trial) streams(ctx context.Context, prompt string) error {
 	begun := func(q modelserver.Request) bool {
 		return q.Prompt == prompt && q.Side == "" && (!q.First.IsZero() || !q.Stream)
@@ -164,8 +163,8 @@ func (t *Trial) streams(ctx context.Context, prompt string) error {
 	return nil
 }
 
-// close ends the agent CLI and writes the recordings. It removes the trial's files,
-// unless Config.Keep is set.
+// close ends the agent CLI and writes the recordings. Then it removes the files of the
+// trial, unless the user wants to keep them.
 func (t *Trial) close() error {
 	var err error
 	if t.Session != nil {
@@ -185,8 +184,8 @@ func (t *Trial) close() error {
 	return err
 }
 
-// because returns the reason why a check failed. If ctx has ended, the reason includes
-// why ctx ended.
+// because returns the reason why a check failed. If ctx has ended, this is also part of
+// the reason.
 func because(ctx context.Context, err error) string {
 	if cause := context.Cause(ctx); cause != nil && !strings.Contains(err.Error(), cause.Error()) {
 		return cause.Error() + ": " + err.Error()
@@ -194,8 +193,8 @@ func because(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// evidenceRequests is the largest number of requests to the model that are reported
-// with a failure. They cover the failed turn and the turn before it.
+// evidenceRequests is how many requests to the model are reported at most with a
+// failure. This is enough for the failed turn and the turn before it.
 const evidenceRequests = 20
 
 // evidence describes the session for a failed check: the state, the witnesses, the
@@ -234,8 +233,8 @@ func cut(s string) string {
 	return s
 }
 
-// Nonce returns a random word that nobody can guess. If a prompt contains the word, an
-// answer that contains it is an answer to that prompt.
+// Nonce returns a random word that nobody can guess. A check puts it into a prompt. An
+// answer with the same word must be the answer to that prompt.
 func Nonce() string {
 	var b [5]byte
 	_, _ = rand.Read(b[:]) // never fails

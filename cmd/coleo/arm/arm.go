@@ -31,8 +31,8 @@ func Command() *cobra.Command {
 	return c
 }
 
-// oneArmCommand returns a verb that takes the name of one arm, calls do, and prints
-// the line or the result that do returns.
+// oneArmCommand returns a verb that takes the name of one arm. The verb calls do and
+// prints the result of do: as JSON with --json, otherwise as a line of text.
 func oneArmCommand(
 	use, short string, do func(c *cobra.Command, client *api.Client, name string) (line string, result any, err error),
 ) *cobra.Command {
@@ -50,8 +50,8 @@ func oneArmCommand(
 	}
 }
 
-// These texts are parts of the help of verbs. Each text says what the verb
-// changes, and what the verb does not change.
+// These texts are parts of the help of verbs. Each text says what a verb changes, and
+// what it does not change.
 const (
 	interruptHelp = `The agent CLI continues to run and takes the next prompt. On a screen that
 matches no rule, nothing is pressed and the exit code is 10. Look at the
@@ -82,8 +82,8 @@ type interrupted struct {
 	coleo.Interruption
 }
 
-// interruptLine returns the line that describes an interrupt of the arm called name.
-// The line says what Coleo did, and the arm's state after the interrupt.
+// interruptLine returns a line that describes a finished interrupt. The line says what
+// Coleo did, and in which state the arm is after the interrupt.
 func interruptLine(name string, done coleo.Interruption) string {
 	now := fmt.Sprintf("it is %s now (%s)", done.State, done.Rule)
 	switch {
@@ -137,8 +137,8 @@ renamed.`,
 	}
 }
 
-// waitArm waits until the arm called name is in one of the states. If the arm is in
-// none of them when limit has passed, waitArm returns ETimeout.
+// waitArm waits until the arm is in one of the given states. If this does not happen
+// within the time limit, waitArm returns ETimeout.
 func waitArm(ctx context.Context, client *api.Client, name string, limit time.Duration,
 	states ...coleo.State) (coleo.Arm, error) {
 	bounded, cancel := context.WithTimeout(ctx, limit)
@@ -154,8 +154,8 @@ func waitArm(ctx context.Context, client *api.Client, name string, limit time.Du
 	return now, coleo.Errorf(coleo.ETimeout, "arm %s is still %s after %s", now.Name, stateWord(now), limit)
 }
 
-// liveArmCommand returns a verb for an arm with a live session. If the arm has no
-// live session, the verb returns the error of hasEnded and does not call do.
+// liveArmCommand returns a verb for an arm with a live session. The verb calls do. If
+// the arm has no live session, the verb returns the error of hasEnded instead.
 func liveArmCommand(use, short string,
 	do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {
 	return &cobra.Command{
@@ -176,7 +176,7 @@ func liveArmCommand(use, short string,
 }
 
 // hasEnded returns EExited if the arm has no live session. The error names the verb
-// that starts a session again. Otherwise hasEnded returns nil.
+// that recovers the arm. Otherwise hasEnded returns nil.
 func hasEnded(arm coleo.Arm) error {
 	if arm.Status != coleo.StatusStopped {
 		return nil

@@ -30,9 +30,9 @@ func newAttachCommand() *cobra.Command {
 				return coleo.Errorf(coleo.EInvalid,
 					"attach needs a terminal: use 'coleo arm prompt' and 'coleo arm screen' from programs")
 			}
-			// When the user's terminal is closed, the terminal sends SIGHUP. The signal
-			// ends ctx, so attach returns: it releases the lease and restores the size
-			// of the arm's terminal.
+			// When the user closes the terminal, this process gets SIGHUP, and ctx
+			// ends. Then attach returns, releases the lease and restores the size of
+			// the arm's terminal.
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGHUP)
 			defer stop()
 			c.SetContext(ctx)
@@ -89,23 +89,23 @@ func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	return end.err
 }
 
-// attachEnd says why attach ended. If err is nil, message is the reason.
+// attachEnd says why attach ended. If err is nil, message has the reason.
 type attachEnd struct {
 	message string
 	err     error
 }
 
-// attach shows the arm on the alternate screen of the viewer's terminal, so the earlier
-// contents of that terminal are visible again after attach. leaveTerminal also resets
-// the modes that an agent CLI can have set.
+// attach shows the arm on the alternate screen of the viewer's terminal. After attach,
+// that terminal shows its earlier contents again. leaveTerminal also switches off the
+// modes that an agent CLI can have switched on.
 const (
 	enterTerminal = "\x1b[?1049h\x1b[2J\x1b[H"
 	leaveTerminal = "\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[m\r"
 )
 
-// giveSizeBack reads the present size of the arm's terminal, and returns a function
-// that restores this size. attach calls the function at its end: without it, recordings
-// and the dashboard would continue with the size of this viewer.
+// giveSizeBack remembers the present size of the arm's terminal, and returns a function
+// that restores this size. If attach did not call that function at its end, recordings
+// and the dashboard would continue with the size of this viewer's terminal.
 func giveSizeBack(c *cobra.Command, client *api.Client, arm, lease string) func() {
 	screen, err := client.Screen(c.Context(), arm)
 	if err != nil {
@@ -114,9 +114,9 @@ func giveSizeBack(c *cobra.Command, client *api.Client, arm, lease string) func(
 	return func() { _ = client.Resize(context.WithoutCancel(c.Context()), arm, lease, screen.Cols, screen.Rows) }
 }
 
-// attachPast is the number of bytes of past output that attach replays to draw the
-// screen. The replay can be incomplete, but the agent CLI also redraws its screen when
-// attach changes the size of its terminal.
+// attachPast is the number of bytes of past output from which attach draws the first
+// screen. They are not always enough for the whole screen. But the agent CLI redraws
+// its screen when attach changes the size of the arm's terminal.
 const attachPast = 256 << 10
 
 func me() string {
@@ -151,8 +151,8 @@ func typeInto(ctx context.Context, client *api.Client, arm, lease string) error 
 	}
 }
 
-// renewEvery is the time between two renewals of the lease. The lease stays valid
-// because of the renewals, even if the viewer types nothing.
+// renewEvery is the time between two renewals of the lease. The renewals keep the lease
+// valid while the viewer types nothing.
 const renewEvery = 10 * time.Second
 
 func renew(ctx context.Context, client *api.Client, arm, lease string) {
@@ -168,8 +168,9 @@ func renew(ctx context.Context, client *api.Client, arm, lease string) {
 	}
 }
 
-// keepSize gives the arm's terminal the size of the viewer's terminal, and repeats this
-// after each change of the viewer's terminal. It returns when ctx ends.
+// keepSize sets the size of the arm's terminal to the size of the viewer's terminal. It
+// does this at once, and again after each change of the viewer's terminal, until ctx
+// ends.
 func keepSize(ctx context.Context, client *api.Client, arm, lease string, fd int, view *viewport) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)

@@ -10,18 +10,18 @@ import (
 	"coleo.dev/pty"
 )
 
-// minArmCols and minArmRows are the smallest size, in cells, that attach gives an arm's
-// terminal, because agent CLIs draw garbage on a smaller one. A smaller viewer's
-// terminal shows a part of the arm's terminal.
+// minArmCols and minArmRows are the smallest size that attach gives an arm's terminal,
+// in cells. On a smaller terminal, agent CLIs draw garbage. If the viewer's terminal is
+// smaller, it shows only a part of the arm's terminal.
 const minArmCols, minArmRows = 80, 24
 
-// panEvery is the shortest time between two redraws of a viewer's terminal that shows
+// panEvery is the shortest time between two redraws, if the viewer's terminal shows
 // only a part of the arm's terminal.
 const panEvery = 30 * time.Millisecond
 
 // viewport shows an arm's terminal on the viewer's terminal. If the viewer's terminal
-// is large enough, the viewport passes the output on unchanged. Otherwise it draws, as
-// text, the part of the arm's screen that is around the cursor.
+// is large enough, the viewport passes all output on unchanged. Otherwise it draws only
+// the part of the arm's screen around the cursor, as plain text.
 type viewport struct {
 	mu         sync.Mutex
 	out        io.Writer
@@ -44,7 +44,7 @@ func (v *viewport) armSize() (cols, rows int) {
 
 func (v *viewport) fits() bool { return v.cols >= minArmCols && v.rows >= minArmRows }
 
-// Write takes output of the arm and shows it.
+// Write shows output of the arm on the viewer's terminal.
 func (v *viewport) Write(p []byte) (int, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -58,9 +58,9 @@ func (v *viewport) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// resize sets the new size of the viewer's terminal and clears it. The caller also
-// resizes the arm's terminal. If the size of the arm's terminal changes, the agent CLI
-// redraws its screen.
+// resize sets the new size of the viewer's terminal and clears that terminal. The
+// caller then resizes the arm's terminal, so the agent CLI redraws its screen if its
+// size has changed.
 func (v *viewport) resize(cols, rows int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -72,9 +72,9 @@ func (v *viewport) resize(cols, rows int) {
 	}
 }
 
-// drawSoon schedules a redraw after panEvery. If a redraw is already scheduled,
-// drawSoon does nothing, because that redraw will also draw the new output. The caller
-// holds mu.
+// drawSoon schedules a redraw after the time panEvery. If a redraw is already
+// scheduled, drawSoon does nothing, because that redraw will show the new output too.
+// The caller holds mu.
 func (v *viewport) drawSoon() {
 	if v.drawing {
 		return
@@ -90,8 +90,8 @@ func (v *viewport) drawSoon() {
 	})
 }
 
-// picture returns the part of the screen around the cursor, as text with escape
-// sequences. The caller holds mu.
+// picture returns the part of the arm's screen around the cursor, as text that the
+// viewer's terminal can draw. The caller holds mu.
 func (v *viewport) picture() string {
 	view := v.screen.View()
 	cx, cy := view.Cursor[0], view.Cursor[1]
@@ -111,9 +111,9 @@ func (v *viewport) picture() string {
 	return out.String()
 }
 
-// around returns the start of a part of the given size, so that the part contains the
-// position at. The part is within the range from 0 to all. begin is the present start;
-// around changes it as little as possible.
+// around returns the first position of a part with the given size, so that the part
+// contains the position at. The argument begin is the old first position; around
+// changes it as little as possible. The argument all is the size of the whole.
 func around(at, begin, size, all int) int {
 	begin = max(min(begin, all-size), 0)
 	switch {
@@ -125,8 +125,8 @@ func around(at, begin, size, all int) int {
 	return begin
 }
 
-// cells returns up to n cells of a line, starting at the cell from. If the cut divides
-// a wide character, cells returns a blank in its place.
+// cells returns up to n cells of a line. The first one is the cell with the number
+// from. If the cut divides a wide character, that character becomes a blank.
 func cells(line string, from, n int) string {
 	var out strings.Builder
 	x := 0

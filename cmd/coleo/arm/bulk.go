@@ -17,9 +17,9 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// bulkAtOnce is the number of arms that a verb works on at the same time. It is
-// four, so a slow arm delays only a few other arms, and a small machine can start that
-// many arms at the same time.
+// bulkAtOnce is the number of arms that a verb works on at the same time. With four,
+// one slow arm delays only a few others. Even a small machine can start four arms at
+// the same time.
 const bulkAtOnce = 4
 
 // bulkHelp is the help that all verbs for several arms share.
@@ -31,13 +31,14 @@ if everything succeeded.`
 // bulk is a verb for several arms.
 type bulk struct {
 	name, short, long string
-	// appliesTo reports whether the filters select the arm for this verb. The filter
-	// --stopped selects stopped arms without asking appliesTo.
+	// appliesTo reports whether the filters can select this arm for the verb. The
+	// filter --stopped does not use appliesTo: it selects all stopped arms.
 	appliesTo func(coleo.Arm) bool
 	do        func(ctx context.Context, client *api.Client, name string) (line string, result any, err error)
 }
 
-// choice has the filters that select arms. The user gives either filters or names.
+// choice has the filters that select arms. The user gives either filters or the names
+// of arms.
 type choice struct {
 	all, stopped  bool
 	host, harness string
@@ -100,7 +101,8 @@ func bulkCommand(b bulk) *cobra.Command {
 	return c
 }
 
-// chosenNames returns the names of the chosen arms, sorted. Each name occurs once.
+// chosenNames returns the names of the chosen arms in alphabetical order, each name
+// once.
 func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, args []string) ([]string, error) {
 	if !f.isSet() {
 		slices.Sort(args)
@@ -120,8 +122,8 @@ func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, arg
 	return names, nil
 }
 
-// each calls do for each arm, for bulkAtOnce arms at the same time. It returns one
-// outcome for each name, in the order of names.
+// each calls do for each arm, for up to bulkAtOnce arms at the same time. It returns
+// one outcome for each name, in the same order.
 func (b bulk) each(ctx context.Context, client *api.Client, names []string) []outcome {
 	out := make([]outcome, len(names))
 	turn := make(chan struct{}, bulkAtOnce)
@@ -146,8 +148,8 @@ func (b bulk) each(ctx context.Context, client *api.Client, names []string) []ou
 }
 
 // printOutcomes prints the outcome for each arm. If do failed for some arms,
-// printOutcomes returns an Exit error. Its exit code is the one that all failures
-// share. If the failures have different exit codes, the exit code is 1.
+// printOutcomes returns an Exit error. The exit code is 1 if the failures have
+// different exit codes, and otherwise the code that all failures have.
 func printOutcomes(c *cobra.Command, list []outcome) error {
 	code := 0
 	for _, o := range list {

@@ -117,9 +117,10 @@ func optionNumbers(list string) ([]int, error) {
 	return out, nil
 }
 
-// decide answers the dialog with this fingerprint. If the fingerprint is empty, decide
-// looks once for the dialog that is open, and answers only that dialog. If the dialog
-// is no longer open, decide returns EStale.
+// decide answers the dialog that has the given fingerprint. If the fingerprint is
+// empty, decide answers the dialog that is open when decide is called. In both cases,
+// the answer never goes to another dialog: if the dialog has closed, decide returns
+// EStale.
 func decide(c *cobra.Command, client *api.Client, name, dialog string, d coleo.Decision) (string, any, error) {
 	if dialog == "" {
 		arm, err := client.Arm(c.Context(), name)

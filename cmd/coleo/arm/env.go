@@ -20,8 +20,9 @@ const maxEnvFile = 1 << 20
 // lookup returns the value of a variable in the caller's environment.
 type lookup = func(name string) (value string, found bool)
 
-// environment returns the variables from -e and --env-file. If a name has several
-// values, the last value wins. A value from -e wins over a value from a file.
+// environment returns the variables that the flags -e and --env-file give. If a name
+// has several values, the last value wins. A value from -e wins over a value from a
+// file.
 func (f spawnFlags) environment(c *cobra.Command) (map[string]string, error) {
 	env := map[string]string{}
 	for _, path := range f.envFiles {
@@ -39,8 +40,8 @@ func (f spawnFlags) environment(c *cobra.Command) (map[string]string, error) {
 	return env, coleo.CheckEnv(env)
 }
 
-// variable parses NAME=VALUE. If the text is only a NAME, variable returns the value
-// that this name has in the caller's environment.
+// variable parses NAME=VALUE. If the text has only a NAME, variable returns the value
+// of that name in the caller's environment.
 func variable(text string, caller lookup) (name, value string, err error) {
 	name, value, assigned := strings.Cut(text, "=")
 	if err := coleo.CheckEnvName(name); err != nil {
@@ -102,8 +103,8 @@ func readBounded(path string) (text string, mode os.FileMode, err error) {
 	return string(raw), info.Mode(), nil
 }
 
-// envLine parses one line of an env file. For an empty line or a comment, the name is
-// empty. No error contains the value of a variable.
+// envLine parses one line of an env file. If the line is empty or a comment, the
+// returned name is empty. No error contains the value of a variable.
 func envLine(line string, caller lookup) (name, value string, err error) {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' {
@@ -154,7 +155,7 @@ func envValue(raw string) (string, error) {
 	return "", fmt.Errorf("has no closing %c on its line", quote)
 }
 
-// unescaped returns the text that a backslash and the character b mean together.
+// unescaped returns the text that a backslash followed by b means.
 func unescaped(b byte) string {
 	switch b {
 	case 'n':
@@ -169,8 +170,8 @@ func unescaped(b byte) string {
 	return `\` + string(b)
 }
 
-// bare returns a value that is written without quotes. The value ends before the first
-// # that follows a blank.
+// bare returns a value that is written without quotes. A # after a blank begins a
+// comment, so the value ends before it.
 func bare(raw string) string {
 	for i := range len(raw) {
 		if raw[i] == '#' && i > 0 && (raw[i-1] == ' ' || raw[i-1] == '\t') {
@@ -182,7 +183,7 @@ func bare(raw string) string {
 }
 
 // envNames returns the names of the variables that the user has given to an arm. It
-// does not return the values, because only the arm's host agent knows them.
+// cannot return the values, because only the arm's host agent knows them.
 func envNames(arm coleo.Arm) []string {
 	var c coleo.SpawnConfig
 	if json.Unmarshal(arm.Config, &c) != nil {

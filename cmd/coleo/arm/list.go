@@ -67,9 +67,9 @@ takes needs-you, working, idle and ended, and states such as waiting_approval.
 	return c
 }
 
-// armTable returns a table of the arms in rows, for users. some reports whether arms
-// exist that are not in rows. It changes the text that armTable returns if rows is
-// empty.
+// armTable returns a table of the arms in rows, for users. If rows is empty, it returns
+// a sentence. The argument some says whether there are arms that the list leaves out,
+// because the sentence is different in that case.
 func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 	switch {
 	case len(rows) > 0:
@@ -92,8 +92,8 @@ func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 	return table.String()
 }
 
-// needWidth is the number of characters of a need's reason that the list shows. With
-// this number, a whole row fits into a terminal of 120 columns.
+// needWidth is how many characters the list shows of the reason for a need. With 48, a
+// whole row fits into a terminal of 120 columns.
 const needWidth = 48
 
 // needWord returns the text with which the list shows the arm's need.
@@ -141,12 +141,12 @@ func stateWord(arm coleo.Arm) string {
 	return string(arm.State)
 }
 
-// asOf returns a note for the user about the arm's state. There is a note in three
-// cases; the first case that applies decides:
+// asOf returns a note about the arm's state. The first of these cases that applies
+// decides:
 //   - No host agent watches the arm. The note is the age of the state. If the age is
 //     unknown, the note says that nobody watches the arm.
-//   - A signal has stopped the agent CLI.
-//   - The arm runs without a host agent.
+//   - A signal has stopped the agent CLI. The note says so.
+//   - The arm runs without a host agent. The note says so.
 //
 // Otherwise asOf returns "".
 func asOf(arm coleo.Arm, now time.Time) string {
@@ -260,8 +260,8 @@ func yes(b bool) string {
 	return "no"
 }
 
-// numbered returns one line of options, each with the number that 'coleo arm answer'
-// takes.
+// numbered returns the options in one line. Each option has the number that 'coleo arm
+// answer' takes.
 func numbered(options []string) string {
 	out := make([]string, len(options))
 	for i, option := range options {

@@ -8,12 +8,12 @@ import (
 
 // place is an arm's work folder, in the short form that the user sees.
 type place struct {
-	folder string // begins with the name of the repository's folder; outside of a repository, the whole path
+	folder string // path from the repository's own folder name on; outside of a repository, the whole path
 	branch string // "" outside of a repository
 }
 
-// placeOf finds the repository that contains the folder dir. It reads two small files
-// of the repository. It does not run git, because git would follow the repository's
+// placeOf returns the repository and the branch that the folder dir belongs to. It
+// reads two small files and does not run git. Git would follow the repository's
 // configuration, and an arm can have changed that configuration.
 func placeOf(dir string) place {
 	for root := dir; ; root = filepath.Dir(root) {
@@ -28,12 +28,13 @@ func placeOf(dir string) place {
 }
 
 // maxHead is the largest size of a file that readSmall reads, in bytes. A file with the
-// name of a branch is smaller.
+// name of a branch is always smaller.
 const maxHead = 4 << 10
 
-// headOf returns the branch that is checked out. If no branch is checked out, headOf
-// returns the first characters of the commit id. In a worktree, .git is not a folder
-// but a file that names the real folder.
+// headOf returns the name of the branch that is checked out. If no branch is checked
+// out, it returns the first characters of the commit id. The argument git is the path
+// of .git. In a worktree, .git is not a folder but a file with the path of the real
+// folder.
 func headOf(git string) (string, bool) {
 	if text, ok := readSmall(git); ok {
 		dir, is := strings.CutPrefix(text, "gitdir: ")
@@ -65,8 +66,8 @@ func readSmall(path string) (string, bool) {
 	return strings.TrimSpace(string(raw)), err == nil
 }
 
-// printable removes control characters, because a terminal could interpret them as
-// commands. An arm can write any text into the files that headOf reads.
+// printable removes control characters from s, because a terminal could obey them. Such
+// characters are possible, because an arm can write the files that headOf reads.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {

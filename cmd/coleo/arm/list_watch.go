@@ -17,12 +17,13 @@ import (
 
 const (
 	// watchRedraw is the shortest time between two redraws. Nobody can read more than
-	// four pictures in a second.
+	// four lists in a second.
 	watchRedraw = 250 * time.Millisecond
-	// watchTick is the time between two redraws of a list that does not change. They
-	// bring the shown ages up to date.
+	// watchTick is the time between two redraws while no arm changes. These redraws
+	// only update the ages in the list.
 	watchTick = time.Second
-	// watchAgain is the pause between two attempts to reach serve, if serve has ended.
+	// watchAgain is the pause before the next attempt to reach serve after serve has
+	// ended.
 	watchAgain = time.Second
 )
 
@@ -68,9 +69,9 @@ func watchArms(c *cobra.Command, client *api.Client, pick func([]coleo.Arm) []co
 	}
 }
 
-// followArms returns a channel. Each function from the channel applies one change to
-// the list of arms. If serve ends, followArms tries to reach serve again every
-// watchAgain.
+// followArms returns a channel of functions. Each function applies one change to the
+// list of arms. If serve ends, followArms tries to reach serve again after each pause
+// of watchAgain.
 func followArms(c *cobra.Command, client *api.Client) <-chan func(map[string]coleo.Arm, *error) {
 	out := make(chan func(map[string]coleo.Arm, *error))
 	send := func(change func(map[string]coleo.Arm, *error)) {

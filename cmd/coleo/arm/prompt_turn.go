@@ -18,9 +18,10 @@ type Turn struct {
 	coleo.RunEnd
 }
 
-// AwaitTurn waits for the end of the turn that the delivered prompt with the id run has
-// started. A dialog also ends the wait. AwaitTurn waits at most for limit; if limit is
-// 0, there is no limit. If the turn did not finish, the error says why.
+// AwaitTurn waits for the end of the turn that a delivered prompt has started. The
+// argument run is the id of that prompt's run. A dialog also ends the wait. If limit is
+// not 0, AwaitTurn waits at most for that time. If the turn did not finish, the error
+// says why.
 func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit time.Duration) (Turn, error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -51,7 +52,7 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit 
 			t.RunEnd = end
 			err = t.failure(name)
 		} else if ctx.Err() == nil && (waiting.Err() != nil || limit > 0 && coleo.ErrorCode(err) == coleo.ETimeout) {
-			// The wait in serve has a limit of its own, and can end just before limit.
+			// Serve bounds the wait too. Its limit can end just before limit.
 			err = coleo.Errorf(coleo.ETimeout,
 				"the prompt was delivered, and arm %s is still working after %s: 'coleo arm wait %s' continues to wait",
 				name, limit, name)
@@ -60,7 +61,8 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit 
 	return t, delivered(err)
 }
 
-// failure returns an error that says how the turn ended, or nil for a finished turn.
+// failure returns an error that says how the turn ended. For a finished turn, it
+// returns nil.
 func (t Turn) failure(name string) error {
 	switch t.Outcome {
 	case coleo.OutcomeAsks:
@@ -87,7 +89,7 @@ func (t Turn) failure(name string) error {
 	return nil
 }
 
-// delivered returns a copy of err that says that the prompt was delivered.
+// delivered returns a copy of err that also says that the prompt was delivered.
 func delivered(err error) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) {

@@ -92,8 +92,8 @@ screen that is kept. A recording may contain secrets.`,
 	return c
 }
 
-// record writes an arm's recording to the command's output. It gets the recording in
-// pieces, and calls pieceFrom for each piece.
+// record writes an arm's recording to the output of the verb. It calls pieceFrom for
+// each piece of the recording.
 func record(c *cobra.Command, pieceFrom func(offset int64) (coleo.Recording, error)) error {
 	piece, err := pieceFrom(0)
 	if err != nil {
@@ -116,7 +116,7 @@ func record(c *cobra.Command, pieceFrom func(offset int64) (coleo.Recording, err
 		if piece.Next <= from {
 			return coleo.Errorf(coleo.EInternal, "the recording does not continue after offset %d", from)
 		}
-		if piece.Cols > 0 { // some output was deleted, so this piece begins with a new screen
+		if piece.Cols > 0 { // output was deleted, so this piece begins with a new screen
 			cast.Resize(firstTime(piece), piece.Cols, piece.Rows)
 		}
 	}
@@ -139,9 +139,9 @@ func firstTime(piece coleo.Recording) time.Time {
 	return piece.Events[0].Time
 }
 
-// progress returns a function that shows the progress of a download on w, in bytes. If
-// of is 0, the function clears the line that it has shown. If w is not a terminal, the
-// function does nothing.
+// progress returns a function that shows on w how many bytes of a download are done. If
+// the argument of is 0, that function clears its line. If w is not a terminal, it does
+// nothing.
 func progress(w io.Writer) func(done, of int64) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

@@ -150,8 +150,8 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	return verb.Say(c, line, reply)
 }
 
-// besides returns the error for a window that could not be opened. The error says that
-// the arm called name runs nevertheless.
+// besides returns the error for a window that could not be opened. The error also says
+// that the arm runs.
 func besides(err error, name string) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) {
@@ -199,9 +199,9 @@ func (f *spawnFlags) prepare(c *cobra.Command) error {
 	return nil
 }
 
-// startedClient starts serve and the host agent if they do not run. It returns a client
-// of serve. If local is true, it starts only serve, because the arm is allowed to run
-// without a host agent.
+// startedClient starts serve and the host agent if they do not run, and returns a
+// client of serve. With local, it starts only serve, because the arm can run without a
+// host agent.
 func startedClient(c *cobra.Command, s setup.Setup, local bool) (*api.Client, error) {
 	start := s.Start
 	if local {
@@ -253,7 +253,7 @@ func freeName(ctx context.Context, client *api.Client) (string, error) {
 	}), nil
 }
 
-// complete fills in the fields of the request f.q that come from flags.
+// complete fills in the fields of f.q that come from flags.
 func (f *spawnFlags) complete() error {
 	if f.q.Workdir == "" {
 		f.q.Workdir = "."
@@ -282,8 +282,8 @@ func (f *spawnFlags) complete() error {
 }
 
 // awaitReady waits until an arm takes input, shows a dialog or shows an error. If the
-// agent CLI ends before that, awaitReady returns EExited with the arm's last screen. If
-// limit has passed, it returns ETimeout.
+// agent CLI ends first, awaitReady returns EExited with the arm's last screen. After
+// the time limit, it returns ETimeout.
 func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit time.Duration) (coleo.Arm, error) {
 	now, err := waitArm(ctx, client, arm.ID, limit, coleo.Idle, coleo.WaitingApproval, coleo.Failed)
 	if err == nil || coleo.ErrorCode(err) != coleo.EExited {

@@ -21,8 +21,8 @@ const eventPage = 1000
 type conversationStep struct {
 	Time time.Time `json:"time"`
 	Run  string    `json:"run,omitempty"`
-	// Who is "user", "agent" or "decision". It is "lost" for a prompt without proof
-	// that the prompt arrived.
+	// Who is "user", "agent" or "decision". For a prompt that was perhaps lost, because
+	// nothing proves its arrival, Who is "lost".
 	Who     string        `json:"who"`
 	Text    string        `json:"text"`
 	Outcome coleo.Outcome `json:"outcome,omitempty"` // for an answer: how the turn ended
@@ -60,8 +60,8 @@ func transcript(ctx context.Context, client *api.Client, name string) ([]convers
 	return out, err
 }
 
-// transcriptAfter returns the part of an arm's conversation that follows the cursor
-// after. It also returns the cursor of the part's end.
+// transcriptAfter returns the part of an arm's conversation after a cursor. It also
+// returns the cursor of the end of that part.
 func transcriptAfter(ctx context.Context, client *api.Client, name, after string) ([]conversationStep, string, error) {
 	out := []conversationStep{}
 	for f := (wire.EventFilter{Arm: name, Limit: eventPage, After: after}); ; {
@@ -83,8 +83,8 @@ func transcriptAfter(ctx context.Context, client *api.Client, name, after string
 	}
 }
 
-// stepOf returns the step that an event adds to the conversation. Most events add no
-// step.
+// stepOf returns the step that an event adds to the conversation. For most events, this
+// is the zero step, which adds nothing.
 func stepOf(e coleo.Event) (conversationStep, error) {
 	switch e.Kind {
 	case coleo.EventRunStart:

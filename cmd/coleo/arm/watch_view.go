@@ -19,8 +19,8 @@ import (
 	"coleo.dev/cmd/coleo/watch"
 )
 
-// watchPause is the shortest time between two requests for the screen. It is too short
-// for a person to notice, and it limits the load on serve while an arm prints fast.
+// watchPause is the shortest time between two requests for the screen. A person does
+// not notice this pause. It limits the load on serve while an arm prints fast.
 const watchPause = 100 * time.Millisecond
 
 // sent is the outcome of sending one message.
@@ -34,12 +34,12 @@ type watcher struct {
 	client *api.Client
 	flags  watchFlags
 	view   watch.View
-	cursor string // cursor of the last event that the view contains
+	cursor string // cursor of the last event that is in the view
 
-	changed chan struct{} // has capacity 1; an element means that the arm has changed since the last read
+	changed chan struct{} // capacity 1; one element means that the arm has changed since the last read
 	keys    chan []rune
-	sent    chan sent  // outcome of each message that was sent
-	ended   chan error // receives nil when the output has ended, or the error if the output cannot be read
+	sent    chan sent  // outcomes of the messages that were sent
+	ended   chan error // nil when the output has ended; an error if the output cannot be read
 }
 
 func watchView(c *cobra.Command, client *api.Client, arm coleo.Arm, f watchFlags) error {
@@ -115,7 +115,7 @@ func (w *watcher) run(ctx context.Context, resized <-chan os.Signal) error {
 	}
 }
 
-// quiet returns err. If the command or the arm has ended, quiet returns nil.
+// quiet returns err, but returns nil if the verb or the arm has ended.
 func quiet(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, errArmEnded) {
 		return nil
@@ -160,8 +160,8 @@ func (w *watcher) read(ctx context.Context) error {
 	return nil
 }
 
-// message returns a step of the conversation in the form that the view shows. If the
-// flags hide the step, the bool is false.
+// message returns a step of the conversation in the form that the view shows. The bool
+// is false if the flags hide the step.
 func (w *watcher) message(s conversationStep) (watch.Message, bool) {
 	m := watch.Message{Who: s.Who, Time: s.Time, Text: s.Text}
 	switch {
@@ -206,8 +206,7 @@ func (w *watcher) send(ctx context.Context, id string, p coleo.Prompt) {
 	}
 }
 
-// mark records that the arm has changed. If a change is already recorded, mark does
-// nothing.
+// mark records that the arm has changed since the last read.
 func (w *watcher) mark() {
 	select {
 	case w.changed <- struct{}{}:
@@ -215,13 +214,13 @@ func (w *watcher) mark() {
 	}
 }
 
-// followOutput waits for output of the arm and marks each change. It returns when the
-// output ends.
+// followOutput waits for output of the arm, and calls mark each time. It returns when
+// the output ends.
 func (w *watcher) followOutput(ctx context.Context, id string) {
 	for from := int64(-1); ; {
 		out, err := w.client.Output(ctx, id, from, logWait)
 		if coleo.ErrorCode(err) == coleo.EUnsupported {
-			return // the arm has no terminal; followEvents notices its end
+			return // the arm has no terminal; read notices its end
 		}
 		if err != nil || out.End {
 			w.ended <- err
@@ -232,9 +231,9 @@ func (w *watcher) followOutput(ctx context.Context, id string) {
 	}
 }
 
-// followEvents follows the arm's changes and events, and marks each one. If serve ends,
-// followEvents tries again every watchAgain. It reports no errors, because followOutput
-// reports the same errors.
+// followEvents waits for changes and events of the arm, and calls mark each time. If
+// serve ends, followEvents tries to reach serve again. It reports no errors, because
+// followOutput reports them.
 func (w *watcher) followEvents(ctx context.Context, id string) {
 	for ctx.Err() == nil {
 		for u, err := range w.client.Follow(ctx, "") {
