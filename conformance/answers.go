@@ -303,7 +303,7 @@ func (x *attempt) respond(ctx context.Context, d coleo.Decision) error {
 }
 
 // refused checks that Coleo refuses the answer w and types nothing. After that, it
-// denies the dialog. If that is impossible, it replaces the agent CLI by a new one.
+// denies the dialog, or ends the agent CLI.
 func (x *attempt) refused(ctx context.Context, w way) error {
 	before := *x.dialog
 	decision := coleo.Decision{Choice: w.choice}
@@ -360,7 +360,8 @@ func (x *attempt) next(ctx context.Context) error {
 	return nil
 }
 
-// approved approves all dialogs and checks the effect. No dialog must open twice.
+// approved approves all dialogs and checks the effect. It returns an error if the first
+// dialog opens twice.
 func (x *attempt) approved(ctx context.Context) error {
 	first := *x.dialog
 	for x.dialog != nil {

@@ -116,8 +116,8 @@ func stillScreen(ctx context.Context, term coleo.Terminal) []string {
 	return last
 }
 
-// wipeBelow returns an escape sequence that wipes the lower part of a screen. It leaves
-// the first rows, of which kept have text.
+// wipeBelow returns output that wipes the lower part of a screen and prints a few words
+// there. It does not wipe the first rows, of which kept have text.
 func wipeBelow(lines []string, kept int) string {
 	y := 0
 	for ; y < len(lines) && kept > 0; y++ {

@@ -69,7 +69,7 @@ func (t *Trial) answersAfter(ctx context.Context, r coleo.Receipt) error {
 }
 
 const (
-	// frozenSize is how long the agent CLI stays frozen at most.
+	// frozenSize is how long resizeFrozen waits at most until Coleo has set both sizes.
 	frozenSize = time.Second
 	// frozenLook is the time between two looks at the size of the agent CLI's terminal.
 	frozenLook = 10 * time.Millisecond

@@ -18,11 +18,11 @@ type message struct {
 	Content string `json:"content"`
 	Calls   []call `json:"tool_calls,omitempty"`
 	CallID  string `json:"tool_call_id,omitempty"`
-	Usage   *Usage `json:"usage,omitempty"` // only set in a reply; the model server ignores it in a request
+	Usage   *Usage `json:"usage,omitempty"` // set only in a reply; the model server ignores it
 }
 
-// Usage is the number of tokens of one reply. The model reports it at the end of the
-// reply.
+// Usage is how many tokens one request and its reply have. The model reports it at the
+// end of the reply.
 type Usage struct {
 	Input  int `json:"prompt_tokens"`
 	Output int `json:"completion_tokens"`
@@ -59,20 +59,20 @@ type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("API error %d", int(e)) }
 
-// mayRecover reports whether the same request can succeed if it is repeated.
+// mayRecover reports whether a repetition of the same request can succeed.
 func (e statusError) mayRecover() bool { return e >= 500 || e == http.StatusTooManyRequests }
 
 const (
-	// retries is the largest number of times that a request is repeated.
+	// retries is how many times a request is repeated at most.
 	retries = 5
-	// retryAfter is the pause before a request is repeated. It is longer than the time
-	// that any harness waits before it reports idle. So a harness that takes this pause
-	// for the end of the turn always fails its test.
+	// retryAfter is the pause before a request is repeated. Every harness waits a
+	// shorter time before it reports idle. So if a harness takes this pause for the end
+	// of the turn, it always fails the check.
 	retryAfter = time.Second
 )
 
-// ask sends the conversation to the model and returns the model's reply. Each time the
-// text of the reply grows, ask calls onText with the text that has arrived so far.
+// ask sends the conversation to the model and returns the model's reply. Each time a
+// piece of the reply's text arrives, ask calls onText with the whole text so far.
 func (m *Model) ask(ctx context.Context, talk []message, tools []any, onText func(string)) (message, error) {
 	body := map[string]any{"model": m.Name, "stream": true, "stream_options": map[string]bool{"include_usage": true},
 		"messages": talk}
@@ -137,7 +137,8 @@ func readReply(in io.Reader, onText func(string)) (message, error) {
 	return reply, fmt.Errorf("read the reply: %w", io.ErrUnexpectedEOF)
 }
 
-// add appends a piece of a tool call to the pieces of that call that arrived earlier.
+// add appends a piece of a tool call to the pieces of the same call that are already in
+// m.
 func (m *message) add(d callDelta) {
 	for len(m.Calls) <= d.Index {
 		m.Calls = append(m.Calls, call{Type: "function"})

@@ -17,11 +17,11 @@ import (
 type Config struct {
 	Script Script
 	Record string // file to which each Entry is written as a line of JSON; "" for no record
-	Model  *Model // if set, the fake does what the model says and not what the prompts say; nil for no model
+	Model  *Model // if it is not nil, the fake obeys the model and not the words of its prompts
 }
 
-// program is one running fake. One goroutine reads keys in a loop, and each turn runs
-// in a goroutine of its own.
+// program is one running fake. It reads keys in one goroutine. Each turn has a
+// goroutine of its own.
 type program struct {
 	in  *os.File
 	out io.Writer
@@ -34,11 +34,11 @@ type program struct {
 	mu              sync.Mutex
 	state           string   // "", "idle", "busy", "dialog"
 	dark            bool     // the fake draws nothing
-	frozen          bool     // the fake never reacts to input
+	frozen          bool     // the fake does not react to input, until it ends
 	foreign         bool     // the screen shows garbage until the next input
 	transcript      []string // complete lines
 	composer        string
-	pending         string   // the beginning of a key sequence or paste that has not arrived completely
+	pending         string   // beginning of a key or a paste whose rest has not arrived
 	queue           []string // prompts that were submitted during a turn
 	dialog          *dialog
 	interrupt       context.CancelFunc // interrupts the turn; nil if there is no turn
@@ -48,22 +48,25 @@ type program struct {
 	submitsToIgnore int
 	submitsToBreak  int
 	ignored         map[string]bool
-	faults          map[string]bool // the permanent faults that are switched on; the keys are their words
-	trying          string          // the text about the present attempt while a request is repeated; otherwise ""
+	faults          map[string]bool // permanent faults that are switched on, by their words
+	trying          string          // the number of the attempt, as text, while a request is repeated; otherwise ""
 
-	// The following fields are used only with a model. After the start, only the
-	// goroutine of the turn uses them.
+	// The following fields are used only by a fake with a model. After the start, only
+	// the goroutine of the turn uses them.
 	talk   []message
 	always map[string]bool // actions that the user has permanently allowed
 	mcp    *mcpClient      // nil without an MCP server
 }
 
-// Run plays an agent CLI on the terminal in, and returns the exit code for the process.
-// It returns when one of these ends the fake: a command, a signal, two Ctrl-C, a
-// Ctrl-D, the end of the terminal or the end of ctx. After Run has returned, a read of
-// in can still be waiting. Run puts the terminal into raw mode, and restores the mode
-// at its end. The error is about the script, the record, the conversation, the MCP
-// server or the terminal.
+// Run plays an agent CLI on a terminal, which is the file in. It returns the exit code
+// for the process. The fake ends after any of these:
+//   - a command, a signal, a Ctrl-D, or two Ctrl-C
+//   - the end of the terminal or of ctx
+//
+// Run puts the terminal into raw mode, and restores the old mode at the end. After Run
+// has returned because of ctx, a goroutine can still wait for input. Run returns an
+// error if it cannot use the script, the record, the conversation, the MCP server or
+// the terminal.
 func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, err error) {
 	if err := c.Script.check(); err != nil {
 		return 1, fmt.Errorf("script: %w", err)
@@ -95,8 +98,7 @@ func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, e
 	return code, nil
 }
 
-// connect reads the conversation to resume and starts the MCP server, if the
-// configuration of the model has them.
+// connect reads the saved conversation and starts the MCP server, if the fake has them.
 func (p *program) connect() (err error) {
 	m := p.cfg.Model
 	if m == nil {
@@ -117,10 +119,10 @@ func (p *program) run(ctx context.Context) int {
 	defer p.write("\x1b[?2004l\x1b[?25h\r\n")
 	defer p.turns.Wait()
 	defer cancel()
-	signals := make(chan os.Signal, 4) // capacity for more signals than there are kinds
+	signals := make(chan os.Signal, 4) // more than enough for one signal of each kind
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGWINCH)
-	// The signals stay caught until the process ends. Otherwise a second SIGHUP could
-	// kill the fake while it ends, and the exit code of the fake would be lost.
+	// This process catches these signals until it has ended. Otherwise a second SIGHUP
+	// could kill the fake while it ends, and its exit code would be lost.
 	input, stop := p.read()
 	defer stop()
 
@@ -144,8 +146,9 @@ func (p *program) run(ctx context.Context) int {
 	}
 }
 
-// read reads the terminal in the background. If the file supports deadlines, stop ends
-// the reading immediately. Otherwise the reading ends after the next input.
+// read reads the terminal in the background, and sends the bytes to the channel input.
+// The function stop ends the reading immediately if the file supports deadlines. If it
+// does not, the reading ends after the next byte.
 func (p *program) read() (input <-chan []byte, stop func()) {
 	chunks, ended, done := make(chan []byte), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -176,8 +179,8 @@ func (p *program) read() (input <-chan []byte, stop func()) {
 	}
 }
 
-// exitedBySignal plus the number of a signal is the exit code that shells report for
-// this signal.
+// exitedBySignal is added to the number of a signal. The sum is the exit code that
+// shells report for a process that this signal has ended.
 const exitedBySignal = 128
 
 func (p *program) signalled(s os.Signal) {
@@ -201,8 +204,8 @@ func (p *program) signalled(s os.Signal) {
 	}
 }
 
-// hungUp ends the fake after its terminal has gone. If the fake ignores SIGHUP, it does
-// not end.
+// hungUp ends the fake because its terminal has gone. If the fake ignores SIGHUP, it
+// continues.
 func (p *program) hungUp() {
 	p.rec.add(HungUp, "", nil)
 	p.mu.Lock()
@@ -212,8 +215,8 @@ func (p *program) hungUp() {
 	}
 }
 
-// end ends the loop of run with the exit code code. If end is called several times, the
-// first code is used.
+// end ends the fake with an exit code. If end is called several times, the first code
+// is used.
 func (p *program) end(code int) {
 	select {
 	case p.quit <- code:

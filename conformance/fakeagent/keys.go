@@ -11,8 +11,8 @@ const (
 	pasteEnds   = "\x1b[201~"
 )
 
-// keys handles the bytes of one read. It takes a single ESC for the Esc key. If a key
-// sequence or a paste arrives in two reads, keys joins its parts.
+// keys handles the bytes of one read. A single ESC is the Esc key. If a read ends in
+// the middle of a key or a paste, keys waits for the rest.
 func (p *program) keys(ctx context.Context, b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,9 +33,8 @@ func (p *program) keys(ctx context.Context, b []byte) {
 	p.draw()
 }
 
-// key handles the key or the paste at the beginning of s, and returns its length in
-// bytes. If the key or the paste has not arrived completely, key does nothing and
-// returns 0.
+// key handles the first key or the first paste in s, and returns its length in bytes.
+// If the rest has not arrived, key does nothing and returns 0.
 func (p *program) key(ctx context.Context, s string) int {
 	if strings.HasPrefix(s, pasteBegins) {
 		text, _, whole := strings.Cut(s[len(pasteBegins):], pasteEnds)
@@ -77,8 +76,8 @@ func (p *program) key(ctx context.Context, s string) int {
 	return 1
 }
 
-// escape handles an escape sequence. In a dialog, the arrows move the mark. Other
-// sequences have no effect.
+// escape handles an escape sequence at the beginning of s, and returns its length in
+// bytes. In a dialog, the arrows move the mark. Other sequences have no effect.
 func (p *program) escape(s string) int {
 	if len(s) == 1 || s[1] != '[' && s[1] != 'O' {
 		p.esc()
@@ -97,8 +96,8 @@ func (p *program) escape(s string) int {
 	return 0
 }
 
-// typed adds text to the composer. If a dialog is open, the first digit in text that is
-// the number of an option chooses this option, and the rest of the text is lost.
+// typed adds text to the composer. If a dialog is open, the first digit that is the
+// number of an option chooses that option. The rest of the text is lost.
 func (p *program) typed(text string) {
 	if p.dialog == nil {
 		p.composer += text
@@ -128,8 +127,9 @@ func (p *program) esc() {
 	p.stopTurn()
 }
 
-// ctrlC cancels a dialog, interrupts a turn or clears the composer. If there is nothing
-// to cancel, a second Ctrl-C within againWithin ends the fake.
+// ctrlC does the first of these that is possible: it cancels a dialog, interrupts the
+// turn, clears the composer, or ends the fake. It ends the fake only at the second
+// Ctrl-C within againWithin.
 func (p *program) ctrlC() {
 	switch {
 	case p.dialog != nil:
@@ -144,8 +144,8 @@ func (p *program) ctrlC() {
 	p.lastCtrlC = time.Now()
 }
 
-// againWithin is the longest time between two Ctrl-C that end the fake. In real agent
-// CLIs, this time is 1 to 2 s.
+// againWithin is the longest time between the two Ctrl-C that end the fake. In real
+// agent CLIs, this time is 1 to 2 s.
 const againWithin = 2 * time.Second
 
 func (p *program) stopTurn() {
@@ -155,8 +155,8 @@ func (p *program) stopTurn() {
 	}
 }
 
-// choose closes the dialog with the option of index n. If n is -1, it chooses no
-// option.
+// choose closes the dialog with the option number n, from 0. If n is -1, no option is
+// chosen.
 func (p *program) choose(n int) {
 	text := ""
 	if n >= 0 {

@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-// mcpClient is a connection to an MCP server, through the server's standard input and
-// output. It makes one call at a time.
+// mcpClient is a connection to an MCP server, which the client starts. They talk over
+// the server's standard input and output. The client makes one call at a time.
 type mcpClient struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -76,8 +76,8 @@ func (c *mcpClient) send(v any) error {
 	return nil
 }
 
-// call makes a request and decodes its result into result. It ignores other messages
-// that the server sends before the result.
+// call makes a request, and decodes the answer into result. It ignores other messages
+// from the server.
 func (c *mcpClient) call(method string, params, result any) error {
 	c.calls++
 	if err := c.send(map[string]any{"jsonrpc": "2.0", "id": c.calls, "method": method, "params": params}); err != nil {
@@ -103,8 +103,8 @@ func (c *mcpClient) call(method string, params, result any) error {
 	return fmt.Errorf("MCP %s: the server has gone", method)
 }
 
-// use calls a tool and returns its result as text. If the call fails, the text is the
-// error.
+// use calls a tool of the MCP server and returns its result as text. If the call fails,
+// use returns the error as text.
 func (c *mcpClient) use(name, args string) string {
 	var result json.RawMessage
 	if err := c.call("tools/call", map[string]any{"name": name, "arguments": json.RawMessage(args)},

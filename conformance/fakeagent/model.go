@@ -14,31 +14,31 @@ import (
 	"time"
 )
 
-// Model makes a fake a small agent CLI: the fake asks a model server what to do, and
-// does not obey the words of its prompts. The requests have the form of Chat
-// Completions. The fake offers the model tools to write a file, to run a command, to
-// ask the user, and to call the tools of one MCP server.
+// Model makes a fake a small agent CLI. The fake then asks a model server what to do,
+// and does not obey the words of its prompts. The requests have the form of Chat
+// Completions. The model can write files, run commands, ask the user, and call the
+// tools of one MCP server.
 //
 // The prompt "/compact" shortens the conversation. If a prompt begins with "!", the
-// fake runs the rest of the prompt as a command of the user.
+// fake runs the rest of the prompt as a shell command of the user.
 type Model struct {
 	URL     string   // address of the model server, without /v1
 	Name    string   // name of the model
 	Workdir string   // folder in which the fake writes files and runs commands
 	Keep    string   // path of the file in which the conversation is saved; "" for none
 	Resume  bool     // continue the conversation that is saved in Keep
-	Ask     bool     // ask the user before writing a file, running a command or calling an MCP tool
+	Ask     bool     // ask the user before each action of the model
 	MCP     []string // command line of an MCP server; empty for none
 }
 
 const systemText = "You are played by a script. Use the tools."
 
-// summaryText is the system text of a request for a summary. A model server recognizes
-// such a request by these words.
+// summaryText is the system text of a request for a summary. Package modelserver
+// recognizes the request by this text.
 const summaryText = "You are the context summarization of an agent CLI."
 
-// resume returns the conversation that is saved in m.Keep. If there is nothing to
-// resume, it returns nil.
+// resume returns the saved conversation. If m does not want to resume one, it returns
+// nil.
 func (m *Model) resume() ([]message, error) {
 	if !m.Resume || m.Keep == "" {
 		return nil, nil
@@ -71,7 +71,7 @@ func (m *Model) keep(talk []message) error {
 	return nil
 }
 
-// asked runs the turn of a prompt in a fake with a model.
+// asked runs the turn of a prompt, in a fake with a model.
 func (p *program) asked(ctx context.Context, prompt string) {
 	var err error
 	switch {
@@ -92,8 +92,8 @@ func (p *program) asked(ctx context.Context, prompt string) {
 	}
 }
 
-// converse sends the prompt to the model, and uses the tools that the model calls. It
-// returns when the model sends a reply without calls, or after an error.
+// converse sends a prompt to the model, does what the model calls for, and sends the
+// results. It returns after a reply without calls, or after an error.
 func (p *program) converse(ctx context.Context, prompt string) error {
 	if p.has(narrow) {
 		prompt = strings.Map(func(r rune) rune { return min(r, '~') }, prompt)
@@ -116,8 +116,8 @@ func (p *program) converse(ctx context.Context, prompt string) error {
 	}
 }
 
-// reply sends the whole conversation to the model and returns the model's reply. If the
-// model server fails in a way that can be temporary, reply repeats the request.
+// reply sends the whole conversation to the model and returns the model's reply. After
+// a failure that can be temporary, it repeats the request up to retries times.
 func (p *program) reply(ctx context.Context) (message, error) {
 	talk := append([]message{{Role: "system", Content: systemText}}, p.talk...)
 	for n := 1; ; n++ {
@@ -135,8 +135,8 @@ func (p *program) reply(ctx context.Context) (message, error) {
 	}
 }
 
-// streamed returns a function that shows the text of a reply. Each call replaces the
-// text of the call before.
+// streamed returns a function that shows the text of one reply. The function is called
+// again whenever the text grows, and replaces the text that it has shown.
 func (p *program) streamed() func(string) {
 	begun := -1
 	return func(text string) {
@@ -162,12 +162,12 @@ func (p *program) compact(ctx context.Context) error {
 	return p.cfg.Model.keep(p.talk)
 }
 
-// shellGrace is how long the fake waits for the end of a command's output, after the
-// command has ended. Processes that the command has left can keep the output open.
+// shellGrace is how long the fake still waits for output after a command has ended. A
+// process that the command has left behind can keep the output open.
 const shellGrace = 100 * time.Millisecond
 
-// armMark is the beginning of the environment variable by which Coleo finds the
-// processes of an arm.
+// armMark is the beginning of an environment variable. Coleo finds the processes of an
+// arm by this variable.
 const armMark = "COLEO_ARM="
 
 // shell runs a command line and returns its output. As in real agent CLIs, the command

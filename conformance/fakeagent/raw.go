@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// makeRaw puts the terminal f into raw mode: the terminal then passes input and output
-// on without changes. restore restores the mode that the terminal had before.
+// makeRaw puts the terminal f into raw mode. In this mode, the terminal does not change
+// its input and output. The function restore restores the old mode.
 func makeRaw(f *os.File) (restore func(), err error) {
 	var old syscall.Termios
 	if err := ioctl(f, getTermios, unsafe.Pointer(&old)); err != nil {
@@ -24,11 +24,11 @@ func makeRaw(f *os.File) (restore func(), err error) {
 	if err := ioctl(f, setTermios, unsafe.Pointer(&raw)); err != nil {
 		return nil, err
 	}
-	// Errors are ignored, because the terminal is sometimes gone at this point.
+	// The error is ignored, because the terminal can have gone.
 	return func() { _ = ioctl(f, setTermios, unsafe.Pointer(&old)) }, nil
 }
 
-// The fake uses this size, in cells, if a terminal reports no size.
+// This is the size of the fake's screen, in cells, if the terminal reports no size.
 const (
 	defaultCols = 80
 	defaultRows = 24
@@ -43,8 +43,8 @@ func size(f *os.File) (cols, rows int) {
 	return int(ws.col), int(ws.row)
 }
 
-// ioctl makes a system call on f. It does not use f.Fd, because Fd would put the file
-// into blocking mode.
+// ioctl makes an ioctl call on f. It does not use f.Fd, because Fd puts the file into
+// blocking mode.
 func ioctl(f *os.File, request uintptr, arg unsafe.Pointer) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

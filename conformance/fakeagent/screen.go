@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// dialog is an open question. The index of the chosen option is sent on the channel
-// answer; -1 means that no option was chosen.
+// dialog is an open question. When it is answered, the index of the chosen option is
+// sent on the channel answer. If no option was chosen, -1 is sent.
 type dialog struct {
 	head    string
 	subject string
@@ -30,25 +30,25 @@ func permission(subject string) *dialog {
 // options has the options of each permission dialog, in order.
 var options = [...]string{"Yes", "Yes, and do not ask again", "No"}
 
-// forEver is the index of the option that permanently allows an action. refused is the
-// index of the option that Esc chooses.
+// forEver is the index of the option that allows an action permanently. refused is the
+// index of the option that denies an action; Esc also chooses it.
 const (
 	forEver = 1
 	refused = len(options) - 1
 )
 
-// write writes bytes to the terminal. It ignores errors, because the loop that reads
-// keys notices when the terminal has gone.
+// write writes text to the terminal. It ignores errors. If the terminal has gone, the
+// loop that reads keys notices it.
 func (p *program) write(s string) { _, _ = io.WriteString(p.out, s) }
 
-// redraw calls draw while it holds mu. It is for callers that do not hold mu.
+// redraw takes mu and calls draw.
 func (p *program) redraw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.draw()
 }
 
-// draw draws the whole screen as one synchronized update. The caller holds mu.
+// draw draws the whole screen as one synchronized update. The caller must hold mu.
 func (p *program) draw() {
 	if p.dark || p.foreign || p.state == "" {
 		return
@@ -81,8 +81,9 @@ func (p *program) draw() {
 	p.write(b.String())
 }
 
-// composerLines returns the lines of the composer with its rules and its footer. The
-// cursor is on the last line of the composer's text, in the given column.
+// composerLines returns the lines of the composer, with the lines around it and the
+// footer. It also returns the column of the cursor, which is on the last line of the
+// composer's text.
 func (p *program) composerLines(cols, rows int) (lines []string, column string) {
 	rule := strings.Repeat("─", cols)
 	text := wrap(p.composer, cols-3)
@@ -125,8 +126,8 @@ func (p *program) dialogLines(cols int) []string {
 	return append(lines, "  Esc to cancel")
 }
 
-// wrapped returns the last lines of the transcript, broken to the width of the screen.
-// It returns enough lines to fill the screen, if the transcript has so many.
+// wrapped returns the end of the transcript, broken into lines that fit the screen. The
+// result has at least as many lines as the screen, if the transcript is long enough.
 func (p *program) wrapped(cols, rows int) []string {
 	from, have := len(p.transcript), 0
 	for from > 0 && have < rows {
@@ -165,8 +166,7 @@ func wrap(text string, cols int) []string {
 	return lines
 }
 
-// width returns the number of cells that s needs. An East Asian wide character needs
-// two cells.
+// width returns how many cells s needs. An East Asian wide character needs two.
 func width(s string) int {
 	n := 0
 	for _, r := range s {

@@ -11,26 +11,26 @@ import (
 
 // Script says what the fake does at its start and how it answers prompts.
 type Script struct {
-	// Start has the commands that run before the first drawing of the composer. The
-	// screen is blank until the commands are done or open a dialog.
+	// Start has commands that run before the composer is drawn for the first time. The
+	// screen is blank until the commands have ended or one opens a dialog.
 	Start []string `json:"start,omitempty"`
-	// Rules say which commands run for a prompt. The first rule that matches is used.
-	// If no rule matches, the lines of the prompt are the commands.
+	// Rules say which commands a prompt runs. The first matching rule is used. If no
+	// rule matches, the lines of the prompt are the commands.
 	Rules []Rule `json:"rules,omitempty"`
-	// If Status is true, the fake announces each state by OSC 7501.
+	// Status makes the fake announce each state by OSC 7501.
 	Status bool `json:"status,omitempty"`
-	// If Title is true, the fake shows each state in the window title.
+	// Title makes the fake show each state in the title of the window.
 	Title bool `json:"title,omitempty"`
 }
 
-// Rule replaces a prompt by commands.
+// Rule runs commands in the place of a prompt.
 type Rule struct {
 	Contains string   `json:"contains"` // text that the prompt must contain; "" matches every prompt
 	Do       []string `json:"do"`
 }
 
-// LoadScript reads a script from the JSON file at path. An error names the file, and
-// the entry that is wrong.
+// LoadScript reads a script from a JSON file. The error names the file, and the entry
+// that is wrong.
 func LoadScript(path string) (Script, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -48,9 +48,8 @@ func LoadScript(path string) (Script, error) {
 	return s, nil
 }
 
-// check returns an error if the script has an unknown command, or a rule without
-// commands. The fake echoes an unknown command in a prompt, but a script must not have
-// one.
+// check returns an error if a command of the script is unknown, or if a rule has no
+// commands.
 func (s Script) check() error {
 	known := (&program{}).words()
 	for i, line := range s.Start {

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// These are the tools that the fake offers to the model.
+// These are the names of the tools that the fake offers to the model.
 const (
 	toolWrite = "write"
 	toolRun   = "shell"
 	toolAsk   = "question"
-	toolMCP   = "mcp__" // beginning of the name under which an MCP tool is offered
+	toolMCP   = "mcp__" // prefix of the names of MCP tools
 )
 
 // arguments has a field for each argument of each tool.
@@ -50,7 +50,7 @@ func (p *program) tools() []any {
 	return list
 }
 
-// use does what a tool call says. It returns the result for the model.
+// use carries out a tool call of the model, and returns the result for the model.
 func (p *program) use(ctx context.Context, c call) string {
 	var args arguments
 	if err := json.Unmarshal([]byte(c.Function.Arguments), &args); err != nil {
@@ -69,8 +69,9 @@ func (p *program) use(ctx context.Context, c call) string {
 	return "error: no tool is called " + c.Function.Name
 }
 
-// permitted calls do for the action what. If the action needs permission, permitted
-// first asks the user. A hasty fake calls do before it asks.
+// permitted carries out an action of the model by calling do. The argument what
+// describes the action. If the action needs permission, permitted asks the user before
+// it calls do. A hasty fake calls do before it asks.
 func (p *program) permitted(ctx context.Context, what string, do func() string) string {
 	result := ""
 	if p.has(hasty) {
@@ -101,8 +102,8 @@ func (p *program) writeFile(a arguments) string {
 	return "written"
 }
 
-// pick asks the user the first question of a tool call, and returns the answer for the
-// model.
+// pick shows the first question of a tool call to the user, and returns the user's
+// answer for the model.
 func (p *program) pick(ctx context.Context, a arguments) string {
 	q := a.Questions[0]
 	d := &dialog{head: "Question", title: q.Question, esc: -1, answer: make(chan int, 1)}

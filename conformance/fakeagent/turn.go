@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// begin begins a turn that runs do. The caller holds mu.
+// begin begins a turn, which calls do and then next. The caller must hold mu.
 func (p *program) begin(ctx context.Context, do func(ctx context.Context)) {
 	turn, stop := context.WithCancel(ctx)
 	p.interrupt = stop
@@ -19,7 +19,7 @@ func (p *program) begin(ctx context.Context, do func(ctx context.Context)) {
 	})
 }
 
-// answer begins a turn for a prompt. The caller holds mu.
+// answer begins the turn of a prompt. The caller must hold mu.
 func (p *program) answer(ctx context.Context, prompt string) {
 	p.add("❯ " + prompt)
 	if p.cfg.Model != nil {
@@ -29,8 +29,8 @@ func (p *program) answer(ctx context.Context, prompt string) {
 	p.begin(ctx, func(ctx context.Context) { p.turn(ctx, p.cfg.Script.commands(prompt)) })
 }
 
-// turn runs commands one after another. If a command is interrupted, the rest of the
-// commands do not run.
+// turn runs commands one after another. If a command is interrupted, turn does not run
+// the rest.
 func (p *program) turn(ctx context.Context, commands []string) {
 	words := p.words()
 	for _, line := range commands {
@@ -46,8 +46,8 @@ func (p *program) turn(ctx context.Context, commands []string) {
 	}
 }
 
-// next begins a turn for the oldest prompt in the queue. If the queue is empty, or ctx
-// has ended, the fake becomes idle.
+// next begins the turn of the oldest prompt in the queue. If the queue is empty, or ctx
+// has ended, the fake becomes idle instead.
 func (p *program) next(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +61,7 @@ func (p *program) next(ctx context.Context) {
 	p.answer(ctx, prompt)
 }
 
-// submit submits the text in the composer. The caller holds mu.
+// submit submits the text in the composer. The caller must hold mu.
 func (p *program) submit(ctx context.Context) {
 	prompt := p.composer
 	if strings.TrimSpace(prompt) == "" {
@@ -87,8 +87,8 @@ func (p *program) submit(ctx context.Context) {
 	p.answer(ctx, prompt)
 }
 
-// setState sets the state, and draws the screen. If the state changes, it also records
-// and announces the state. The caller holds mu.
+// setState sets the state and draws the screen. If the state is new, setState also
+// records and announces it. The caller must hold mu.
 func (p *program) setState(state string) {
 	if p.state != state {
 		p.state = state
@@ -108,10 +108,10 @@ func status(state string) string {
 	return "\x1b]7501;state=" + state + ":app=fake\x1b\\"
 }
 
-// print calls add while it holds mu. It is for callers that do not hold mu.
+// print takes mu and calls add.
 func (p *program) print(text string) { p.set(func() { p.add(text) }) }
 
-// add adds lines to the transcript, and draws the screen. The caller holds mu.
+// add adds lines to the transcript and draws the screen. The caller must hold mu.
 func (p *program) add(text string) {
 	p.transcript = append(p.transcript, strings.Split(text, "\n")...)
 	if extra := len(p.transcript) - keptLines; extra > 0 {
@@ -120,6 +120,5 @@ func (p *program) add(text string) {
 	p.draw()
 }
 
-// keptLines is the largest number of lines in the transcript. No screen can show that
-// many lines.
+// keptLines is how many lines the transcript keeps. No screen has that many lines.
 const keptLines = 1000

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// act runs one command with the arguments rest. It returns the error of ctx if the
-// command is interrupted.
+// act runs a command. The argument rest is the text after the command's word. If the
+// command is interrupted, act returns the error of ctx.
 type act func(ctx context.Context, rest string) error
 
 func (p *program) words() map[string]act {
@@ -41,8 +41,7 @@ const (
 	stubborn  = "stubborn"
 )
 
-// has reports whether a permanent fault is switched on. It is for callers that do not
-// hold mu.
+// has takes mu, and reports whether a permanent fault is switched on.
 func (p *program) has(fault string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,8 +53,8 @@ func (p *program) say(_ context.Context, text string) error {
 	return nil
 }
 
-// shorten pretends to shorten the conversation. It is for fakes without a model,
-// because they have no conversation.
+// shorten pretends to shorten the conversation. A fake without a model has no
+// conversation.
 func (p *program) shorten(context.Context, string) error {
 	p.print("⎿ Compacted")
 	return nil
@@ -99,8 +98,7 @@ func (p *program) ask(ctx context.Context, subject string) error {
 	return err
 }
 
-// put shows a dialog and waits for the answer. It returns the index of the chosen
-// option.
+// put shows a dialog, waits for the answer, and returns the index of the chosen option.
 func (p *program) put(ctx context.Context, d *dialog) (int, error) {
 	p.set(func() {
 		p.dialog = d
@@ -125,8 +123,8 @@ func (p *program) exit(ctx context.Context, rest string) error {
 	return ctx.Err()
 }
 
-// crash ends the fake as a signal from outside does: without a message, and without
-// restoring the terminal's mode.
+// crash ends the fake by SIGKILL. As after any such signal, there is no message, and
+// the terminal keeps its mode.
 func (p *program) crash(ctx context.Context, _ string) error {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 		return err
@@ -181,8 +179,8 @@ func (p *program) flood(ctx context.Context, rest string) error {
 	return nil
 }
 
-// childLifetime is the lifetime of a child of the fake, in seconds. It bounds the
-// lifetime of children that a test does not end.
+// childLifetime is how long a child of the fake lives, in seconds. A child that the
+// test does not end ends by itself after this time.
 const childLifetime = "600"
 
 func (p *program) child(_ context.Context, rest string) error {
@@ -197,7 +195,7 @@ func (p *program) child(_ context.Context, rest string) error {
 		return nil
 	}
 	pid := strconv.Itoa(c.Process.Pid)
-	_ = c.Process.Release() // nobody waits for the child, and this is the fault
+	_ = c.Process.Release() // nobody waits for the child: this is the fault
 	p.rec.add(HasChild, pid, nil)
 	p.print("● child " + pid)
 	return nil
@@ -245,7 +243,7 @@ func (p *program) status(_ context.Context, state string) error {
 	return nil
 }
 
-// set calls change while it holds mu.
+// set takes mu and calls change.
 func (p *program) set(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,8 +1,8 @@
-// Package mcpserver is a small MCP server for tests. Agent CLIs start it. The server
-// has one tool, ping, and records each request. The record proves that an MCP
-// connection works, independent of what the agent CLI reports.
+// Package mcpserver is a small MCP server for tests. Agent CLIs start it. It has one
+// tool, ping, and records each request. The record proves that an MCP connection works,
+// whatever the agent CLI itself reports.
 //
-// The server uses only standard input and output. It offers nothing except the tool.
+// The server uses only standard input and output. It offers nothing but the tool.
 package mcpserver
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Tool is the name of the only tool. The tool takes {"text": string} and returns "pong:
-// " and that text.
+// Tool is the name of the only tool. The tool takes {"text": string}. It returns "pong:
+// ", followed by the text.
 const Tool = "ping"
 
 // Request is one line of the record: a request or a notification that the server
@@ -29,17 +29,18 @@ const Tool = "ping"
 type Request struct {
 	At     time.Time       `json:"at"`
 	Method string          `json:"method"`           // "initialize", "tools/list", "tools/call", ...
-	Params json.RawMessage `json:"params,omitempty"` // parameters, as the client sent them
+	Params json.RawMessage `json:"params,omitempty"` // as the client sent them
 }
 
 type pingInput struct {
 	Text string `json:"text" jsonschema:"the text that comes back"`
 }
 
-// Run serves one client on in and out. It returns nil when in ends, and an error if ctx
-// is canceled. Before Run answers a request, it appends the request to the file
-// recordFile as a line of JSON. If recordFile is empty, Run keeps no record. Only Run
-// is allowed to write to out.
+// Run serves one client on in and out, until in ends or ctx is canceled. The end of in
+// is no error. Nobody else is allowed to write to out.
+//
+// Before Run answers a request, it appends the request to recordFile as a line of JSON.
+// If recordFile is empty, there is no record.
 func Run(ctx context.Context, in io.Reader, out io.Writer, recordFile string) (err error) {
 	log := io.Discard
 	if recordFile != "" {
@@ -63,7 +64,8 @@ func ping(_ context.Context, _ *mcp.CallToolRequest, in pingInput) (*mcp.CallToo
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "pong: " + in.Text}}}, nil, nil
 }
 
-// noClose is a writer whose Close does nothing, so that the caller's writer stays open.
+// noClose is a writer with a Close that does nothing, so that the SDK does not close
+// the caller's writer.
 type noClose struct{ io.Writer }
 
 func (noClose) Close() error { return nil }
@@ -110,13 +112,12 @@ func (r *recorded) write(q Request) error {
 	return nil
 }
 
-// longestLine is the largest allowed size of a line of the record, in bytes. The SDK
-// accepts requests of up to 16 MiB, and a line is only a little longer than its
-// request.
+// longestLine is the largest size of a line of the record, in bytes. The SDK accepts no
+// request of more than 16 MiB. A line is only a little longer than its request.
 const longestLine = 17 << 20
 
-// ReadRecord reads the record in the file at path. If the file does not exist, the
-// record is empty. The error names the file, and the line if it cannot be decoded.
+// ReadRecord reads a record file. If the file does not exist, the record is empty. An
+// error names the file. If a line cannot be decoded, the error also names the line.
 func ReadRecord(path string) ([]Request, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -21,8 +21,8 @@ func (c *chooser) set(s Script) {
 	c.script, c.used = s, make([]int, len(s.Rules))
 }
 
-// choose returns the steps of the reply to t, and a name for what chose them: the rule,
-// "side" or "words".
+// choose returns the steps of the reply to t. The result rule says what chose these
+// steps: a rule of the script, "side" or "words".
 func (c *chooser) choose(t Turn, failed func(prompt string) int) (rule string, steps []Step) {
 	if rule, steps := c.byRule(t); rule != "" {
 		return rule, steps
@@ -50,8 +50,8 @@ func (c *chooser) byRule(t Turn) (string, []Step) {
 
 var placeholder = regexp.MustCompile(`\$\{(prompt|result|[0-9])\}`)
 
-// expand returns the steps of a rule's reply with all ${…} placeholders replaced by
-// their values.
+// expand returns the steps of a rule's reply. In them, the values replace ${prompt} and
+// the other placeholders.
 func expand(steps []Step, t Turn, groups []string) []Step {
 	out := make([]Step, len(steps))
 	for i, s := range steps {
@@ -72,8 +72,8 @@ func expand(steps []Step, t Turn, groups []string) []Step {
 	return out
 }
 
-// fill replaces ${prompt}, ${result} and ${0} to ${9} in text by their values. If the
-// rule's pattern has no match for a number, fill replaces the number by nothing. Any
+// fill replaces ${prompt}, ${result} and ${0} to ${9} in a text by their values. If the
+// rule's pattern has fewer matches, the other numbers are replaced by nothing. Any
 // other ${…} stays unchanged.
 func fill(text string, t Turn, groups []string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(name string) string {

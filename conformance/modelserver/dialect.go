@@ -9,17 +9,16 @@ import (
 // dialect is in a file of its own, and the function dialects lists all dialects.
 type dialect interface {
 	name() string
-	// serves reports whether a request with this path asks for a reply in this dialect.
+	// serves reports whether a request to this path asks for a reply of the model.
 	serves(path string) bool
-	// fixed returns the answer to a request that does not ask for a reply, such as a
-	// request for a model list or a token count. If the dialect has no such request,
-	// fixed returns nil.
+	// fixed returns the answer to another kind of request, such as a request for a
+	// model list or a token count. If the dialect does not know the request, fixed
+	// returns nil.
 	fixed(method, path string, body []byte) any
 	decode(body []byte) (Turn, error)
-	// addressed returns the decoded request t with the data that are in the request's
-	// path.
+	// addressed returns t with the data that are in the path of the request.
 	addressed(t Turn, path string) Turn
-	// stream returns an encoder that sends a reply piece by piece.
+	// stream returns an encoder that sends a reply in pieces.
 	stream(o *httpWriter, t Turn) encoder
 	// whole returns a complete reply as one JSON document.
 	whole(t Turn, c collected, u usage) any
@@ -28,7 +27,7 @@ type dialect interface {
 
 func dialects() []dialect { return []dialect{anthropic{}, chat{}, responses{}, gemini{}} }
 
-// encoder encodes one reply. It stores errors in its httpWriter.
+// encoder encodes one reply. Errors are stored in the encoder's httpWriter.
 type encoder interface {
 	text(s string)
 	thinking(s string)
@@ -37,7 +36,7 @@ type encoder interface {
 	end(u usage)
 }
 
-// collected is the complete content of a reply that is sent in one piece.
+// collected has the whole content of a reply that is sent in one piece.
 type collected struct {
 	text, thinking string
 	calls          []toolCall
@@ -64,11 +63,11 @@ var (
 		`\t]*(/[^\r\n]*?)[ \t]*$|<cwd>(/[^<]*)</cwd>|working in the directory:? *(/\S+)`)
 	pasted = regexp.MustCompile(`(?s)^\s*<pasted_content id="[^"]*">\n(.*)\n</pasted_content[^>]*>\s*$`)
 	dated  = regexp.MustCompile(`^<current_datetime>[^<]*</current_datetime>\n\n`)
-	// deferredTools finds the names of deferred tools, one name in each row (Claude
-	// Code 2.1.329).
+	// deferredTools finds the names of deferred tools. Each name has a row of its own
+	// (Claude Code 2.1.329).
 	deferredTools = regexp.MustCompile(`deferred tools are now available[^\n]*\n((?:[A-Za-z0-9_.-]+\n)+)`)
-	// reachableTools finds the rows that name deferred tools, and quotedTool finds the
-	// name in each row (Qwen Code 0.24.4).
+	// reachableTools finds the text that lists deferred tools, and quotedTool finds
+	// each name in that text (Qwen Code 0.24.4).
 	reachableTools = regexp.MustCompile(`tools are reachable through [^<]*`)
 	quotedTool     = regexp.MustCompile(`(?m)^- "([A-Za-z0-9_.-]+)": `)
 	addedText      = regexp.MustCompile(`(?s)^\s*(?:<system-reminder>|<local-command-|<command-name>|\[Request ` +
@@ -76,8 +75,7 @@ var (
 		`<permissions|<session_context>|<turn_aborted>|# AGENTS\.md|This is the Gemini CLI\.)`)
 )
 
-// folderIn returns the working folder that text names. If text names none, folderIn
-// returns "".
+// folderIn returns the working folder that a text names, or "".
 func folderIn(text string) string {
 	if m := workingFolder.FindStringSubmatch(text); m != nil {
 		return m[1] + m[2] + m[3]
@@ -85,18 +83,18 @@ func folderIn(text string) string {
 	return ""
 }
 
-// turnReader makes a Turn from the messages of a request. It reads the messages in
+// turnReader makes a Turn from the messages of a request. The messages must be given in
 // order.
 type turnReader struct {
 	turn       Turn
 	newMessage bool // the next text of the user begins a new message
 }
 
-// beginMessage records that the next text of the user begins a new message.
+// beginMessage is called before the texts of each message of the user.
 func (r *turnReader) beginMessage() { r.newMessage = true }
 
-// user reads a text from the user. Texts that the agent CLI has added do not become
-// part of the prompt.
+// user reads a text of a message of the user. A text that the agent CLI has added does
+// not become the prompt.
 func (r *turnReader) user(text string) {
 	if addedText.MatchString(text) {
 		r.turn.added += text + "\n"

@@ -1,11 +1,11 @@
 package modelserver
 
-// thinkingSignature is sent in the place of the signature that the real API gives to
+// thinkingSignature takes the place of the signature that the real API puts into
 // thinking blocks.
 const thinkingSignature = "c2NyaXB0ZWQ="
 
-// anthropicStream sends a message as events. It sends the content blocks one after
-// another. For each block, it opens the block, sends its deltas, and closes the block.
+// anthropicStream sends a message as events. The content blocks are sent one after
+// another. Each block is opened, filled by deltas and closed.
 type anthropicStream struct {
 	out     *httpWriter
 	turn    Turn
@@ -33,8 +33,8 @@ func (s *anthropicStream) begin() {
 	s.send("message_start", fields{"message": anthropicReply(s.turn, []any{}, nil, u)})
 }
 
-// block opens a block of the given kind. If a block of this kind is already open, block
-// does nothing.
+// block makes sure that a block of the given kind is open. If another block is open,
+// block closes it first.
 func (s *anthropicStream) block(kind string, start fields) {
 	s.begin()
 	if s.open == kind {

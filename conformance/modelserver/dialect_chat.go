@@ -17,7 +17,7 @@ func (chat) name() string { return chatDialect }
 
 func (chat) serves(path string) bool { return path == "/v1/chat/completions" }
 
-// modelListed is the only model in the list of models. A request can still name any
+// modelListed is the only model in the list of models. A request can name any other
 // model.
 const modelListed = "mock-model"
 
@@ -118,13 +118,14 @@ func (m chatMessage) read(r *turnReader) {
 	}
 }
 
-// repeatedAtLeast is the smallest length of a repeated text that withoutRepeat removes,
-// in bytes. A user would quote less text, and the reminders of all agent CLIs are
+// repeatedAtLeast is the smallest size of a repeated text that withoutRepeat removes,
+// in bytes. It is more than a user would quote. The reminders of all agent CLIs are
 // longer.
 const repeatedAtLeast = 200
 
-// withoutRepeat removes the end of the prompt if it repeats a part of the system text.
-// Some agent CLIs add their rules to each prompt, after an empty line.
+// withoutRepeat removes the end of a prompt if that end is a copy of a part of the
+// system text. Some agent CLIs add their rules to each prompt in this way, after an
+// empty line.
 func withoutRepeat(prompt, system string) string {
 	for at := 0; ; {
 		i := strings.Index(prompt[at:], "\n\n")

@@ -1,14 +1,14 @@
 package modelserver
 
-// responsesStream sends a response as named events. It sends the items one after
-// another. An item of text or of thoughts stays open until something of another kind is
-// sent.
+// responsesStream sends a response as named events. The items are sent one after
+// another. A message or a reasoning item stays open until an item of another kind
+// begins.
 type responsesStream struct {
 	out   *httpWriter
 	turn  Turn
 	id    string
 	begun bool
-	index int      // index of the open item; if none is open, of the next item
+	index int      // index of the open item, or of the next item if none is open
 	items []fields // finished items
 
 	open   string // kind of the open item: "message" or "reasoning"; "" if none is open
@@ -34,8 +34,8 @@ func (s *responsesStream) response(status string) fields {
 		"output": append([]fields{}, s.items...)}
 }
 
-// within opens an item of the given kind. If an item of this kind is already open,
-// within does nothing.
+// within makes sure that an item of the given kind is open. If another item is open,
+// within closes it first.
 func (s *responsesStream) within(kind string, item fields) {
 	if s.open == kind {
 		return

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// httpWriter writes the reply to the client. After the first error, it writes nothing.
+// httpWriter writes a reply to the client. After the first error, it writes nothing.
 type httpWriter struct {
 	w           http.ResponseWriter
 	now         func() time.Time
@@ -47,8 +47,8 @@ func (o *httpWriter) flush() {
 	}
 }
 
-// json sends v as a JSON document. It does nothing if a status has already been sent.
-// Package modelserver makes all values v, so they can always be encoded.
+// json sends a value as a JSON document. If the reply has already begun, json does
+// nothing. The value comes from this package, so it can always be encoded.
 func (o *httpWriter) json(status int, v any) {
 	if o.status != 0 {
 		return
@@ -58,8 +58,8 @@ func (o *httpWriter) json(status int, v any) {
 	o.flush()
 }
 
-// fail sends the failure f, with the status and the Retry-After header of f, and v as
-// the JSON body.
+// fail sends a failure: the status and the Retry-After header of f, and v as a JSON
+// document.
 func (o *httpWriter) fail(f Failure, v any) {
 	if f.RetryAfter > 0 {
 		o.w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))
@@ -89,7 +89,7 @@ func (o *httpWriter) line(name, data string) {
 	o.write([]byte(head + "data: " + data + "\n\n"))
 }
 
-// cut closes the connection in the middle of a reply.
+// cut closes the connection, so that the client gets only a part of the reply.
 func (o *httpWriter) cut() {
 	o.flush()
 	conn, _, err := http.NewResponseController(o.w).Hijack()

@@ -21,7 +21,8 @@ type player struct {
 
 var errCut = errors.New("connection cut by the script")
 
-// play carries out all steps. It returns an error if the reply was not sent completely.
+// play carries out all steps. It returns an error if the client did not get what the
+// script describes.
 func (p *player) play(steps []Step) error {
 	for _, s := range steps {
 		done, err := p.step(s)
@@ -42,7 +43,8 @@ func (p *player) play(steps []Step) error {
 	return p.out.err
 }
 
-// step carries out one step. done is true if the reply ends after this step.
+// step carries out one step. The result done is true if the reply has ended with this
+// step.
 func (p *player) step(s Step) (done bool, err error) {
 	switch {
 	case s.Text != "":
@@ -72,8 +74,8 @@ func (p *player) step(s Step) (done bool, err error) {
 
 var word = regexp.MustCompile(`\s*\S+\s*|\s+`)
 
-// words sends text word by word. pace is the time between two words, in ms; if it is 0,
-// words does not wait.
+// words sends a text word by word. The argument pace is the pause after each word, in
+// ms.
 func (p *player) words(text string, pace int, send func(string)) error {
 	p.output += len(text)
 	for _, w := range word.FindAllString(text, -1) {
@@ -105,9 +107,9 @@ func (p *player) wait(ms int) error {
 
 func (p *player) stall() error {
 	p.out.flush()
-	// This line must be before p.stalled(true): after that call, a reader of the record
-	// can immediately release the stall, and a channel that was taken later would miss
-	// it.
+	// This must come before p.stalled(true), which tells other goroutines about the
+	// stall. They can release the stall immediately, and a channel that is taken after
+	// that would not be closed.
 	release := p.release()
 	p.stalled(true)
 	defer p.stalled(false)

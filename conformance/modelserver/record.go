@@ -11,38 +11,38 @@ import (
 	"time"
 )
 
-// Request is one HTTP request and what the server has done with it.
+// Request is one HTTP request, and how the server has answered it.
 type Request struct {
-	N         int       `json:"n"` // number of the request; the first one has 1
+	N         int       `json:"n"` // number of the request, from 1
 	At        time.Time `json:"at"`
 	Method    string    `json:"method"`
-	Path      string    `json:"path"`           // path with the query
-	Auth      string    `json:"auth,omitempty"` // "bearer", "x-api-key", another scheme or ""; not the credential
+	Path      string    `json:"path"`           // with the query
+	Auth      string    `json:"auth,omitempty"` // "bearer", "x-api-key", another scheme or ""; never the credential itself
 	UserAgent string    `json:"user_agent,omitempty"`
 
-	Turn // the decoded request; empty if the request does not ask for a reply
+	Turn // empty if the request does not ask for a reply of the model
 
-	// Rule says what chose the reply: "rule 2 (name)", "side" or "words". It is "" for
-	// a request that does not ask for a reply.
+	// Rule says what has chosen the reply: "rule 2 (name)", "side" or "words". It is ""
+	// if the request does not ask for a reply of the model.
 	Rule    string    `json:"rule,omitempty"`
 	Reply   []Step    `json:"reply,omitempty"`         // the chosen steps, with their placeholders replaced
 	Status  int       `json:"status,omitempty"`        // HTTP status that was sent; 0 until then
 	Stalled bool      `json:"stalled,omitempty"`       // the reply is waiting for a release
 	Aborted bool      `json:"aborted,omitempty"`       // the client disconnected before the reply was complete
 	Error   string    `json:"error,omitempty"`         // why the reply differs from the script
-	Input   int       `json:"input_tokens,omitempty"`  // tokens in the reply's usage; 0 until the reply is complete
-	Output  int       `json:"output_tokens,omitempty"` // the same for the output
+	Input   int       `json:"input_tokens,omitempty"`  // tokens of the request; 0 until the reply is complete
+	Output  int       `json:"output_tokens,omitempty"` // tokens of the reply; 0 until the reply is complete
 	Done    bool      `json:"done"`
 	First   time.Time `json:"first,omitzero"` // time of the first byte of the reply
 	Last    time.Time `json:"last,omitzero"`  // time of the last byte of the reply
 }
 
-// record is the list of requests. It is safe for concurrent use.
+// record has the requests that the server has got. It is safe for concurrent use.
 type record struct {
 	mu      sync.Mutex
 	list    []Request
 	minKept int           // smallest number of requests that the list keeps; 0: all
-	dropped int           // number of requests that were removed from the beginning of the list
+	dropped int           // number of the oldest requests that are not in the list any more
 	changed chan struct{} // closed and replaced after each change
 	log     io.Writer     // may be nil
 	logErr  error
@@ -52,8 +52,8 @@ func newRecord(log io.Writer) *record {
 	return &record{changed: make(chan struct{}), log: log}
 }
 
-// add adds a request to the list and returns the request's number. If the list has more
-// than twice minKept requests, add removes the oldest ones.
+// add adds a request to the record and returns its number. If the record then has more
+// than twice minKept requests, add drops the oldest ones.
 func (r *record) add(q Request) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,8 +66,8 @@ func (r *record) add(q Request) int {
 	return q.N
 }
 
-// update changes the request with the number n. If the list does not have this request
-// any more, update does nothing.
+// update changes the request with the number n. If the record has dropped this request,
+// update does nothing.
 func (r *record) update(n int, change func(*Request)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,8 +79,8 @@ func (r *record) update(n int, change func(*Request)) {
 	r.announce(*q)
 }
 
-// announce wakes the callers that wait for a change, and writes the request q to the
-// log. It is called after each change of a request.
+// announce is called after each change of a request. It wakes the callers of wait, and
+// writes the request to the log.
 func (r *record) announce(q Request) {
 	close(r.changed)
 	r.changed = make(chan struct{})
@@ -112,8 +112,8 @@ func (r *record) count(matches func(Request) bool) int {
 
 var errClosed = errors.New("model server closed")
 
-// wait returns the first request for which matches returns true. If there is none, wait
-// waits until there is one. It returns an error if the server is closed or ctx ends.
+// wait returns the first request for which matches returns true. If there is no such
+// request, wait waits for one. It returns an error if the server is closed or ctx ends.
 func (r *record) wait(ctx context.Context, closed <-chan struct{}, matches func(Request) bool) (Request, error) {
 	for {
 		r.mu.Lock()

@@ -11,8 +11,8 @@ type Reply struct {
 	Steps []Step `json:"steps"`
 }
 
-// Step is one action of the scripted model. Exactly one of the fields is set, except
-// for Pace, which is used together with Text or Thinking.
+// Step is one action of the scripted model. Exactly one field is set. The only
+// exception is Pace, which belongs to Text or Thinking.
 //
 // Text, Thinking and the arguments of Tool can contain placeholders:
 //   - ${prompt} is the user's prompt.
@@ -21,9 +21,9 @@ type Reply struct {
 type Step struct {
 	Text     string   `json:"text,omitempty"`
 	Thinking string   `json:"thinking,omitempty"`
-	Pace     int      `json:"pace_ms,omitempty"` // time between two words, in ms; if 0, all words are sent without a pause
+	Pace     int      `json:"pace_ms,omitempty"` // pause after each word, in ms; 0 for none
 	Tool     *Call    `json:"tool,omitempty"`
-	Pause    int      `json:"pause_ms,omitempty"` // time during which nothing is sent, in ms
+	Pause    int      `json:"pause_ms,omitempty"` // pause in which nothing is sent, in ms
 	Stall    bool     `json:"stall,omitempty"`    // sends nothing until Release is called or the client disconnects
 	Fail     *Failure `json:"fail,omitempty"`     // sends an HTTP status, or an error event if a stream has begun
 	Cut      bool     `json:"cut,omitempty"`      // closes the connection
@@ -31,7 +31,8 @@ type Step struct {
 
 // Call asks the agent CLI to use one of its tools.
 type Call struct {
-	// Name is the name of the tool. It is allowed that the agent CLI has no such tool.
+	// Name is the name of a tool. A script can also name a tool that the agent CLI does
+	// not have.
 	Name string `json:"name,omitempty"`
 	// Does is the purpose of the tool. It is set if Name is not set. The server looks
 	// for an offered tool with this purpose, and for the names of that tool's
@@ -42,10 +43,10 @@ type Call struct {
 	//	ask    question, options (a list of strings), more (a list of other questions, as objects)
 	//	mcp    tool (the end of the tool's name), text
 	Does Purpose `json:"does,omitempty"`
-	// Args has the arguments of the tool. If Name is set, they have the names that the
-	// tool uses. If Does is set, they have the names that are listed there.
+	// Args has the arguments of the tool. With Name, the arguments have the names that
+	// the tool uses. With Does, they have the names that are listed at Does.
 	Args map[string]any `json:"args,omitempty"`
-	// Raw is sent in the place of the encoded arguments. It need not be valid JSON.
+	// Raw is sent in the place of the encoded Args. It can be invalid JSON.
 	Raw string `json:"raw,omitempty"`
 }
 
@@ -60,14 +61,14 @@ const (
 	MCP   Purpose = "mcp"
 )
 
-// Failure is an answer with an HTTP status that means an error.
+// Failure is an answer with an HTTP status for an error.
 type Failure struct {
-	Status     int    `json:"status"`                // 400 to 599
-	RetryAfter int    `json:"retry_after,omitempty"` // in seconds, sent as a header; 0 sends no header
+	Status     int    `json:"status"`                // from 400 to 599
+	RetryAfter int    `json:"retry_after,omitempty"` // header Retry-After, in seconds; 0 for none
 	Message    string `json:"message,omitempty"`
 }
 
-// check returns an error if a script must not contain this step.
+// check returns an error if the step is not valid.
 func (s Step) check() error {
 	if n := s.count(); n != 1 {
 		return fmt.Errorf("has %d of text, thinking, tool, pause_ms, stall, fail and cut, want one", n)
@@ -106,7 +107,7 @@ func (c Call) check() error {
 	return fmt.Errorf("tool: does %q, want write, run, ask or mcp", c.Does)
 }
 
-// toolCall is a Call in the form that a dialect can send.
+// toolCall is a Call in the form that a dialect encodes.
 type toolCall struct {
 	id, name, args string
 	custom         bool   // args is plain text

@@ -32,7 +32,7 @@ import (
 // The answer to any other prompt is "ECHO: " and the prompt.
 type scenario struct {
 	turn        Turn
-	failed      func(prompt string) int // how many times the server answered this prompt with a failure or a cut
+	failed      func(prompt string) int // how many times the server has answered a prompt with a failure or a cut
 	closingText string                  // the word after "then say", or ""
 }
 
@@ -75,8 +75,8 @@ func unquoted(prompt string) string {
 	return prompt
 }
 
-// endWith returns a step with the closing text that the prompt asks for. If the prompt
-// asks for no closing text, the text of the step is otherwise.
+// endWith returns a step that sends the closing text of the prompt. If the prompt asks
+// for none, the step sends the text otherwise.
 func (s scenario) endWith(otherwise string) Step {
 	if s.closingText != "" {
 		return Step{Text: s.closingText}
@@ -84,8 +84,8 @@ func (s scenario) endWith(otherwise string) Step {
 	return Step{Text: otherwise}
 }
 
-// headOfResult is the largest number of bytes of a tool's result that the model repeats
-// in its closing text.
+// headOfResult is how many bytes of a tool's result the model repeats at most in its
+// last text.
 const headOfResult = 80
 
 func (s scenario) afterTool() []Step {
@@ -146,8 +146,8 @@ func (s scenario) mcp(rest string) []Step {
 	return s.call(Call{Does: MCP, Args: map[string]any{"tool": tool, "text": text}}, "")
 }
 
-// call returns the steps of a tool call. If before is not empty, a text comes before
-// the call.
+// call returns the steps that make a tool call. If before is not empty, the first step
+// sends it as text.
 func (s scenario) call(c Call, before string) []Step {
 	if before == "" {
 		return []Step{{Tool: &c}}
@@ -155,7 +155,7 @@ func (s scenario) call(c Call, before string) []Step {
 	return []Step{{Text: before}, {Tool: &c}}
 }
 
-// These are the values that count and think use if the prompt gives none.
+// These values are used if the prompt does not give any.
 const (
 	countEvery = 200 * time.Millisecond // slow enough for a person to see: 5 tokens a second
 	countTo    = 300                    // a minute of output

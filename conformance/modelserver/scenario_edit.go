@@ -2,17 +2,16 @@ package modelserver
 
 import "strings"
 
-// Some agent CLIs offer the model no tools, and take edits from the model's text. These
-// are the formats of such edits. The system text explains the format that the agent CLI
-// expects.
+// These are the formats in which some agent CLIs take edits. Such an agent CLI offers
+// no tools to the model. It takes edits from the model's text, and explains their
+// format in the system text.
 const (
 	editWhole   = "whole"
 	editDiff    = "diff"
 	editUnified = "udiff"
 )
 
-// editFormat returns the edit format that the system text asks for. If the system text
-// asks for no format, editFormat returns "".
+// editFormat returns the edit format that the system text asks for, or "".
 func editFormat(t Turn) string {
 	switch {
 	case len(t.Tools) > 0:
@@ -27,8 +26,7 @@ func editFormat(t Turn) string {
 	return ""
 }
 
-// editText returns text that tells the agent CLI, in the given edit format, to write a
-// new file.
+// editText returns a text that creates a file. The text is in the given edit format.
 func editText(format, path, content string) string {
 	switch format {
 	case editDiff:

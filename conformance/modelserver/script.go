@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Script is a list of rules. The first rule that matches a request chooses the reply.
-// If no rule matches, a side request gets a fixed reply. Any other request gets the
-// reply of the built-in scenario.
+// Script is a list of rules. The first matching rule chooses the reply to a request. If
+// no rule matches, a side request gets a fixed reply, and a main request gets the reply
+// of the built-in scenario.
 type Script struct {
 	Rules []Rule `json:"rules"`
 }
@@ -25,22 +25,21 @@ type Rule struct {
 	Reply []Step `json:"reply"`
 }
 
-// When is the condition under which a rule chooses the reply to a request. Fields that
-// are not set have no effect, except for Side: a rule without Side matches only main
-// requests.
+// When says which requests a rule matches. Fields that are not set have no effect. The
+// only exception is Side: a rule without Side matches only main requests.
 type When struct {
 	Contains   string      `json:"contains,omitempty"`    // text that the prompt must contain
-	Matches    string      `json:"matches,omitempty"`     // regular expression (RE2) that must match a part of the prompt
+	Matches    string      `json:"matches,omitempty"`     // regular expression (RE2) that must match somewhere in the prompt
 	ToolResult *bool       `json:"tool_result,omitempty"` // true: a tool result must follow the prompt; false: none
 	Dialect    string      `json:"dialect,omitempty"`
 	Side       SideRequest `json:"side,omitempty"` // SideAny for all requests
 }
 
-// SideAny as the value of When.Side matches main requests and all side requests.
+// SideAny is a value of When.Side. It matches main requests and all side requests.
 const SideAny SideRequest = "any"
 
-// LoadScript reads a script from the JSON file at path. An error names the file, and
-// the entry that is wrong.
+// LoadScript reads a script from a JSON file. The error names the file, and the entry
+// that is wrong.
 func LoadScript(path string) (Script, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -107,8 +106,8 @@ func (r Rule) check() error {
 	return nil
 }
 
-// match reports whether the request t meets the condition. groups has the matches of
-// the pattern; it is nil if the condition has no pattern.
+// match reports whether a request meets the condition. The result groups has the
+// matches of the pattern. It is nil if the condition has no pattern.
 func (w When) match(t Turn) (groups []string, ok bool) {
 	if w.Side != SideAny && w.Side != t.Side ||
 		w.Dialect != "" && w.Dialect != t.Dialect ||

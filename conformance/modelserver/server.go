@@ -1,19 +1,18 @@
 // Package modelserver answers agent CLIs in the place of a model. It follows a script
-// and records each request. Coleo's tests rely on this record: a prompt was delivered
-// if, and only if, it is in the record byte for byte.
+// and records each request. Coleo's tests rely on the record: if the record contains a
+// prompt byte for byte, the prompt was delivered. Otherwise it was not.
 //
-// A dialect decodes a request into a [Turn]. The first rule of the script that matches
-// chooses the [Reply]. If no rule matches, a built-in scenario chooses the reply by the
-// words of the prompt. The dialect encodes the reply as a stream or as one JSON
-// document.
+// A dialect decodes a request into a [Turn]. The first matching rule of the script
+// chooses the [Reply]. If no rule matches, a built-in scenario chooses it by the words
+// of the prompt. The dialect encodes the reply as a stream or as one JSON document.
 //
 // There are four dialects: the Anthropic Messages API (version 2023-06-01), the OpenAI
-// Chat Completions API, the OpenAI Responses API, and the Gemini API. The code of each
-// dialect is in files of its own.
+// Chat Completions API, the OpenAI Responses API, and the Gemini API. Each dialect has
+// files of its own.
 //
-// The server listens only on loopback addresses and on unix sockets. It does not check
-// credentials and does not store them. The record contains only the kind of credential
-// that was sent.
+// The server listens only on loopback addresses and on unix sockets. It neither checks
+// nor stores credentials. The record contains only the kind of credential that was
+// sent.
 package modelserver
 
 import (
@@ -30,11 +29,11 @@ import (
 
 // Config is the configuration of a Server.
 type Config struct {
-	Addr    string // TCP address, which must be a loopback address; "" means "127.0.0.1:0"
-	Control string // path of a unix socket, mode 0600, that serves the same requests; "" for none
-	Log     string // file to which each change of the record is written as a line of JSON; "" for none
-	Script  Script // if it has no rules, the built-in scenario answers
-	Keep    int    // the record keeps at least this number of requests and at most twice as many; 0: all
+	Addr    string // TCP address on loopback; "" means "127.0.0.1:0"
+	Control string // path of a unix socket for the same requests, mode 0600; "" for none
+	Log     string // file that gets a line of JSON for each change of the record; "" for none
+	Script  Script // if it is empty, the built-in scenario answers
+	Keep    int    // the record keeps this number of requests, and up to twice as many; 0: all
 }
 
 // Server is a running model server.
@@ -46,16 +45,16 @@ type Server struct {
 	https   []*http.Server
 	ctx     context.Context // canceled by Close
 	cancel  context.CancelFunc
-	serving sync.WaitGroup // counts the accept loops and the requests
+	serving sync.WaitGroup // counts the listeners and the requests that are being served
 
 	mu      sync.Mutex
 	closed  bool
-	release chan struct{} // Release closes and replaces it
+	release chan struct{} // closed and replaced by Release
 }
 
-// Start starts a server and returns it. The server serves requests in the background
-// until Close. Start returns an error if the script, the address, the control socket or
-// the log file cannot be used.
+// Start starts a server, which serves requests in the background until Close. It
+// returns an error if it cannot use the script, the address, the control socket or the
+// log file.
 func Start(c Config) (*Server, error) {
 	if err := c.Script.check(); err != nil {
 		return nil, fmt.Errorf("script: %w", err)
@@ -85,8 +84,8 @@ func Start(c Config) (*Server, error) {
 	return s, nil
 }
 
-// listen opens a TCP listener. If c.Control is set, listen also opens the listener of
-// the control socket, and returns it as the second one.
+// listen opens a listener for TCP. If c.Control is set, listen also opens one for the
+// control socket, and returns it as the second one.
 func (c Config) listen() ([]net.Listener, error) {
 	addr := c.Addr
 	if addr == "" {
@@ -116,7 +115,7 @@ func (c Config) listen() ([]net.Listener, error) {
 func closeAll(ls []net.Listener) {
 	for _, l := range ls {
 		if l != nil {
-			_ = l.Close() // no listener has accepted a connection yet
+			_ = l.Close() // no connection has been accepted
 		}
 	}
 }
@@ -147,22 +146,22 @@ func (s *Server) serve(l net.Listener) {
 	s.serving.Go(func() { _ = h.Serve(l) }) // ends with http.ErrServerClosed
 }
 
-// URL returns the address of the server, "http://127.0.0.1:PORT". For the chat dialect,
-// the base address is URL + "/v1".
+// URL returns the address of the server, "http://127.0.0.1:PORT". Clients of the chat
+// dialect must add "/v1" to it.
 func (s *Server) URL() string { return s.url }
 
 // Record returns a copy of the recorded requests, in order of arrival.
 func (s *Server) Record() []Request { return s.rec.from(1) }
 
 // Wait returns the first request for which matches returns true. If there is no such
-// request yet, Wait waits for one. It calls matches again for all requests after each
-// change of a request. It returns an error if ctx ends or the server is closed.
+// request, Wait waits for one: it calls matches again after each change of the record.
+// It returns an error if ctx ends or the server is closed.
 func (s *Server) Wait(ctx context.Context, matches func(Request) bool) (Request, error) {
 	return s.rec.wait(ctx, s.ctx.Done(), matches)
 }
 
-// SetScript replaces the script. Replies that have begun do not change. The error says
-// what is wrong with the script.
+// SetScript replaces the script. A reply that has already begun does not change. The
+// error says what is wrong with the script.
 func (s *Server) SetScript(script Script) error {
 	if err := script.check(); err != nil {
 		return fmt.Errorf("script: %w", err)
@@ -187,8 +186,8 @@ func (s *Server) released() <-chan struct{} {
 	return s.release
 }
 
-// enter reports whether the server is open. If the server is open, enter also counts
-// one more request as being served.
+// enter counts one more request that is being served. If the server is closed, enter
+// counts nothing and returns false.
 func (s *Server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,8 +197,8 @@ func (s *Server) enter() bool {
 	return !s.closed
 }
 
-// Close closes all connections, and waits until all requests have ended. It returns the
-// errors of closing and the first error of writing the log.
+// Close closes all connections and waits for the end of all requests. It returns all
+// errors of closing, and the first error of writing the log.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true

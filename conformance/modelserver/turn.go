@@ -10,34 +10,35 @@ const (
 	geminiDialect    = "gemini-content"
 )
 
-// Turn is one request for a reply of the model, in a form that all dialects share.
+// Turn is a request for a reply of the model, in a form that does not depend on the
+// dialect.
 type Turn struct {
 	Dialect string `json:"dialect"`
 	Model   string `json:"model,omitempty"`
 	Stream  bool   `json:"stream"`
 
-	// System is the system text. The record keeps only the first 512 bytes.
+	// System is the system text. In the record, it has at most 512 bytes.
 	System string `json:"system,omitempty"`
-	// Folder is the working folder that the agent CLI's texts name, or "".
+	// Folder is the working folder that the agent CLI names in its texts, or "".
 	Folder string `json:"folder,omitempty"`
-	// Prompt is the last text of the user, byte for byte as the agent CLI sent it. It
-	// does not contain texts that the agent CLI has added.
+	// Prompt is the last text of the user, byte for byte as the agent CLI sent it.
+	// Texts that the agent CLI has added are not part of it.
 	Prompt string `json:"prompt"`
-	// Texts has all texts of the user's message that ends with Prompt.
+	// Texts has all texts of the user's last message. The last one is Prompt.
 	Texts []string `json:"texts,omitempty"`
-	// HasToolResult is true if a tool result follows Prompt. Then the request continues
-	// the turn of Prompt.
+	// HasToolResult is true if there is a tool result after Prompt. The request then
+	// continues the turn that Prompt has begun.
 	HasToolResult bool `json:"has_tool_result"`
 	// Turns is the number of the user's messages in the request.
 	Turns int `json:"turns"`
 	// ToolResult is the text of the last tool result after Prompt.
 	ToolResult string `json:"tool_result,omitempty"`
 	Tools      []Tool `json:"tools,omitempty"`
-	// Deferred has the names of tools that the agent CLI only mentions. The agent CLI
-	// sends the schemas of these tools when the model asks for them.
+	// Deferred has the names of tools whose schemas are not in the request. The agent
+	// CLI sends a schema when the model asks for it.
 	Deferred []string `json:"deferred,omitempty"`
-	// Side is the kind of a side request. It is "" for a main request, which serves the
-	// user's prompt.
+	// Side is the kind of a side request. It is "" for a main request, which the agent
+	// CLI makes for the user's prompt.
 	Side SideRequest `json:"side,omitempty"`
 
 	maxTokens  int
@@ -53,15 +54,15 @@ type Tool struct {
 
 	schema    schema
 	custom    bool   // the tool takes plain text instead of arguments
-	namespace string // the namespace of the tool, or ""
+	namespace string // namespace in which the tool must be called, or ""
 }
 
-// maxRecordedSystem is the number of bytes of a system text that the record keeps. This
-// is enough to recognize the agent CLI. Agent CLIs send 10 to 60 kB of system text with
+// maxRecordedSystem is how many bytes of a system text the record keeps. They are
+// enough to recognize the agent CLI. Agent CLIs send 10 to 60 kB of system text with
 // each request.
 const maxRecordedSystem = 512
 
-// recorded returns t in the form in which the record keeps it.
+// recorded returns the part of t that the record keeps.
 func (t Turn) recorded() Turn {
 	if len(t.System) > maxRecordedSystem {
 		t.System = strings.ToValidUTF8(t.System[:maxRecordedSystem], "")
@@ -74,5 +75,6 @@ func (t Turn) recorded() Turn {
 	return t
 }
 
-// inputTokens returns an estimate of the number of tokens: one token for four bytes.
+// inputTokens returns an estimate of the request's tokens: one token for each four
+// bytes.
 func (t Turn) inputTokens() int { return t.size/4 + 1 }

@@ -7,11 +7,12 @@ import (
 	"runtime"
 )
 
-// RunAgain runs the command line of this process in a new process, in its own network
-// namespace. The new process has the environment environ, plus variable. RunAgain returns
-// the exit code of the new process, or 1 if the process cannot be started or is ended
-// by a signal. Test binaries call it so that the programs that they start have no
-// network.
+// RunAgain runs the command line of this process in a new process, which has its own
+// network namespace. The environment of the new process is environ plus variable.
+// RunAgain returns the exit code of the new process. If the process cannot be started,
+// or if a signal ends it, RunAgain returns 1.
+//
+// Test binaries call RunAgain so that the programs that they start have no network.
 func RunAgain(environ []string, variable string) int {
 	cmd := exec.Command(os.Args[0], os.Args[1:]...)
 	cmd.Env = append(environ, variable)

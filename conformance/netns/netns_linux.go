@@ -30,12 +30,12 @@ func Isolated() bool {
 	return true
 }
 
-// Isolate changes cmd so that its program starts in its own network namespace. Without
-// root, the program also gets its own user namespace. The program must call LoopbackUp
-// first.
+// Isolate makes cmd start its program in a new network namespace. Without root, the
+// program also gets a user namespace of its own. The program must call LoopbackUp
+// before it uses the network.
 //
-// The caller must call runtime.LockOSThread before it starts cmd, because the program
-// gets SIGTERM when the thread that started it ends.
+// The program gets SIGTERM when the thread that started it ends. So the caller must
+// call runtime.LockOSThread before it starts cmd.
 func Isolate(cmd *exec.Cmd) {
 	attr := cmd.SysProcAttr
 	if attr == nil {
@@ -71,10 +71,10 @@ func LoopbackUp() error {
 }
 
 // Own returns arguments that are put before the command line of a program. They make
-// the program run in its own network namespace and without an additional process.
-// Without root, the program also gets its own user namespace. The program must call
-// LoopbackUp first. If the command unshare (from util-linux) is missing, Own returns an
-// error.
+// the program run in its own network namespace, without another process in between.
+// Without root, the program also gets a user namespace of its own. The program must
+// call LoopbackUp before it uses the network. If the command unshare (from util-linux)
+// is missing, Own returns an error.
 func Own() ([]string, error) {
 	path, err := exec.LookPath("unshare")
 	if err != nil {
@@ -87,8 +87,8 @@ func Own() ([]string, error) {
 	return append(argv, "--"), nil
 }
 
-// Enter returns arguments that are put before the command line of a program, such as
-// the value of SpawnConfig.Wrap. They make the program run in the network namespace of
+// Enter returns arguments that are put before the command line of a program, for
+// example as SpawnConfig.Wrap. They make the program run in the network namespace of
 // the process pid. If the command nsenter (from util-linux) is missing, Enter returns
 // an error.
 func Enter(pid int) ([]string, error) {

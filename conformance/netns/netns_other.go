@@ -1,8 +1,7 @@
 //go:build !linux
 
 // Package netns runs programs that have no network except loopback. This is possible
-// only on Linux. On this system, the functions return an error or report that nothing
-// is isolated.
+// only on Linux. On this system, nothing is isolated, and the functions report that.
 package netns
 
 //platform:macos Network namespaces for `--model scripted` and the suites = are refused

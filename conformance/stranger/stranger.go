@@ -1,6 +1,7 @@
-// Package stranger runs parts of a test as another user of the machine, the stranger. A
-// test binary calls Play at the beginning of its TestMain, with all parts that the
-// stranger can run. A test then calls Start with the name of one part.
+// Package stranger runs parts of a test as another user of the machine, the stranger.
+//
+// A test binary calls Play at the beginning of its TestMain, with all parts that it has
+// for the stranger. A test then calls Start with the name of one of these parts.
 package stranger
 
 import (
@@ -17,13 +18,13 @@ import (
 // nobody.
 const UID = 65534
 
-// partVariable is the environment variable with the name of the part that a process
-// runs.
+// partVariable is the name of an environment variable. Its value is the name of the
+// part that a process runs.
 const partVariable = "COLEO_TEST_STRANGER"
 
-// Play checks whether Start has started this process. If so, Play runs the process's
-// part and exits with the part's result. If the part is unknown, Play exits with 2. In
-// a process that Start has not started, Play returns.
+// Play does nothing in a process that was not started by Start. In a process that Start
+// has started, Play runs the part for which it was started, and exits with the part's
+// result. If the part is unknown, Play exits with 2.
 func Play(parts map[string]func(args []string) int) {
 	name := os.Getenv(partVariable)
 	if name == "" {
@@ -37,10 +38,11 @@ func Play(parts map[string]func(args []string) int) {
 	os.Exit(part(os.Args[1:]))
 }
 
-// Start starts this test binary as the stranger, to run the given part with args. out
-// is the standard output of the new process, and its standard error is the standard
-// error of the test. At the end of the test, the process is killed. Only root can start
-// a process as another user, so without root, Start skips the test.
+// Start starts this test binary as the stranger, who runs the given part. The process
+// is killed at the end of the test. The result out is the standard output of the
+// process. The standard error of the process is the standard error of the test.
+//
+// Start skips the test unless root runs it, because only root can become another user.
 func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Reader) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -62,18 +64,17 @@ func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Rea
 	return cmd, out
 }
 
-// write writes a program to the file at path. It holds syscall.ForkLock so that no
-// process is started in that time: such a process would keep the file open for writing
-// until its own program runs, and the kernel does not run a file that is open for
-// writing.
+// write writes a program to a file. It holds syscall.ForkLock, so that no process is
+// started at the same time. A new process would keep the file open for writing until it
+// runs its own program, and the kernel refuses to run a file that is open for writing.
 func write(path string, program []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	return os.WriteFile(path, program, 0o755)
 }
 
-// program copies the test binary to a place where the stranger can read it, and returns
-// the path of the copy.
+// program copies the test binary to a file that the stranger can read, and returns the
+// path of that file.
 func program(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "stranger")
