@@ -1,9 +1,9 @@
 // Command coleo-hold is a small program for holders and for the hooks of agent CLIs.
-// `make build` embeds it into coleo. A holder that runs coleo-hold needs a fifteenth of
-// the memory of a holder that runs coleo. Agent CLIs run coleo-hold as their hook, because
-// a hook must start fast.
+// `make build` embeds it into coleo. It needs a fifteenth of the memory that coleo
+// needs as a holder. It is also used as the hook of agent CLIs, because a hook must
+// start fast.
 //
-// The program has three of the command lines of coleo:
+// These are its command lines. They are the same as those of coleo:
 //
 //	coleo hold --stdin
 //	coleo hold --dir DIR -- COMMAND [ARG...]
@@ -22,8 +22,8 @@ import (
 )
 
 // gcPercent makes the first garbage collection start at a heap of 2 MB instead of 4 MB.
-// A holder itself creates almost no garbage, so this lower limit costs little. It
-// bounds the garbage that the requests of clients leave.
+// So the garbage that requests of clients leave takes less memory. A holder itself
+// creates almost no garbage.
 const gcPercent = 50
 
 func main() {

@@ -23,8 +23,8 @@ import (
 type finding struct {
 	Check string `json:"check"`
 	Wrong string `json:"wrong"`
-	Mend  string `json:"mend,omitempty"` // a command that solves the problem, or advice
-	Grave bool   `json:"grave"`          // until the problem is solved, Coleo does not work or is not safe
+	Mend  string `json:"mend,omitempty"` // command that solves the problem, or advice
+	Grave bool   `json:"grave"`          // Coleo does not work, or is not safe, until the problem is solved
 }
 
 // check is one check of coleo doctor. It changes nothing.
@@ -64,7 +64,7 @@ fixed.`,
 				return err
 			}
 			s := setup.Setup{Paths: paths}
-			s.Settings, _ = config.ReadSettings(paths.File()) // checkSettings reports the error of this call
+			s.Settings, _ = config.ReadSettings(paths.File()) // the check checkSettings reports this error
 			findings, grave := []finding{}, false
 			for _, check := range checks() {
 				found := check.look(c.Context(), s)
@@ -128,8 +128,8 @@ func checkHarnesses(_ context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// checkPacks reports two things: packs that are installed but not used, and agent CLIs
-// that are installed in a version on which nobody has judged the rules.
+// checkPacks reports the packs that are installed but not used. It also reports each
+// installed agent CLI in a version on which nobody has judged the rules.
 func checkPacks(_ context.Context, s setup.Setup) []finding {
 	reg, _ := s.ReadRegistry()
 	if reg == nil {
@@ -155,8 +155,8 @@ func checkPacks(_ context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// checkState reports whether other users can reach the state folder, and whether Coleo
-// cannot write to the folder.
+// checkState reports a problem if other users can reach the state folder, or if Coleo
+// cannot write to it.
 func checkState(_ context.Context, s setup.Setup) []finding {
 	info, err := os.Stat(s.State)
 	if os.IsNotExist(err) {
@@ -200,7 +200,7 @@ func checkDisk(_ context.Context, s setup.Setup) []finding {
 	return nil
 }
 
-// checkProcesses reports problems of serve and of the host agent.
+// checkProcesses reports problems of serve and of this machine's host agent.
 func checkProcesses(ctx context.Context, s setup.Setup) []finding {
 	var out []finding
 	for _, name := range []string{"serve", "agent"} {

@@ -29,7 +29,7 @@ type Rule struct {
 // only exception is Side: a rule without Side matches only main requests.
 type When struct {
 	Contains   string      `json:"contains,omitempty"`    // text that the prompt must contain
-	Matches    string      `json:"matches,omitempty"`     // regular expression (RE2) that must match somewhere in the prompt
+	Matches    string      `json:"matches,omitempty"`     // regular expression (RE2) that matches in the prompt
 	ToolResult *bool       `json:"tool_result,omitempty"` // true: a tool result must follow the prompt; false: none
 	Dialect    string      `json:"dialect,omitempty"`
 	Side       SideRequest `json:"side,omitempty"` // SideAny for all requests

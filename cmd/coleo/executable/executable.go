@@ -1,5 +1,5 @@
-// Package executable knows the paths and the version of the programs of this build.
-// These programs are coleo itself and the program that holders run.
+// Package executable has the paths and the version of this build's programs: coleo
+// itself, and the program that holders run.
 package executable
 
 import (
@@ -22,5 +22,5 @@ func HolderCommand() ([]string, error) {
 	return []string{path, "hold", "--stdin"}, err
 }
 
-// Version is the version of Coleo. The Makefile sets it in the build.
+// Version is the version of Coleo. The build sets it (see the Makefile).
 var Version = "dev"

@@ -13,24 +13,25 @@ import (
 	"coleo.dev/config"
 )
 
-// executeOK is the mode with which access(2) checks whether a file can be executed.
-// This check also fails on a file system that is mounted noexec. A check of the file's
-// mode bits would not.
+// executeOK is the mode with which access(2) checks whether a file can be executed. On
+// a file system that is mounted noexec, this check fails. A look at the file's mode
+// bits would not show the problem.
 const executeOK = 1
 
 // holdProgramPath returns the path of the program that holders run. If this build has
-// the small holder program, holdProgramPath writes it to a folder below the state
-// folder. Each version has a path of its own, so that a running holder keeps its
-// version.
+// the small holder program, holdProgramPath writes that program below the state folder
+// and returns the new path. Each version has its own path, so a running holder keeps
+// its version.
 //
-// holdProgramPath returns the path of coleo itself in two cases: this build has no
-// small holder program, or that program cannot be written or executed.
+// If this build does not have the small program, or if the program cannot be written or
+// executed there, holdProgramPath returns the path of coleo itself.
 func holdProgramPath() (string, error) {
 	if len(leanHolder) > 0 {
 		if path, err := writeLean(leanHolder); err == nil {
 			return path, nil
 		}
-		// The state folder is sometimes read-only or mounted noexec.
+		// Writing can fail because the state folder is read-only, or executing because
+		// it is mounted noexec.
 	}
 	return Path()
 }
@@ -57,7 +58,7 @@ func writeLean(program []byte) (string, error) {
 }
 
 // writeProgram writes a program to path, completely or not at all. Several processes
-// are allowed to call it at the same time.
+// can call it for the same path at the same time.
 func writeProgram(dir, path string, program []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

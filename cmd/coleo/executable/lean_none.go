@@ -2,6 +2,5 @@
 
 package executable
 
-// leanHolder is empty in a build without `make build`. In such a build, holders run
-// coleo itself.
+// leanHolder is empty in a build without `make build`. Holders then run coleo itself.
 var leanHolder []byte

@@ -15,14 +15,14 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// insideGrace is how long RunIsolated waits at most for its command to end, after it
-// has signaled the command. The command needs time, because it first ends its own
-// processes.
+// insideGrace is how long RunIsolated waits at most for the end of its command, after
+// it has told the command to end. The command needs this time to end its own processes
+// first.
 const insideGrace = time.Minute
 
-// RunIsolated runs the command line of this process in a new network namespace, with
-// flag as an additional argument. If the command fails, the error contains the exit
-// code.
+// RunIsolated runs the command line of this process, plus flag, in a new network
+// namespace. If the command ends with an exit code other than 0, RunIsolated returns a
+// verb.Exit with this code.
 func RunIsolated(c *cobra.Command, flag string) error {
 	program, err := Path()
 	if err != nil {

@@ -86,12 +86,11 @@ and 1 if no change was found.`,
 type calibration struct {
 	Held     []string       `json:"held"`
 	Breaks   []mend.Break   `json:"breaks"`
-	Changes  []string       `json:"changes"` // the proposed changes, in words; empty if there is no proposal
+	Changes  []string       `json:"changes"` // the proposed changes in words; empty without a proposal
 	Diff     string         `json:"diff"`
-	Nearest  []mend.Attempt `json:"nearest"` // if there is no proposal: the best attempts, and why each of them failed
+	Nearest  []mend.Attempt `json:"nearest"` // without a proposal: the attempts that came nearest, and why they failed
 	TimedOut bool           `json:"timed_out"`
-	// BrokenOff has the names of the sessions that ended before their plays were
-	// complete.
+	// BrokenOff has the names of the sessions that could not be played to the end.
 	BrokenOff []string `json:"broken_off"`
 }
 
@@ -151,7 +150,8 @@ func (f *calibrateFlags) check() error {
 	return nil
 }
 
-// cases reads the new recordings (fresh) and the earlier recordings (old).
+// cases reads all recordings. The result fresh has the new ones, and old has the
+// earlier ones.
 func (f *calibrateFlags) cases() (fresh, old []mend.Case, err error) {
 	if fresh, err = readCases(f.recordings, f.labels, f.slack); err != nil {
 		return nil, nil, err
@@ -166,8 +166,8 @@ func (f *calibrateFlags) cases() (fresh, old []mend.Case, err error) {
 	return fresh, old, nil
 }
 
-// describedBy returns the description of the harness called name. The harness must be
-// one that reads a screen.
+// describedBy returns the description of a harness. The error is not nil if that
+// harness does not read a screen.
 func describedBy(name string) (mend.Description, error) {
 	if _, err := terminalHarness(name); err != nil {
 		return mend.Description{}, err
@@ -184,8 +184,8 @@ func describedBy(name string) (mend.Description, error) {
 	return mend.Description{File: path, Text: text, Bases: reg.Base}, err
 }
 
-// writeProposal writes a description to a new file at path. If path is "", it writes
-// nothing. If the file already exists, it returns an error.
+// writeProposal writes a description to a file, which must not exist. If path is "",
+// writeProposal does nothing.
 func writeProposal(path string, text []byte) error {
 	if path == "" {
 		return nil
@@ -198,8 +198,8 @@ func writeProposal(path string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// readCases reads the recordings in the folder dir, and their labels from the file
-// labels.
+// readCases reads the recordings in a folder, and their labels from a file. If labels
+// is "", the file is labelsFile in the same folder.
 func readCases(dir, labels string, slack float64) ([]mend.Case, error) {
 	if labels == "" {
 		labels = filepath.Join(dir, labelsFile)
@@ -237,8 +237,8 @@ func readCases(dir, labels string, slack float64) ([]mend.Case, error) {
 	return out, nil
 }
 
-// readLabels reads a file of labels in the format of writeLabels. The keys of the map
-// are the names of the recordings.
+// readLabels reads a file of labels in the format of writeLabels. It returns the labels
+// by the names of the recordings.
 func readLabels(path string) (map[string]string, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {

@@ -74,8 +74,8 @@ the harness was checked with, and the command that installs the agent CLI.`,
 	}
 }
 
-// noteVersions prints which pack the harness uses. It also prints a note if an agent
-// CLI is installed in a version on which nobody has judged the rules.
+// noteVersions prints which pack the harness uses, if it uses one. It prints a note if
+// nobody has judged the rules on the version of the agent CLI that is installed.
 func noteVersions(c *cobra.Command, s setup.Setup, i coleo.Info) {
 	if i.Pack != nil {
 		fmt.Fprintf(c.OutOrStdout(), "%s: the pack %d is used; it was judged on %s\n", i.Name, i.Pack.Serial,
@@ -194,8 +194,7 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 	return run(c, config, version)
 }
 
-// terminal returns the size that the flag --size gives. Without the flag, it returns
-// the zero value.
+// terminal returns the size from the flag --size, or the zero value without this flag.
 func (f testFlags) terminal() (conformance.Size, error) {
 	if f.size == "" {
 		return conformance.Size{}, nil

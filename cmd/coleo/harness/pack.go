@@ -144,10 +144,10 @@ func checkPack(c *cobra.Command, file, recordings string) error {
 	return result
 }
 
-// readPack reads a file that is perhaps a pack. It reads at most one byte more than the
-// largest pack has.
+// readPack reads a file that the user has named as a pack. It stops one byte after the
+// largest allowed size, so that the caller can recognize a file that is too large.
 func readPack(file string) ([]byte, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK: do not wait if the file is a pipe
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // so that a pipe does not block
 	if err != nil {
 		return nil, coleo.Errorf(coleo.EInvalid, "open the pack: %w", err)
 	}
@@ -158,9 +158,9 @@ func readPack(file string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, pack.MaxSize+1))
 }
 
-// fits returns an error if the harness of the pack p does not exist, or if p does not
-// fit its harness. If recordings is not empty, fits also returns an error if a
-// recording in this folder does not read as its label says.
+// fits checks whether the pack p can be used: the harness of p exists, and p can be
+// joined with it. If recordings is the path of a folder, the recordings in it must also
+// read as their labels say.
 func fits(s setup.Setup, p *pack.Pack, recordings string) error {
 	reg, err := s.ReadRegistry()
 	if reg == nil {
@@ -177,9 +177,9 @@ func fits(s setup.Setup, p *pack.Pack, recordings string) error {
 	return readsAsLabelled(joined, p.Versions[0], recordings)
 }
 
-// changePacks calls do with the store of the installed packs. It holds a lock, so no
-// other process changes the packs at that time. Inside an arm, it returns an error,
-// because an arm must not change the rules by which Coleo reads it.
+// changePacks calls do with the store of the installed packs, and with a lock, so that
+// no other process changes the packs. Inside an arm, it returns an error: an arm must
+// not change the rules by which Coleo reads it.
 func changePacks(do func(s setup.Setup, store pack.Store) error) error {
 	s, err := setup.New()
 	if err != nil {

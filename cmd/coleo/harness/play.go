@@ -15,19 +15,20 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// playedSizes are the sizes of the terminals in which sessions are played. Several
-// sizes are needed because agent CLIs draw differently in terminals of different sizes.
+// playedSizes are the sizes of the terminals in which sessions are played. There are
+// several, because an agent CLI draws differently in terminals of different sizes.
 const playedSizes = "120x40,80x24,200x50"
 
-// playedSlack is the tolerance for the times of labels that come from played sessions,
-// in seconds. A label has the time at which the model server recorded an event. The
-// state can be read at a different time, because an agent CLI needs up to a second to
-// draw an event, and Coleo reports idle only after some time.
+// playedSlack is how much earlier or later than its label says a state can begin, in
+// seconds. It is used for labels that come from the model server's record. An agent CLI
+// needs up to a second to draw something, and Coleo reports idle only after a further
+// time.
 const playedSlack = 2.5
 
-// play plays sessions of the agent CLI, and writes their recordings and labels to a
-// folder. It returns the names of the sessions that ended early. If another process has
-// done all the work in a network namespace, done is true.
+// play plays sessions of an agent CLI, and writes their recordings and labels to a
+// folder. It returns the names of the sessions that could not be played to the end. The
+// result done is true if a process in a network namespace has done all this, instead of
+// this process.
 func (f *calibrateFlags) play(c *cobra.Command, name, version string) (brokenOff []string, done bool, err error) {
 	s, err := setup.New()
 	if err != nil {
@@ -114,12 +115,12 @@ func (f *calibrateFlags) playSizes(c *cobra.Command, s setup.Setup, h coleo.Harn
 type stage struct {
 	harness coleo.Harness
 	size    conformance.Size
-	prefix  string // beginning of the names of the recordings
+	prefix  string // beginning of the recordings' names
 }
 
-// stages returns the stages of calibrate: one for each size, and one for each setting
-// of users that --settings selects. The stages of settings have the first size. There
-// is none for a setting that the harness refuses.
+// stages returns one stage for each size. For each setting that --settings selects, it
+// also returns a stage in the first size. It leaves out settings that the harness
+// refuses.
 func (f *calibrateFlags) stages(h coleo.Harness, sizes []conformance.Size) (out []stage, err error) {
 	for _, size := range sizes {
 		out = append(out, stage{h, size, fmt.Sprintf("%dx%d-", size.Cols, size.Rows)})
@@ -144,7 +145,7 @@ func (f *calibrateFlags) stages(h coleo.Harness, sizes []conformance.Size) (out 
 	return out, nil
 }
 
-// parseSizes parses sizes that are separated by commas.
+// parseSizes parses sizes with commas between them.
 func parseSizes(text string) (sizes []conformance.Size, err error) {
 	for one := range strings.SplitSeq(text, ",") {
 		size, err := conformance.ParseSize(strings.TrimSpace(one))

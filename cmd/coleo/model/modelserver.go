@@ -70,7 +70,7 @@ need this server.`,
 type scriptedModel struct {
 	URL  string   `json:"url"`
 	PID  int      `json:"pid"`
-	Wrap []string `json:"wrap,omitempty"` // start an arm with them, to put it into the model's network namespace
+	Wrap []string `json:"wrap,omitempty"` // puts an arm that is started with it into the model's network namespace
 }
 
 func announce(c *cobra.Command, url string, isolated bool) error {
@@ -88,8 +88,8 @@ func announce(c *cobra.Command, url string, isolated bool) error {
 	return verb.Say(c, line, m)
 }
 
-// newProbeCommand returns the verb that runs the MCP server of the conformance suite.
-// Agent CLIs start it.
+// newProbeCommand returns the verb that runs an MCP server. Agent CLIs start this verb
+// during the conformance suite.
 func newProbeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "mcp-probe RECORD",

@@ -25,27 +25,25 @@ const (
 	// ScriptedVerb is the name of the verb that runs an arm's agent CLI with the
 	// scripted model.
 	ScriptedVerb = "scripted-model"
-	// scriptedReady is the word that the model's process sends to its parent when the
-	// model listens.
+	// scriptedReady is the word that the model's process sends to its parent. It means
+	// that the model listens.
 	scriptedReady = "ready"
 	// scriptedTimeout is how long the parent waits at most for scriptedReady. The model
-	// only opens one socket, but a loaded machine needs up to seconds to start a
-	// process.
+	// opens only one socket, but a loaded machine can take seconds to start a process.
 	scriptedTimeout = 20 * time.Second
-	// scriptedRecord is how many requests the model keeps in its record. It is small
-	// because nobody reads this record.
+	// scriptedRecord is how many requests the model's record keeps. It can be small,
+	// because nobody reads the record.
 	scriptedRecord = 10
-	// maxScript is the largest allowed size of a script, in bytes. It is less than 1
-	// MiB, because a request to the API has at most 1 MiB.
+	// maxScript is the largest allowed size of a script, in bytes. A script is part of
+	// a request to the API, and such a request has at most 1 MiB.
 	maxScript = 512 << 10
 )
 
-// scriptedFlags are the flags of the verb of the scripted model. The verb has three
-// stages:
-//   - The first stage enters a new network namespace, and replaces itself with the
+// scriptedFlags are the flags of the verb ScriptedVerb. The verb has three stages:
+//   - The first stage enters a new network namespace. There it replaces itself with the
 //     second stage.
-//   - The second stage starts the third stage as a new process. Then it replaces itself
-//     with the agent CLI.
+//   - The second stage starts the third stage as another process. Then it replaces
+//     itself with the agent CLI.
 //   - The third stage is the model.
 type scriptedFlags struct {
 	addr, script string
@@ -94,8 +92,8 @@ func (f scriptedFlags) enter(args []string) error {
 }
 
 // become is the second stage. It starts the model, and then replaces the program of
-// this process with the command in args. The process keeps its id, so its parent can
-// observe the command. If args is empty, become only checks that the model can start.
+// this process with the command args. The process keeps its id, so its parent does not
+// lose it. If args is empty, become only checks that the model can start.
 func (f scriptedFlags) become(args []string) error {
 	if err := netns.LoopbackUp(); err != nil {
 		return coleo.Errorf(coleo.EUnsupported, "the scripted model needs a network namespace: %w", err)
@@ -114,7 +112,7 @@ func (f scriptedFlags) become(args []string) error {
 	return fmt.Errorf("start %s: %w", args[0], syscall.Exec(args[0], args, os.Environ()))
 }
 
-// commandLine returns the command line of this verb with flag as an additional flag.
+// commandLine returns the command line of this verb, with one more flag.
 func (f scriptedFlags) commandLine(flag string) ([]string, error) {
 	program, err := executable.Path()
 	argv := []string{program, ScriptedVerb, flag, "--addr", f.addr}
@@ -125,9 +123,9 @@ func (f scriptedFlags) commandLine(flag string) ([]string, error) {
 }
 
 // startModel starts the model as a new process, and waits until the model listens. The
-// model does not get the terminal. Its environment has only the arm's mark and
-// GOMAXPROCS. The model ends with the arm, because the holder ends all processes that
-// remain after the end of the agent CLI.
+// model has no terminal. Its environment has only the arm's mark and GOMAXPROCS. When
+// the agent CLI has ended, the holder ends all other processes of the arm, and so the
+// model.
 func (f scriptedFlags) startModel() (*os.Process, error) {
 	argv, err := f.commandLine("--serve")
 	if err != nil {
@@ -160,7 +158,7 @@ func (f scriptedFlags) startModel() (*os.Process, error) {
 
 // answer is the third stage: it runs the model. When the model listens, answer writes
 // scriptedReady to descriptor 3. If the model cannot listen, answer writes the reason
-// instead.
+// there.
 func (f scriptedFlags) answer(ctx context.Context) error {
 	readyIn := os.NewFile(3, "starter")
 	server, err := f.listen()
@@ -195,7 +193,8 @@ func (f scriptedFlags) rules() (modelserver.Script, error) {
 	return script, nil
 }
 
-// ReadScript checks the script in the file at path, and returns its text.
+// ReadScript returns the text of a script. If the script is not valid, it returns an
+// error.
 func ReadScript(path string) (string, error) {
 	if _, err := (scriptedFlags{script: path}).rules(); err != nil {
 		return "", err
@@ -211,9 +210,9 @@ func ReadScript(path string) (string, error) {
 	return string(raw), nil
 }
 
-// CheckScripted checks whether an arm with the scripted model can start on this
-// machine, before the arm is started. The arm needs a network namespace. Without one,
-// the agent CLI could reach the network and cause unexpected costs.
+// CheckScripted checks whether this machine can start an arm with the scripted model.
+// Such an arm needs a network namespace. Without the namespace, the agent CLI could
+// reach the network and cause costs that nobody expects.
 func CheckScripted(ctx context.Context) error {
 	program, err := executable.Path()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package recording has the verb screen. The verb replays a recording and prints the
-// screen at the recording's end or at a given time.
+// Package recording has the verb screen. The verb replays a recording, and prints the
+// screen at the end of the recording or at a given time.
 package recording
 
 import (
@@ -56,7 +56,8 @@ bytes is 120x40.`,
 	return c
 }
 
-// render replays the recording at path up to the time f.at, and returns the screen.
+// render replays a recording up to the time f.at, or up to the end, and returns the
+// screen.
 func render(path string, f screenFlags) (coleo.Screen, error) {
 	open, known := map[string]func(cols, rows int) pty.Screen{
 		"core":  func(cols, rows int) pty.Screen { return pty.New(cols, rows) },
@@ -115,8 +116,8 @@ func readRecording(path string) (*pty.Cast, error) {
 	return cast, nil
 }
 
-// rootCause returns err without its path, because the caller's message already has the
-// path.
+// rootCause returns err without the path of the file. The caller's message already has
+// this path.
 func rootCause(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {
@@ -126,7 +127,7 @@ func rootCause(err error) error {
 }
 
 const (
-	mostCells = 1000 // most columns or rows of a screen, as in package pty
+	mostCells = 1000 // largest number of columns or rows, as in package pty
 	sizeHelp  = "--size %q: write it as COLSxROWS, such as 120x40, at most 1000x1000"
 )
 
@@ -160,8 +161,8 @@ func play(s pty.Screen, cast *pty.Cast, f screenFlags) coleo.Screen {
 	return s.View()
 }
 
-// write writes the output p to a screen, in pieces of chunk bytes. If chunk is 0, it
-// writes p in one piece.
+// write writes output to a screen, in pieces of chunk bytes. If chunk is 0, it writes
+// all output in one piece.
 func write(s pty.Screen, p []byte, chunk int) {
 	if chunk == 0 {
 		chunk = max(len(p), 1)

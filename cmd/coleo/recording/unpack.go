@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Unpack returns a reader of the data in in. If the data are compressed with gzip, the
+// Unpack returns a reader of the same data. If the data are compressed with gzip, the
 // reader decompresses them.
 func Unpack(in io.Reader) (io.Reader, error) {
 	r := bufio.NewReader(in)

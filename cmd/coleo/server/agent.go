@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// busWait is how long a host agent waits at most for the bus when it connects.
+	// busWait is how long a host agent waits at most for a connection to the bus.
 	busWait = 15 * time.Second
 	// busLook is the pause between two attempts to connect to the bus.
 	busLook = 100 * time.Millisecond
@@ -29,7 +29,7 @@ const (
 
 // agentFlags are the flags of the verb agent start.
 type agentFlags struct {
-	url     string // URL of a bus on another machine; runAgent refuses it
+	url     string // URL of a bus on another machine, which runAgent refuses
 	id      string
 	maxArms int
 	now     func() time.Time
@@ -66,9 +66,9 @@ The arms continue to run. 'coleo up' starts a host agent in the background.`,
 	return c
 }
 
-// runAgent runs the host agent on serve's bus until ctx ends. If the connection to the
-// bus has permanently ended, for example because the bus refuses the key, runAgent
-// reads the key again and connects again.
+// runAgent runs the host agent on serve's bus until ctx ends. If the connection has
+// ended for good, runAgent reads the key again and makes a new connection. This happens
+// if the bus refuses the key.
 func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 	if f.url != "" {
 		return coleo.Errorf(coleo.EUnsupported,
@@ -83,7 +83,7 @@ func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 		return openError(err)
 	}
 	defer db.Close()
-	if err := s.RecordProcess("agent", os.Getpid()); err != nil { // the lock of the database excludes a second host agent
+	if err := s.RecordProcess("agent", os.Getpid()); err != nil { // only one process can have the database
 		return err
 	}
 	defer s.RemoveRecord("agent")
@@ -103,16 +103,16 @@ func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 	return nil
 }
 
-// nameHost sets the id of the host agent. If id is "", the host agent keeps the id that
-// it has. If it has none, nameHost takes the id from the arms' folders or makes a new
-// one. It returns EInvalid for the id of host local.
+// nameHost gives the host agent its id. If the argument id is "", the host agent keeps
+// its present id. If it has none, it gets the last id in the arms' folders, or a new
+// one. The id of host local is refused with EInvalid.
 func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	if id == coleo.LocalHost {
 		return coleo.Errorf(coleo.EInvalid, "--id %s: this id means serve itself; choose another one", id)
 	}
 	const prefix = "agent-"
 	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
-		id = host.LastID(dir) // the database can be lost while the folders of arms still exist
+		id = host.LastID(dir) // the database can be lost while the arms' folders still exist
 	}
 	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
 		hostname, err := os.Hostname()
@@ -127,8 +127,8 @@ func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	return db.SetHost(ctx, id)
 }
 
-// joinBus connects to serve's bus. If the bus does not answer, joinBus tries again for
-// busWait, because serve can still be starting.
+// joinBus connects to serve's bus. If serve has not yet started the bus, joinBus tries
+// again, but not longer than busWait.
 func joinBus(ctx context.Context, s setup.Setup) (*bus.Conn, error) {
 	deadline := time.Now().Add(busWait)
 	for {
@@ -152,8 +152,8 @@ func joinBus(ctx context.Context, s setup.Setup) (*bus.Conn, error) {
 	}
 }
 
-// runOnBus runs the host agent. It returns when ctx ends or the connection to the bus
-// has permanently ended.
+// runOnBus runs the host agent. It returns when ctx ends, or when the connection to the
+// bus has ended for good.
 func runOnBus(ctx context.Context, s setup.Setup, f agentFlags, db *store.HostDB, conn *bus.Conn) error {
 	reg, err := s.Registry()
 	if err != nil {

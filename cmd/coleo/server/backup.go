@@ -56,27 +56,27 @@ that you gave to arms (-e, --env-file).`,
 	}
 }
 
-// writeBackup writes a backup to path, completely or not at all. It returns the names
-// of the files in the backup. If a file exists at path, it returns EConflict.
+// writeBackup writes a backup to the file at path, completely or not at all. It returns
+// the names of the files in the backup. If path already exists, the error is EConflict.
 func writeBackup(ctx context.Context, s setup.Setup, path string) (names []string, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "%s exists already: nothing was written", path)
 	}
-	// The folder is on the same disk as path. That disk needs the space in any case,
-	// and a link works only within one disk.
+	// The temporary folder is on the same disk as path, because that disk must have
+	// room for the backup. A link at the end also needs the same disk.
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".coleo-backup-")
 	if err != nil {
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	// Serve's database is copied first. So serve's copy has no event that the copy of a
-	// host's log lacks. The copy of the log can have events that serve's copy lacks.
+	// Serve's database is copied first. So if serve's copy has an event, the later copy
+	// of the host's log also has it. The opposite is not true.
 	files := map[string]string{}
 	for _, db := range []string{s.ServeDB(), s.HostDB(), s.LocalDB()} {
 		copied := filepath.Join(dir, filepath.Base(db))
 		err := store.Copy(ctx, db, copied)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // this machine lacks serve, a host agent, or arms without a host agent
+			continue // no serve, no host agent, or no arm without a host agent on this machine
 		}
 		if err != nil {
 			return nil, err
@@ -103,14 +103,13 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 	if err := pack(packed, names, files); err != nil {
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
-	if err := os.Link(packed, path); err != nil { // unlike a rename, a link never replaces an existing file
+	if err := os.Link(packed, path); err != nil { // a link never replaces an existing file
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
 	return names, nil
 }
 
-// pack writes files into a compressed archive, and waits until the archive is on the
-// disk.
+// pack writes files into a compressed archive, and syncs the archive to the disk.
 func pack(to string, names []string, files map[string]string) error {
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -191,8 +190,8 @@ restored.`,
 	}
 }
 
-// openError returns err. If a damaged database is the cause, openError adds the command
-// that repairs the database.
+// openError returns err. If err says that a database is damaged, openError adds how to
+// repair it.
 func openError(err error) error {
 	if !store.Damaged(err) {
 		return err

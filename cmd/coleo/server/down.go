@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// killsAtOnce is the number of arms that are ended at the same time. More would not
-	// be faster: most of the time, ending an arm means waiting for the agent CLI and
+	// killsAtOnce is how many arms are ended at the same time. A larger number would
+	// not be faster, because most of the time is spent waiting for the agent CLIs and
 	// the disk.
 	killsAtOnce = 16
 )
@@ -69,8 +69,8 @@ deletes nothing.`,
 	return c
 }
 
-// unreadNote returns a note about the arms without a host agent. They continue to run
-// after serve has ended.
+// unreadNote returns a note about arms without a host agent, which continue to run.
+// Nobody reads them until serve runs again.
 func unreadNote(arms []host.LocalArm) string {
 	if len(arms) == 0 {
 		return ""
@@ -83,10 +83,10 @@ func unreadNote(arms []host.LocalArm) string {
 		strings.Join(names, ", "))
 }
 
-// killAll ends every arm that runs. If it cannot end an arm, it continues with the
-// others and returns the error at its end.
+// killAll ends all arms that run. If it cannot end some of them, it still ends the
+// others. Then it returns the errors.
 func killAll(c *cobra.Command, s setup.Setup) error {
-	if _, err := s.Start(c.Context()); err != nil { // only the host agent of an arm can end the arm
+	if _, err := s.Start(c.Context()); err != nil { // an arm can only be ended by its host agent
 		return err
 	}
 	client, err := s.Client()
@@ -97,7 +97,7 @@ func killAll(c *cobra.Command, s setup.Setup) error {
 	if err != nil {
 		return err
 	}
-	var mu sync.Mutex // for failed and the output
+	var mu sync.Mutex // guards failed and the output
 	var failed error
 	var ending sync.WaitGroup
 	room := make(chan struct{}, killsAtOnce)

@@ -19,63 +19,63 @@ const (
 	// notifyTimeout bounds one run of the user's notification command.
 	notifyTimeout = 30 * time.Second
 	// notifyText is the largest size of a text in the command's environment, in bytes.
-	// The whole environment has room for about 2 MB. Nobody reads more than 4 KiB in a
+	// An environment has room for about 2 MB, but nobody reads more than this in a
 	// notification.
 	notifyText = 4 << 10
 	// notifyAtOnce is how many notification commands can run at the same time.
 	notifyAtOnce = 4
 )
 
-// notifyAsks is the value of COLEO_EVENT for a dialog. For the end of a turn, the value
-// is the coleo.Outcome of the turn.
+// notifyAsks is the COLEO_EVENT of a dialog. For the end of a turn, COLEO_EVENT is the
+// coleo.Outcome.
 const notifyAsks = "asks"
 
-// notice is what one run of the notification command reports to the user.
+// notice is what one run of the user's command tells the user.
 type notice struct {
 	event  string
 	arm    coleo.Arm
-	dialog coleo.Dialog // only set if event is notifyAsks
-	answer string       // only set for the end of a turn
+	dialog coleo.Dialog // only for notifyAsks
+	answer string       // only for the end of a turn
 }
 
-// notifyRetry is the pause between two attempts to follow serve's log.
+// notifyRetry is the pause before the next attempt to follow serve's log.
 const notifyRetry = time.Second
 
-// notifySetting is the name of the setting in serve's database that has a toldSoFar as
-// JSON.
+// notifySetting is the name of a setting in serve's database. The setting has a
+// toldSoFar as JSON.
 const notifySetting = "notify"
 
-// toldSoFar is what the notifier has already reported. The notifier of the next serve
-// continues from there.
+// toldSoFar says what the user has been told, so that the next serve can continue after
+// it.
 type toldSoFar struct {
-	// Cursor is the cursor of the last event with a notice. Before the first notice, it
-	// is the cursor of the last event before Since.
+	// Cursor belongs to the last event with a notice. If there was no notice, it
+	// belongs to the last event before Since.
 	Cursor string `json:"cursor"`
-	// Since is the time at which notices began. Events before Since have no notices,
-	// because a new database first gets all past events.
+	// Since is the time from which events have notices. Older events have none, because
+	// a new database first gets all events of the past.
 	Since   time.Time                    `json:"since"`
-	Dialogs map[string]coleo.Fingerprint `json:"dialogs"` // the last dialog with a notice, by the arm's id
+	Dialogs map[string]coleo.Fingerprint `json:"dialogs"` // the last dialog with a notice, by id of the arm
 }
 
-// notifier runs the user's command once for each dialog that opens, and for each turn
-// that ends. It follows serve's log, and stores how much of the log it has reported. So
-// no notice is lost when serve ends, at whatever time. A notice is given twice if serve
-// is killed after the start of the command and before the storing.
+// notifier runs the user's command for each dialog that opens, and for each turn that
+// ends. It follows serve's log, and stores the last event that it has told the user. So
+// serve can end at any time, and no notice is lost. If serve is killed between the
+// start of a command and the storing of the event, the user is told twice.
 type notifier struct {
 	brain   *brain.Brain
 	db      *store.ServeDB
 	command string
 	log     *slog.Logger
 
-	told    toldSoFar     // with the cursor of the last event that was handled
-	running chan struct{} // one element for each command that runs
+	told    toldSoFar     // its Cursor belongs to the last event that was handled
+	running chan struct{} // has one element for each command that runs
 }
 
 func newNotifier(b *brain.Brain, db *store.ServeDB, command string, log *slog.Logger) *notifier {
 	return &notifier{brain: b, db: db, command: command, log: log, running: make(chan struct{}, notifyAtOnce)}
 }
 
-// follow reports events to the user until ctx ends.
+// follow tells the user about events until ctx ends.
 func (n *notifier) follow(ctx context.Context) {
 	n.load(ctx)
 	for ctx.Err() == nil {
@@ -97,7 +97,7 @@ func (n *notifier) follow(ctx context.Context) {
 	}
 }
 
-// load reads what the notifier of the last serve has stored.
+// load reads what the last serve has stored about notices.
 func (n *notifier) load(ctx context.Context) {
 	text, err := n.db.Config(ctx, notifySetting)
 	if err == nil && text != "" {
@@ -114,14 +114,14 @@ func (n *notifier) load(ctx context.Context) {
 	}
 }
 
-// beginNow sets the beginning of the notices to the present time.
+// beginNow makes notices begin with the events after this moment.
 func (n *notifier) beginNow(ctx context.Context) {
 	n.told.Cursor, n.told.Since = n.brain.Cursor(), time.Now().UTC()
 	n.save(ctx)
 }
 
-// save stores what has been reported. If save fails, the notifier of the next serve
-// repeats the last notices.
+// save stores what the user has been told. If it fails, the next serve can tell the
+// same again.
 func (n *notifier) save(ctx context.Context) {
 	text, err := json.Marshal(n.told)
 	if err == nil {
@@ -132,8 +132,9 @@ func (n *notifier) save(ctx context.Context) {
 	}
 }
 
-// forgetNotices deletes what an earlier notifier has stored. A serve without a
-// notification command calls it, so that no later serve reports events of this time.
+// forgetNotices deletes the stored toldSoFar. It is for a serve that has no
+// notification command. The events of that serve never have notices, even if a later
+// serve has a command.
 func forgetNotices(ctx context.Context, db *store.ServeDB, log *slog.Logger) {
 	text, err := db.Config(ctx, notifySetting)
 	if err == nil && text != "" {
@@ -144,9 +145,9 @@ func forgetNotices(ctx context.Context, db *store.ServeDB, log *slog.Logger) {
 	}
 }
 
-// take handles one event: if the event needs a notice, take starts the user's command.
-// If ctx has ended, take does nothing and returns false. The notifier of the next serve
-// then handles the event.
+// take handles one event. If the event has a notice, take starts the user's command. If
+// ctx has ended, take does nothing and returns false. The next serve then handles the
+// event.
 func (n *notifier) take(ctx context.Context, e coleo.Event, cursor string) bool {
 	notice, ok := n.noticeOf(ctx, e)
 	if ctx.Err() != nil || ok && !n.awaitTurn(ctx) {
@@ -163,13 +164,13 @@ func (n *notifier) take(ctx context.Context, e coleo.Event, cursor string) bool 
 		n.told.Dialogs[e.Arm] = notice.dialog.Fingerprint
 	}
 	wait := notice.start(ctx, n.command, n.log)
-	n.save(context.WithoutCancel(ctx)) // even if ctx has ended, because the command runs
+	n.save(context.WithoutCancel(ctx)) // also if ctx has ended, because the command runs
 	go func() { defer func() { <-n.running }(); wait() }()
 	return true
 }
 
-// awaitTurn waits until one more command can run, and returns true. If ctx has ended,
-// it returns false.
+// awaitTurn waits until one more command can run, and then returns true. If ctx has
+// ended, awaitTurn returns false.
 func (n *notifier) awaitTurn(ctx context.Context) bool {
 	select {
 	case n.running <- struct{}{}:
@@ -183,15 +184,15 @@ func (n *notifier) awaitTurn(ctx context.Context) bool {
 	return true
 }
 
-// noticeOf returns the notice of an event, and whether there is one. A dialog has only
-// one notice, and only while it is open.
+// noticeOf returns the notice of an event. The bool is false if the event has none. A
+// dialog has one notice, and only if it is still open.
 func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
 	if e.Arm == "" || e.Kind == coleo.EventRemoved || e.Time.Before(n.told.Since) {
 		return notice{}, false
 	}
 	arm, err := n.brain.Arm(ctx, e.Arm)
 	if err != nil {
-		arm = coleo.Arm{ID: e.Arm, Name: e.Arm} // the arm was removed after the event
+		arm = coleo.Arm{ID: e.Arm, Name: e.Arm} // the arm has been removed since the event
 	}
 	if e.Kind == coleo.EventRunEnd {
 		end, err := coleo.DecodeRunEnd(e)
@@ -204,8 +205,8 @@ func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
 	return notice{event: notifyAsks, arm: arm, dialog: *d}, true
 }
 
-// start starts the user's command. The function wait waits until the command has ended.
-// The command continues if serve ends.
+// start starts the user's command. It returns a function that waits for the command's
+// end. If serve ends, the command continues.
 func (n notice) start(ctx context.Context, command string, log *slog.Logger) (wait func()) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyTimeout)
 	var out bytes.Buffer
@@ -225,8 +226,8 @@ func (n notice) start(ctx context.Context, command string, log *slog.Logger) (wa
 	}
 }
 
-// environ returns the variables of the environment that describe the notice. Texts of
-// an agent CLI are only in variables, so the shell does not run them as commands.
+// environ returns variables that describe the notice. They are the only place for texts
+// of an agent CLI, so such a text never becomes a part of the shell command.
 func (n notice) environ() []string {
 	text := func(s string) string {
 		return strings.ToValidUTF8(strings.ReplaceAll(s[:min(len(s), notifyText)], "\x00", ""), "")

@@ -13,13 +13,15 @@ import (
 	"coleo.dev/config"
 )
 
-// anyPort is an address for which the system chooses a free port.
+// anyPort is an address for which the system picks a free port.
 const anyPort = "127.0.0.1:0"
 
-// listenTCP opens the listener of the API. If the user has set an address, it uses only
-// that address. Otherwise it tries these addresses in order: the address of the last
-// run, the default address, and an address with any free port. It tries the next one
-// only if the port of the one before is in use. It stores the address for the next run.
+// listenTCP opens the TCP listener of the API. If the user has set an address, it uses
+// that one. Otherwise it uses the first of these addresses whose port is free, and
+// stores it for the next run:
+//   - the address of the last run
+//   - the default address
+//   - an address with any free port
 func listenTCP(s setup.Setup) (net.Listener, error) {
 	if s.Serve.Addr != "" {
 		l, err := net.Listen("tcp", s.Serve.Addr)
@@ -47,8 +49,7 @@ func listenTCP(s setup.Setup) (net.Listener, error) {
 		strings.ReplaceAll(failed.Error(), "\n", "; "))
 }
 
-// keptAddr returns the address that an earlier run has stored. If there is none, it
-// returns "".
+// keptAddr returns the address that an earlier run has stored, or "".
 func keptAddr(s setup.Setup) string {
 	raw, err := os.ReadFile(s.Port())
 	if err != nil {
@@ -57,8 +58,8 @@ func keptAddr(s setup.Setup) string {
 	return strings.TrimSpace(string(raw))
 }
 
-// keepAddr stores an address for the next run. It does not store the default address,
-// because serve tries that address in any case.
+// keepAddr stores an address for the next run. The default address is not stored,
+// because serve tries it anyway.
 func keepAddr(s setup.Setup, addr string) error {
 	if addr == config.DefaultAddr || addr == keptAddr(s) {
 		return nil
@@ -66,8 +67,8 @@ func keepAddr(s setup.Setup, addr string) error {
 	return setup.WriteFile(s.Port(), []byte(addr+"\n"))
 }
 
-// movedNote returns a note for the user if serve uses another address because the
-// default port was in use. Otherwise it returns "".
+// movedNote returns a note for the user if serve does not use the default address,
+// because another program had its port. Otherwise it returns "".
 func movedNote(s setup.Setup) string {
 	at, err := os.ReadFile(s.Socket() + ".addr")
 	addr := strings.TrimSpace(string(at))

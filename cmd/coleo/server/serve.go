@@ -73,8 +73,7 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 		return openError(err)
 	}
 	defer db.Close()
-	// No other serve can run at this point, because this process holds the lock of the
-	// database.
+	// This process has opened the database, so no other serve runs.
 	if err := s.RecordProcess("serve", os.Getpid()); err != nil {
 		return err
 	}
@@ -101,7 +100,7 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	})
 	defer local.wait()
 	var notifying sync.WaitGroup
-	defer notifying.Wait() // wait, because the notifier uses the database
+	defer notifying.Wait() // the notifier uses the database, so it must end first
 	defer cancel()
 	if s.Notify != "" {
 		notifying.Go(func() { newNotifier(b, db, s.Notify, log).follow(ctx) })
@@ -112,8 +111,8 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	return bothUntilOneEnds(ctx, b.Run, func(ctx context.Context) error { return listenAndServe(ctx, s, b, log) })
 }
 
-// bothUntilOneEnds runs two functions at the same time, and returns the errors of both.
-// When one function returns, bothUntilOneEnds ends the context of the other function.
+// bothUntilOneEnds runs two functions at the same time. When one of them returns, the
+// context of the other one ends. bothUntilOneEnds returns the errors of both.
 func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -130,7 +129,7 @@ func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) erro
 // openBus starts the bus of serve and connects this process to it.
 func openBus(s setup.Setup) (*bus.Server, *bus.Conn, error) {
 	for _, old := range s.OldBusFiles() {
-		_ = os.Remove(old) // an earlier version left these files; it listened on TCP
+		_ = os.Remove(old) // files of an earlier version, whose bus listened on TCP
 	}
 	hosts, err := bus.KeyFile(s.BusKey())
 	if err != nil {
@@ -150,8 +149,8 @@ func openBus(s setup.Setup) (*bus.Server, *bus.Conn, error) {
 	return server, conn, nil
 }
 
-// listenAndServe serves the API until ctx ends. It serves the API over TCP on loopback
-// with a token, and on a unix socket of this user without a token.
+// listenAndServe serves the API in two ways until ctx ends: over TCP on loopback, with
+// a token, and over a unix socket for this user, without a token.
 func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, log *slog.Logger) error {
 	token, err := readOrMakeSecret(s.Token())
 	if err != nil {
@@ -187,8 +186,9 @@ func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, log *slo
 	return errors.Join(<-ended, <-ended)
 }
 
-// readOrMakeSecret returns the content of the file at path. If the file is missing,
-// readOrMakeSecret makes one with a random word. Only the file's owner can read it.
+// readOrMakeSecret returns the content of a file. If the file is missing,
+// readOrMakeSecret first creates it with a random word. Only the file's owner can read
+// the new file.
 func readOrMakeSecret(path string) (string, error) {
 	raw, err := os.ReadFile(path)
 	if err == nil && len(raw) > 0 {

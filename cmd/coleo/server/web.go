@@ -134,8 +134,9 @@ from the file that this prints.`,
 	}
 }
 
-// dashboardLink returns a link that opens the dashboard once, and a note for the user.
-// If serve has an older version that cannot make links, there is only a note.
+// dashboardLink returns a link that opens the dashboard once. It also returns a note
+// for the user. An older serve cannot make links; for such a serve, there is only a
+// note.
 func dashboardLink(ctx context.Context, s setup.Setup) (link api.Link, note string, err error) {
 	client, err := s.Client()
 	if err != nil {
@@ -151,15 +152,16 @@ func dashboardLink(ctx context.Context, s setup.Setup) (link api.Link, note stri
 	return link, linkNote, err
 }
 
-// keepToken stores a new API token in the file from which programs read the token.
+// keepToken writes a new API token to the file from which programs read it.
 func keepToken(s setup.Setup, token string) error {
 	return setup.WriteFile(s.Token(), []byte(token+"\n"))
 }
 
-// signOutAll signs out all browsers if another program uses the port of the dashboard.
-// This is needed because a page of that program has the same origin as the dashboard:
-// it could use the sign-in keys that browsers store for the dashboard. signOutAll
-// returns a note for the user. If it signed out nobody, it returns "".
+// signOutAll signs out all browsers if another program has the port of the dashboard.
+// In a browser, a page of that program has the same origin as the dashboard. So the
+// page could use the sign-in keys that the browser keeps for the dashboard.
+//
+// signOutAll returns a note for the user. If it has signed out nobody, it returns "".
 func signOutAll(s setup.Setup, listen error) string {
 	if !errors.Is(listen, syscall.EADDRINUSE) {
 		return ""

@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// readyTimeout is how long startOne waits at most for serve or the host agent to be
+	// readyTimeout is how long await waits at most until serve or the host agent is
 	// ready.
 	readyTimeout = 30 * time.Second
-	// rivalTime is how long await waits for a rival to record its identity. A rival is
-	// another process of the same verb that was started first. If there is a rival, the
-	// process that startOne has started ends immediately.
+	// rivalTime is how long await looks for a rival, after the process that it waits
+	// for has ended. A rival is another process of the same verb that was started
+	// first. It makes later processes of the verb end.
 	rivalTime = time.Second
 	// pollEvery is the time between two checks of a background process.
 	pollEvery = 50 * time.Millisecond
@@ -32,8 +32,7 @@ const (
 // processes that it has started.
 func (s Setup) Start(ctx context.Context) ([]string, error) { return s.startParts(ctx, true) }
 
-// StartServe starts serve if it does not run, and no host agent. Otherwise it is the
-// same as Start.
+// StartServe is like Start, but it starts only serve and no host agent.
 func (s Setup) StartServe(ctx context.Context) ([]string, error) { return s.startParts(ctx, false) }
 
 func (s Setup) startParts(ctx context.Context, hostAgent bool) ([]string, error) {
@@ -76,10 +75,11 @@ func (s Setup) startParts(ctx context.Context, hostAgent bool) ([]string, error)
 	return started, nil
 }
 
-// startOne starts the background process of a verb if the verb has none, and waits
-// until the process is ready. If an old process of the verb ends during this wait,
-// startOne starts a new process. This happens if the old process was still ending, or
-// if it was killed. The bool reports whether startOne has started a process.
+// startOne starts the background process of a verb, if there is none, and waits until
+// it is ready. It reports whether it has started a process.
+//
+// The process that startOne waits for can be an old one that is just ending. After its
+// end, startOne starts a new process.
 func (s Setup) startOne(ctx context.Context, name string, args []string,
 	ready func(context.Context) bool) (startedOne bool, err error) {
 	for err = errEnded; errors.Is(err, errEnded); {
@@ -95,14 +95,14 @@ func (s Setup) startOne(ctx context.Context, name string, args []string,
 	return startedOne, err
 }
 
-// databaseHeld reports whether any process has opened the database of the verb.
+// databaseHeld reports whether a process has opened the verb's database.
 func (s Setup) databaseHeld(name string) bool {
 	path, ok := map[string]string{"serve": s.ServeDB(), "agent": s.HostDB()}[name]
 	return ok && store.Held(path)
 }
 
-// lockStart takes the lock for the start of background processes. If another process
-// has the lock, lockStart waits until the lock is free.
+// lockStart takes a lock, so that only one process at a time starts background
+// processes. It waits until the lock is free.
 func (s Setup) lockStart() (unlock func(), err error) {
 	if unlock, err = Lock(filepath.Join(s.State, "up.lock")); err != nil {
 		return nil, fmt.Errorf("take turns: %w", err)
@@ -110,7 +110,7 @@ func (s Setup) lockStart() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// serveArgs returns the arguments with which serve is started in the background.
+// serveArgs returns the arguments of a serve in the background.
 func (s Setup) serveArgs() []string {
 	if s.Notify == "" {
 		return []string{"serve"}
@@ -118,8 +118,8 @@ func (s Setup) serveArgs() []string {
 	return []string{"serve", "--notify", s.Notify}
 }
 
-// launch starts a verb of coleo as a new process, which continues after the end of this
-// process. The channel ended is closed when the new process has ended.
+// launch starts a verb as a new process. The new process continues when this process
+// ends. The channel ended is closed when the new process has ended.
 func (s Setup) launch(name string, args ...string) (pid int, ended <-chan struct{}, err error) {
 	program, err := executable.Path()
 	if err != nil {
@@ -143,27 +143,27 @@ func (s Setup) launch(name string, args ...string) (pid int, ended <-chan struct
 
 func (s Setup) logFile(name string) string { return filepath.Join(s.Logs(), name+".log") }
 
-// errEnded means that a background process has ended which the caller of await did not
-// start.
+// errEnded means that a background process has ended. It was not started by the caller
+// of await.
 var errEnded = errors.New("it has ended")
 
 // await waits until the background process of a verb is ready. If the caller has
-// started the process, the channel started is closed when the process ends. If the
-// process was already running, started is nil.
+// started that process, the channel started must be closed when the process ends. If
+// the process was already running, started is nil.
 //
-// If the started process ends before it is ready, await looks for a rival for
-// rivalTime. A rival is another process of the same verb that was started first:
-//   - If there is no rival, await returns EUnavailable with the end of the log.
+// A started process can end early because of a rival. A rival is another process of the
+// same verb that was started first:
 //   - If there is a rival, await waits until the rival is ready.
+//   - If there is none after rivalTime, await returns EUnavailable with the end of the
+//     log.
 //
-// await returns errEnded if the rival ends, or if a process ends that was already
-// running.
+// If the rival ends, or the process that was already running, await returns errEnded.
 func (s Setup) await(ctx context.Context, name string, started <-chan struct{},
 	ready func(context.Context) bool) error {
 	ended := started
 	deadline := time.Now().Add(readyTimeout)
-	var endedAt time.Time // when the started process ended; zero while the process runs
-	rival := false        // another process was started first
+	var endedAt time.Time // when the started process ended; zero if it runs
+	rival := false        // there is another process, which was started first
 	for !ready(ctx) {
 		_, runs := s.Process(name)
 		held := !runs && (started == nil || !endedAt.IsZero()) && s.databaseHeld(name)
@@ -196,7 +196,7 @@ func (s Setup) await(ctx context.Context, name string, started <-chan struct{},
 	return nil
 }
 
-// LogTail returns the last five lines of the log of the background process of a verb.
+// LogTail returns the last five lines of a background process's log.
 func (s Setup) LogTail(name string) string {
 	raw, err := os.ReadFile(s.logFile(name))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"coleo.dev/api/signin"
 )
 
-// Lock takes the lock at path. If another process has the lock, Lock waits until the
-// lock is free. unlock releases the lock.
+// Lock takes the lock at path, and waits until the lock is free. The function unlock
+// releases it.
 func Lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -22,8 +22,8 @@ func Lock(path string) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// WriteFile writes a file that only its owner can read. It replaces the whole file, or
-// changes nothing if there is an error.
+// WriteFile writes a file that only its owner can read. If there is an error, it
+// changes nothing.
 func WriteFile(path string, data []byte) error {
 	if err := signin.WriteFile(path, data); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

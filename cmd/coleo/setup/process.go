@@ -15,12 +15,12 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// endTimeout is how long End waits at most for a background process to end.
+// endTimeout is how long End waits at most for the end of a background process.
 const endTimeout = 15 * time.Second
 
-// End ends the background process of a verb and waits until it has ended. It reports
-// whether there was such a process. If the recorded process has ended and another
-// process has its pid, End does not touch that other process.
+// End ends the background process of a verb, and waits for its end. The bool is false
+// if there was no such process. If another process has got the recorded pid, End does
+// not end that process.
 func (s Setup) End(ctx context.Context, name string) (bool, error) {
 	id, runs := s.Process(name)
 	if !runs {
@@ -29,7 +29,7 @@ func (s Setup) End(ctx context.Context, name string) (bool, error) {
 	if err := syscall.Kill(id.PID, syscall.SIGTERM); err != nil {
 		return false, fmt.Errorf("end %s: %w", name, err)
 	}
-	process.Wake(id) // a process that is stopped by a signal cannot end before it continues
+	process.Wake(id) // a stopped process must continue before it can end
 	deadline := time.Now().Add(endTimeout)
 	for process.Same(id) {
 		if time.Now().After(deadline) {
@@ -52,13 +52,13 @@ func (s Setup) forget(name string) error {
 	return nil
 }
 
-// pidFile returns the path of the file in which the background process of a verb
-// records its identity.
+// pidFile returns the path of the file with the identity of a verb's background
+// process.
 func (s Setup) pidFile(name string) string { return filepath.Join(s.State, name+".pid") }
 
-// RecordProcess records the identity of the process that runs a verb. The pid alone
-// would not identify the process, because after its end, another process can get the
-// same pid.
+// RecordProcess records the identity of the process that runs a verb. A pid alone is
+// not enough: when the process has ended, another process can get the same pid. That
+// process can even run the same verb of another installation.
 func (s Setup) RecordProcess(name string, pid int) error {
 	id, err := process.Identify(pid)
 	if err != nil {
@@ -71,15 +71,15 @@ func (s Setup) RecordProcess(name string, pid int) error {
 	return WriteFile(s.pidFile(name), append(raw, '\n'))
 }
 
-// RemoveRecord removes the record of a verb, if the record is of this process.
+// RemoveRecord removes the record of a verb, if the record names this process.
 func (s Setup) RemoveRecord(name string) {
 	if id, ok := s.Process(name); ok && id.PID == os.Getpid() {
 		_ = os.Remove(s.pidFile(name))
 	}
 }
 
-// Process returns the recorded process of a verb. The bool reports whether this process
-// is alive.
+// Process returns the recorded process of a verb. The bool is true if that process is
+// alive.
 func (s Setup) Process(name string) (coleo.Identity, bool) {
 	var id coleo.Identity
 	raw, err := os.ReadFile(s.pidFile(name))

@@ -1,5 +1,5 @@
-// Package setup knows the folders and settings of Coleo on this machine. It starts,
-// finds and ends the background processes of this machine, and connects to them.
+// Package setup has the folders and settings of Coleo on this machine. It starts, finds
+// and ends the background processes of this machine, and makes connections to them.
 package setup
 
 import (
@@ -19,7 +19,7 @@ import (
 	"coleo.dev/registry"
 )
 
-// Setup has the folders and the settings of Coleo. All verbs need it.
+// Setup has the folders and the settings of Coleo, which all verbs need.
 type Setup struct {
 	config.Paths
 	config.Settings
@@ -35,9 +35,9 @@ func New() (Setup, error) {
 	return Setup{Paths: paths, Settings: settings}, err
 }
 
-// Prepare prepares this process to start a background process of Coleo, or to become
-// one. If this process is inside an arm, Prepare returns an error, because an arm must
-// not control its own host agent.
+// Prepare prepares this process to start one of Coleo's background processes, or to
+// become one. Inside an arm, it returns an error, because an arm must not control its
+// own host agent.
 func (s Setup) Prepare() error {
 	if err := process.OutsideArms(os.Getpid()); err != nil {
 		return err
@@ -46,9 +46,9 @@ func (s Setup) Prepare() error {
 	return s.Ensure()
 }
 
-// AgentPath returns the folders that Coleo searches for agent CLIs before it searches
-// PATH. In order, these are the folders from the settings, the folders in COLEO_AGENTS,
-// and the folders of agent CLIs that Coleo has installed.
+// AgentPath returns the folders in which Coleo looks for agent CLIs before it looks in
+// PATH. They are, in order: the folders in the settings, the folders in COLEO_AGENTS,
+// and the folders in which Coleo itself has installed agent CLIs.
 func (s Setup) AgentPath() []string {
 	out := append([]string{}, s.Settings.Agents.Path...)
 	for _, root := range []string{os.Getenv("COLEO_AGENTS"), s.Paths.Agents()} {
@@ -61,8 +61,8 @@ func (s Setup) AgentPath() []string {
 	return out
 }
 
-// FindProgram returns the path of the program that an arm would run for command. If
-// there is no such program, FindProgram returns "".
+// FindProgram returns the path of the program that a command starts in an arm, or "" if
+// there is none.
 func (s Setup) FindProgram(command string) string {
 	for _, dir := range s.AgentPath() {
 		path := filepath.Join(dir, command)
@@ -77,9 +77,9 @@ func (s Setup) FindProgram(command string) string {
 	return path
 }
 
-// InstalledVersion returns the version of the agent CLI that a new arm of a harness
-// would run. It returns "" if the agent CLI is not installed, or if its files do not
-// contain the version.
+// InstalledVersion returns the version of the agent CLI that a new arm would run. It
+// returns "" if the agent CLI is not installed, or if the agent CLI's files do not say
+// their version.
 func (s Setup) InstalledVersion(info coleo.Info) string {
 	path := s.FindProgram(info.Command)
 	if path == "" {
@@ -91,18 +91,18 @@ func (s Setup) InstalledVersion(info coleo.Info) string {
 // RemoteOnly reports whether the environment forbids arms without a host agent.
 func RemoteOnly() bool { return isSet("COLEO_REMOTE_ARMS_ONLY") }
 
-// AllowsLocal reports whether the environment allows arms without a host agent. It is
-// used if the command line does not decide this.
+// AllowsLocal reports whether the environment allows arms without a host agent. A flag
+// on the command line has priority over the environment.
 func AllowsLocal() bool { return isSet("COLEO_ALLOW_LOCAL_HARNESS_FALLBACK") && !RemoteOnly() }
 
-// isSet reports whether the variable of the environment has a value that means true.
+// isSet reports whether a variable of the environment is set to a true value.
 func isSet(name string) bool {
 	on, err := strconv.ParseBool(os.Getenv(name))
 	return on && err == nil
 }
 
 // Registry returns the built-in harnesses and the user's own harnesses. If a file of
-// the user is wrong, Registry ignores the file and reports the error on standard error.
+// the user is bad, Registry leaves it out and prints the error on standard error.
 func (s Setup) Registry() (*registry.Registry, error) {
 	reg, err := s.ReadRegistry()
 	if reg == nil {
@@ -117,9 +117,9 @@ func (s Setup) Registry() (*registry.Registry, error) {
 // PackStore returns the store of the installed packs.
 func (s Setup) PackStore() pack.Store { return pack.NewStore(s.Paths.Packs()) }
 
-// ReadRegistry returns the built-in harnesses and the user's own harnesses. The error
-// has the errors of the user's files; the registry can be used nevertheless. If the
-// registry cannot be made, it is nil.
+// ReadRegistry returns the built-in harnesses and the user's own harnesses. If files of
+// the user are bad, it returns both the other harnesses and an error. If the registry
+// is nil, no harness can be used.
 func (s Setup) ReadRegistry() (*registry.Registry, error) {
 	holderCommand, err := executable.HolderCommand()
 	if err != nil {

@@ -11,13 +11,11 @@ import (
 	"coleo.dev/api"
 )
 
-// noArm matches the message of an error about a missing arm. Its group is the name of
-// the arm.
+// noArm matches the error message for a missing arm. The group is the name of the arm.
 var noArm = regexp.MustCompile(`no arm called "([^"]+)"`)
 
-// didYouMean adds a suggestion to an error about a missing arm. The suggestion is the
-// name of an arm that is most similar to the missing name. didYouMean returns other
-// errors unchanged.
+// didYouMean adds a suggestion to the error for a missing arm: the name of the most
+// similar arm. It returns any other error unchanged.
 func didYouMean(ctx context.Context, client *api.Client, err error) error {
 	var e *coleo.Error
 	if coleo.ErrorCode(err) != coleo.ENotFound || !errors.As(err, &e) {
@@ -44,8 +42,8 @@ func didYouMean(ctx context.Context, client *api.Client, err error) error {
 	return &better
 }
 
-// nearest returns the word that is most similar to typed. If no word is similar, it
-// returns "". It uses the function with which cobra suggests verbs.
+// nearest returns the word that is most similar to the typed one, or "". It uses
+// cobra's search for similar verbs.
 func nearest(words []string, typed string) string {
 	c := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, word := range words {

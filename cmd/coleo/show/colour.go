@@ -28,15 +28,14 @@ const (
 
 const noColour = "\x1b[0m"
 
-// Paint returns s in the colour c. The caller must write the result to Writer or pass
-// it to TextFor, because these two remove the colours from output that does not show
-// them.
+// Paint returns s in the colour c. The caller must print the result with Writer or
+// TextFor, because they remove colours that the output cannot show.
 func (c Colour) Paint(s string) string {
 	return string(c) + s + noColour
 }
 
-// Writer returns a writer for coloured text to the output of the command c. It removes
-// the colours if the output does not show them.
+// Writer returns a writer for coloured text on a verb's output. If the output does not
+// show colours, the writer removes them.
 func Writer(c *cobra.Command) io.Writer {
 	out := c.OutOrStdout()
 	if showsColours(out, os.Getenv("NO_COLOR"), os.Getenv("TERM")) {
@@ -45,8 +44,7 @@ func Writer(c *cobra.Command) io.Writer {
 	return stripped{out}
 }
 
-// TextFor returns text in the form for the output out. If out does not show colours,
-// TextFor removes them.
+// TextFor returns a text in the form in which out can show it: with colours or without.
 func TextFor(out io.Writer, text string) string {
 	if showsColours(out, os.Getenv("NO_COLOR"), os.Getenv("TERM")) {
 		return text
@@ -54,19 +52,18 @@ func TextFor(out io.Writer, text string) string {
 	return stripansi.Strip(text)
 }
 
-// showsColours reports whether colours can be written to out. noColor and termName are
-// the values of the variables NO_COLOR and TERM.
+// showsColours reports whether out is to get colours. The arguments noColor and
+// termName are the values of NO_COLOR and TERM.
 func showsColours(out io.Writer, noColor, termName string) bool {
 	file, ok := out.(*os.File)
 	return ok && noColor == "" && termName != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
-// stripped is a writer that removes the colours from Coleo's own text. Each write to it
-// must contain only complete escape sequences.
+// stripped is a writer that removes the colours from Coleo's own text. Each write must
+// contain only whole escape sequences.
 //
-// Do not use stripped for the output of other programs, because it does not remove all
-// of their escape sequences completely. Use the Stripper of package pty for such
-// output.
+// Do not use stripped for the output of other programs, because it leaves parts of some
+// escape sequences. Use the Stripper of package pty for them.
 type stripped struct{ io.Writer }
 
 func (s stripped) Write(p []byte) (int, error) {

@@ -13,11 +13,11 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// CutOff is the note that is shown with a dialog's subject if the agent CLI's screen
-// shows only a part of the subject.
+// CutOff is the note next to a dialog's subject if the agent CLI's screen shows only a
+// part of it.
 const CutOff = "(the screen cuts this off: look at the terminal before you approve)"
 
-// ExplainHelp is the help that all verbs share that print an explanation.
+// ExplainHelp is the help of all verbs that print an explanation.
 const ExplainHelp = `Explain why the arm is in its state. This prints the rule that matched, the
 rows of the screen that it matched, and what each witness reports and since
 when.
@@ -99,8 +99,8 @@ func witnessTable(x coleo.Explanation) string {
 	return b.String()
 }
 
-// ageAt returns how long t is before now, as text. If this is less than ten seconds,
-// the text has tenths of a second.
+// ageAt returns the time from t to now as text. A time below ten seconds has tenths of
+// a second.
 func ageAt(t, now time.Time) string {
 	if d := now.Sub(t); !t.IsZero() && d >= 0 && d < 10*time.Second {
 		return fmt.Sprintf("%.1fs", d.Seconds())
@@ -108,8 +108,8 @@ func ageAt(t, now time.Time) string {
 	return Since(t, now)
 }
 
-// counts returns a text that says whether a witness counts, and the reason if it does
-// not.
+// counts returns a text that says whether a witness counts. If it does not count, the
+// text says why.
 func counts(v coleo.Witness) string {
 	switch {
 	case v.Lapsed:
@@ -120,7 +120,8 @@ func counts(v coleo.Witness) string {
 	return "yes"
 }
 
-// clip cuts s to most characters. If it cuts, the last character is "…".
+// clip returns s with at most the given number of characters. If it cuts s, the last
+// character is "…".
 func clip(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
@@ -128,7 +129,7 @@ func clip(s string, most int) string {
 	return s
 }
 
-// quoted returns the rows that are not blank, with a bar before each row.
+// quoted returns the rows with a bar before each of them. It leaves out blank rows.
 func quoted(rows []string) string {
 	var b strings.Builder
 	for _, row := range rows {

@@ -6,8 +6,8 @@ import (
 	"coleo.dev"
 )
 
-// Since returns how long t is before now, as text. If t is zero or after now, Since
-// returns "n/a".
+// Since returns the time from t to now as text. It returns "n/a" if t is zero or after
+// now.
 func Since(t, now time.Time) string {
 	if t.IsZero() || now.Before(t) {
 		return "n/a"
@@ -15,7 +15,7 @@ func Since(t, now time.Time) string {
 	return coleo.Age(now.Sub(t))
 }
 
-// OrDash returns s. If s is empty, it returns a dash.
+// OrDash returns s, or a dash if s is empty.
 func OrDash(s string) string {
 	if s == "" {
 		return "-"

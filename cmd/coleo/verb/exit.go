@@ -12,8 +12,8 @@ import (
 	"coleo.dev"
 )
 
-// exitCodes maps error codes to exit codes. The exit code of an error with any other
-// code is 1. docs/cli.md explains the exit codes to users.
+// exitCodes maps error codes to exit codes. For any other error, the exit code is 1.
+// docs/cli.md lists the exit codes for users.
 var exitCodes = map[coleo.Code]int{
 	coleo.EInvalid:      2,
 	coleo.EUnsupported:  2,
@@ -40,14 +40,14 @@ var exitCodes = map[coleo.Code]int{
 	coleo.EUnsettled: 20,
 }
 
-// Exit is an error that has only an exit code and no message. A verb returns it after
-// the verb has printed its own result.
+// Exit is an error with an exit code and without a message. It is for verbs that have
+// already printed their result.
 type Exit int
 
 func (e Exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// Execute runs the command line args and returns the exit code. It prints the error, if
-// there is one.
+// Execute runs one command line and returns the exit code. If there is an error,
+// Execute prints it.
 func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -63,8 +63,8 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	return ExitCode(coleo.ErrorCode(err))
 }
 
-// ExitCode returns the exit code for an error with this code. If the code has no exit
-// code of its own, ExitCode returns 1.
+// ExitCode returns the exit code for an error code. It returns 1 for codes without an
+// exit code of their own.
 func ExitCode(code coleo.Code) int {
 	if known, ok := exitCodes[code]; ok {
 		return known
@@ -72,8 +72,8 @@ func ExitCode(code coleo.Code) int {
 	return 1
 }
 
-// printError writes the error for users, in one line. If asJSON is true, printError
-// writes it as JSON instead.
+// printError writes an error for users, as one line. If asJSON is true, it writes the
+// error as JSON instead.
 func printError(w io.Writer, err error, asJSON bool) {
 	var e *coleo.Error
 	if !errors.As(err, &e) {

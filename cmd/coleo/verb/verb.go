@@ -11,7 +11,7 @@ import (
 	"coleo.dev"
 )
 
-// Say prints line. If the user gave --json, Say prints result as JSON instead.
+// Say prints a line for users. With --json, it prints the result as JSON instead.
 func Say(c *cobra.Command, line string, result any) error {
 	if WantsJSON(c) {
 		return PrintJSON(c, result)
@@ -33,14 +33,14 @@ func PrintJSON(c *cobra.Command, v any) error {
 	return e.Encode(v)
 }
 
-// Group returns a verb that only groups other verbs. The caller adds these verbs.
+// Group returns a verb that only groups other verbs. The caller must add these.
 func Group(use, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.ArbitraryArgs,
 
-		SuggestionsMinimumDistance: 2, // cobra's default, which cobra itself sets too late for Group
+		SuggestionsMinimumDistance: 2, // cobra's default; cobra itself would set it too late
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return c.Help()
@@ -55,8 +55,8 @@ func Group(use, short string) *cobra.Command {
 	}
 }
 
-// Exactly returns a check that a verb has exactly n arguments. what describes the
-// arguments. If the number is wrong, the check returns EInvalid.
+// Exactly returns a check that a verb has n arguments. The error is EInvalid. It
+// contains the text what, which describes the arguments.
 func Exactly(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == n {
@@ -66,8 +66,8 @@ func Exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// AtMost returns a check that a verb has at most n arguments. what describes the
-// arguments. If there are more, the check returns EInvalid.
+// AtMost returns a check that a verb has at most n arguments. The error is EInvalid. It
+// contains the text what, which describes the arguments.
 func AtMost(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) <= n {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// These are the keys that are control characters.
+// These keys are control characters.
 const (
 	enter     = '\r'
 	newline   = '\n'
@@ -16,16 +16,16 @@ const (
 	ctrlU     = '\x15'
 )
 
-// Action is what the caller of Type or Press must do.
+// Action is what the caller of Press or Type must do.
 type Action struct {
 	Send    string // send this message; "" means none
 	Refresh bool   // read the arm, its screen and its conversation again
 	Quit    bool
 }
 
-// Type handles keys that arrived together. It returns after the first key for which the
-// caller must do something, and ignores the keys after it. An Enter with more keys
-// after it comes from pasted text, so Type handles it as a new line of the text.
+// Type handles keys that arrived together. After a key for which the caller must do
+// something, it ignores the rest and returns. If more keys follow an Enter, the text
+// was pasted, so the Enter becomes a new line of it.
 func (v *View) Type(keys []rune) Action {
 	for i, key := range keys {
 		if v.Writing && key == enter && i < len(keys)-1 {
@@ -38,7 +38,7 @@ func (v *View) Type(keys []rune) Action {
 	return Action{}
 }
 
-// Press handles one key. It changes the view, and returns what the caller must do.
+// Press handles one key: it changes the view, and returns what the caller must do.
 func (v *View) Press(key rune) Action {
 	if v.Writing {
 		return v.write(key)
@@ -87,9 +87,9 @@ func (v *View) write(key rune) Action {
 	return Action{}
 }
 
-// Keys splits bytes from a terminal into keys. rest has bytes at the end of in that are
-// only the beginning of a key. Keys ignores keys that are escape sequences, such as
-// arrows.
+// Keys returns the keys that bytes from a terminal contain. If the bytes end in the
+// middle of a key, rest is the beginning of that key. Escape sequences, such as arrows,
+// are ignored.
 func Keys(in []byte) (keys []rune, rest []byte) {
 	for len(in) > 0 {
 		if n := sequence(in); n > 0 {
@@ -105,9 +105,9 @@ func Keys(in []byte) (keys []rune, rest []byte) {
 	return keys, nil
 }
 
-// sequence returns the length of the escape sequence at the beginning of in. If in
-// begins with no escape sequence, sequence returns 0. A terminal sends an escape
-// sequence in one piece, so an escape without more bytes is the key Escape.
+// sequence returns the length of the escape sequence at the beginning of the bytes, or
+// 0 if there is none. A terminal sends a sequence in one piece, so an escape character
+// alone is the key Escape.
 func sequence(in []byte) int {
 	if len(in) < 2 || in[0] != escape || in[1] != '[' && in[1] != 'O' {
 		return 0

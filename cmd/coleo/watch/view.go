@@ -1,6 +1,6 @@
-// Package watch is the full-screen view of one arm. It has the arm's conversation, the
-// arm's screen, and the keys of the user who watches. It does not use serve or the
-// terminal.
+// Package watch is the full-screen view of one arm. The view shows the arm's
+// conversation and screen, and handles the keys of the user. The package has no
+// connection to serve and does not use the terminal.
 package watch
 
 import (
@@ -15,13 +15,11 @@ import (
 	"coleo.dev/pty"
 )
 
-// shortRows is the largest number of rows of a message. It does not count if View.Full
-// is set.
+// shortRows is how many rows a message has at most, if View.Full is not set.
 const shortRows = 4
 
-// screenShare bounds the conversation, so that a long message does not hide the arm's
-// screen. Of the rows between header and footer, at least one in screenShare stays for
-// the screen.
+// screenShare says which part of the rows stays for the arm's screen: at least one in
+// screenShare. Without it, a long message would hide the screen.
 const screenShare = 2
 
 // These are the values of Message.Who.
@@ -39,24 +37,23 @@ type Message struct {
 	Text string
 }
 
-// View is what the user sees and has typed.
+// View is what the user sees, and what the user has typed.
 type View struct {
 	Arm      coleo.Arm
 	Screen   *coleo.Screen // nil if the arm has no terminal
 	Messages []Message     // the oldest is first
 
-	History   int  // the largest number of messages that are shown
+	History   int  // largest number of messages that are shown
 	Full      bool // long messages are shown completely
-	Interrupt bool // before a message is sent, the running turn is interrupted
+	Interrupt bool // a message that is sent first interrupts the running turn
 	Verbose   bool // the header has a second line
 
 	Writing bool   // the user is writing a message
-	Draft   string // the text of the message that the user is writing
+	Draft   string // text of that message
 	Note    string // a note about the last key
 }
 
-// Lines returns the rows of the view for a terminal with this number of columns and
-// rows.
+// Lines returns the rows of the view for a terminal of the given size.
 func (v *View) Lines(cols, rows int, now time.Time) []string {
 	head, foot := v.head(cols, now), v.foot(cols)
 	room := max(0, rows-len(head)-len(foot))
@@ -96,8 +93,8 @@ func (v *View) head(cols int, now time.Time) []string {
 	return out
 }
 
-// conversation returns the rows of the newest messages. Each message has at most
-// shortRows rows, unless Full is set.
+// conversation returns the rows of the newest messages. A message has at most shortRows
+// rows if Full is not set.
 func (v *View) conversation(cols int) []string {
 	var out []string
 	for _, m := range v.Messages[max(0, len(v.Messages)-v.History):] {
@@ -128,8 +125,8 @@ func (v *View) conversation(cols int) []string {
 	return out
 }
 
-// screen returns the last rows of the arm's screen, without the blank rows at its end.
-// It returns at most the given number of rows.
+// screen returns at most the given number of rows from the end of the arm's screen. It
+// leaves out blank rows at the end.
 func (v *View) screen(rows int) []string {
 	lines := v.Screen.Lines
 	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
@@ -153,7 +150,7 @@ func (v *View) foot(cols int) []string {
 	return append(out, "m message  i interrupt  x full text  s stuck  r refresh  q quit"+v.toggles())
 }
 
-// toggles returns the part of the footer that names the options that are switched on.
+// toggles returns a text with the options that are switched on.
 func (v *View) toggles() string {
 	out := ""
 	if v.Interrupt {
@@ -165,7 +162,7 @@ func (v *View) toggles() string {
 	return out
 }
 
-// wrap breaks a text into rows of at most cols cells. It breaks at a blank if possible.
+// wrap breaks a text into rows of at most cols cells, at blanks where possible.
 func wrap(text string, cols int) []string {
 	var out []string
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
@@ -189,8 +186,8 @@ func wrap(text string, cols int) []string {
 	return out
 }
 
-// plain replaces tabs by blanks and removes all other control characters, because a
-// terminal would obey them.
+// plain removes control characters, because a terminal would obey them. It replaces a
+// tab by a blank.
 func plain(line string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
