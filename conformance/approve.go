@@ -54,9 +54,9 @@ func (t *Trial) askToRun(ctx context.Context, c command) (*coleo.Dialog, coleo.R
 	return reading.Dialog, r, nil
 }
 
-// decided answers the dialog d with the given choice, and waits until the turn ends. It
-// approves other dialogs of the same turn, such as one about the use of the output. If
-// d opens a second time, decided returns an error.
+// decided answers the dialog d with the given choice, and waits until the turn ends.
+// During the turn, other dialogs can open, such as one about the use of the output.
+// decided approves them. If d opens a second time, decided returns an error.
 func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, choice coleo.Choice) error {
 	for now := d; ; choice = coleo.Approve {
 		r.Cursor = coleo.NewestCursor(t.Session)
@@ -74,8 +74,8 @@ func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, c
 }
 
 // approvalApprove approves a command once, and checks that the agent CLI asks again
-// before the command's next run. If the dialog offers a permanent approval,
-// approvalApprove then also tries that one.
+// before the command's next run. After that, if the dialog offers a permanent approval,
+// it approves the command permanently.
 func approvalApprove(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

@@ -226,9 +226,9 @@ func callOf(c coleo.AskCall) *modelserver.Call {
 	return &call
 }
 
-// PickAsks returns those lines of a harness's catalogue that the user has named. The
-// argument names has their names, separated by commas, or "all". If the catalogue does
-// not have a name, the error is EInvalid.
+// PickAsks returns the lines of a harness's catalogue that the user has selected. The
+// argument names is "all", or the names of the lines with commas between them. If the
+// catalogue has no line with such a name, the error is EInvalid.
 func PickAsks(h coleo.Harness, names string) ([]coleo.Ask, error) {
 	asking, ok := h.(coleo.Asking)
 	if !ok || len(asking.Asks()) == 0 {

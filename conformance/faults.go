@@ -67,8 +67,8 @@ func retry(ctx context.Context, t *Trial) error {
 	return fmt.Errorf("the turn was read as over after %d failures and no answer", failures)
 }
 
-// attachMidstream closes a session in the middle of an answer, and then attaches to the
-// same agent CLI again. A host agent that is restarted does the same.
+// attachMidstream closes a session in the middle of an answer. Then it attaches to the
+// running agent CLI, as a restarted host agent does.
 func attachMidstream(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

@@ -22,8 +22,8 @@ type Played struct {
 	Err   error  // why the play ended early; in this case, the label has only what was proven before
 }
 
-// plays are sequences of actions, such as to send prompts and to deny dialogs. Play
-// carries out each of them in a session of its own.
+// plays are sequences of actions of a user. Play carries out each sequence in a session
+// of its own.
 var plays = []struct {
 	name string
 	asks bool // only for an agent CLI that asks for approvals
@@ -38,19 +38,18 @@ var plays = []struct {
 const (
 	// playTimeout bounds one play. The slowest agent CLI takes a minute.
 	playTimeout = 5 * time.Minute
-	// quietFor is how long the screen must stay unchanged before the player types the
-	// next key. Agent CLIs need less time to draw a dialog, or to finish their start.
+	// quietFor is how long the screen must not change before the player types the next
+	// key. Agent CLIs need less time to draw a dialog, or to finish their start.
 	quietFor = 2500 * time.Millisecond
-	// startedFor is how long the screen must stay unchanged after the start, before the
+	// startedFor is how long the screen must not change after the start, before the
 	// player types the first prompt. It is longer than quietFor, because some agent
 	// CLIs draw a composer and only then start extensions.
 	startedFor = 5 * time.Second
-	// quietTimeout is how long the player waits at most for the screen to stay
-	// unchanged. Then the player continues, because some screens never stop changing.
+	// quietTimeout is how long the player waits at most for the screen to stop
+	// changing. Some screens never stop, so the player continues after this time.
 	quietTimeout = 20 * time.Second
-	// typedFor is how long the screen must stay unchanged after a text is typed, before
-	// the player types ENTER. Some agent CLIs take an earlier ENTER for a part of a
-	// paste.
+	// typedFor is how long the screen must not change after a text is typed, before the
+	// player types ENTER. Some agent CLIs take an earlier ENTER for a part of a paste.
 	typedFor = 700 * time.Millisecond
 	// effectTimeout is how long the player waits for the effect of a key. It looks for
 	// the effect in the model's record, in the file system or on the screen.
@@ -155,8 +154,8 @@ func (p *player) become(state coleo.State, at time.Time) {
 	p.states = append(p.states, s)
 }
 
-// forgetUnproven removes the states that a failed play has not proven. The recording is
-// unjudged from the time at which the first of them began.
+// forgetUnproven removes the states that a failed play has not proven. After the last
+// proven state, the recording is unjudged.
 func (p *player) forgetUnproven() {
 	if p.proven == len(p.states) {
 		return
@@ -165,9 +164,9 @@ func (p *player) forgetUnproven() {
 	p.states[p.proven] = stateSince{at: p.states[p.proven].at, state: mend.Unjudged}
 }
 
-// changeTo waits until the screen stays unchanged, and then records two states:
-//   - The session is changing from the time that the function from returns.
-//   - The session is in the given state since the last change of the screen.
+// changeTo waits until the screen has stopped changing, and then records two states:
+//   - mend.Changing begins at the time that the function from returns.
+//   - The given state begins at the last change of the screen.
 func (p *player) changeTo(state coleo.State, from func() time.Time) error {
 	since, err := p.quiet(quietFor)
 	p.become(mend.Changing, from())
@@ -185,9 +184,8 @@ func (p *player) label(start time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// start waits until the agent CLI has drawn something and its screen stays unchanged.
-// From then on, the agent CLI counts as idle. The next prompt proves that this was
-// true.
+// start waits until the agent CLI has drawn something and its screen has stopped
+// changing. It then records that the agent CLI is idle. The next prompt proves this.
 func (p *player) start() error {
 	for strings.TrimSpace(p.picture()) == "" {
 		if elapse(p.ctx, playPoll); p.ctx.Err() != nil {
@@ -246,8 +244,9 @@ func (p *player) send(prompt string) (modelserver.Request, error) {
 // tools.
 var asking = []string{"write %s with words", "run touch %s"}
 
-// canAsk reports whether the agent CLI can open a dialog for the prompt asking[i]. For
-// all prompts but the first, the agent CLI must offer tools to the model.
+// canAsk reports whether the agent CLI can open a dialog for the prompt asking[i]. The
+// first prompt always works. The others work only if the agent CLI offers tools to the
+// model.
 func (p *player) canAsk(i int) bool {
 	return i == 0 || slices.ContainsFunc(p.Model.Record(), func(q modelserver.Request) bool { return len(q.Tools) > 0 })
 }

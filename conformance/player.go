@@ -13,9 +13,8 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// tryKeys presses keys one after another until one of them has an effect. It returns
-// the time at which it pressed that key. If no key has an effect, tryKeys returns an
-// error.
+// tryKeys presses keys one after another until a key has an effect. It returns the time
+// at which it pressed that key. If no key has an effect, tryKeys returns an error.
 func (p *player) tryKeys(keys []string, hasEffect func() bool) (time.Time, error) {
 	for _, key := range keys {
 		at := time.Now()

@@ -15,7 +15,7 @@ import (
 // redrawLook is the time between two looks at a screen that is being redrawn.
 const redrawLook = 50 * time.Millisecond
 
-// redrawStill is how long a screen must stay unchanged before it is wiped. This time is
+// redrawStill is how long a screen must not change before it is wiped. This time is
 // needed because agent CLIs draw a dialog in several steps, and move the transcript
 // above the dialog.
 const redrawStill = time.Second
@@ -77,9 +77,9 @@ func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 }
 
 // wipe wipes the last rows of the screen, or the whole screen if rows is 0. Then it
-// waits until the agent CLI has redrawn the screen, and Coleo reads the same as before
-// the wipe. The result came is the number of rows with text after the redraw. The
-// result of is the number before the wipe.
+// waits until the agent CLI has redrawn the screen, and Coleo's reading is equal to the
+// reading before the wipe. The result came is the number of rows with text after the
+// redraw. The result of is that number before the wipe.
 func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, of int, err error) {
 	before := texts(stillScreen(ctx, term))
 	was, from := t.Session.State(), coleo.NewestCursor(t.Session)
@@ -167,9 +167,9 @@ func (t *Trial) awaitRedraw(ctx context.Context, from coleo.Cursor) error {
 	return fmt.Errorf("it was not drawn again: %w", context.Cause(ctx))
 }
 
-// awaitPicture waits until two things are true: the reading is the same as the earlier
-// reading was, and the screen shows no new rows. The argument before has the rows of
-// the earlier screen. awaitPicture returns the number of rows with text.
+// awaitPicture waits until Coleo's reading is equal to the reading was, and the screen
+// shows no new rows. The argument before has the rows of the screen at the time of was.
+// awaitPicture returns the number of rows with text.
 func (t *Trial) awaitPicture(ctx context.Context, term coleo.Terminal, was coleo.Reading, before []string,
 	kept int) (int, error) {
 	for {

@@ -73,8 +73,8 @@ func refusalOf(s coleo.Setting) Check {
 var pausingPrompts = []string{"pause 2s", "count to 2 every 6s"}
 
 // idleAfterTheAnswer makes the model send answers with pauses. It checks that Coleo
-// does not report idle before the end of the answer, although the screen can stay
-// unchanged in a pause.
+// does not report idle before the end of the answer. This is difficult because the
+// screen sometimes does not change during a pause.
 func idleAfterTheAnswer(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -127,9 +127,9 @@ func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
 	return false, time.Time{}
 }
 
-// PickSettings returns those settings of a harness that the user has named. The
-// argument names has their names, separated by commas, or "all". If the harness does
-// not have a name, the error is EInvalid.
+// PickSettings returns the settings of a harness that the user has selected. The
+// argument names is "all", or the names of the settings with commas between them. If
+// the harness has no setting with such a name, the error is EInvalid.
 func PickSettings(h coleo.Harness, names string) ([]coleo.Setting, error) {
 	settable, ok := h.(coleo.Settable)
 	if !ok || len(settable.Settings()) == 0 {

@@ -76,7 +76,7 @@ func (t *Trial) makeFolders() error {
 			return fmt.Errorf("make trial folder: %w", err)
 		}
 	}
-	// Some agent CLIs need a repository, and the others also work in one.
+	// Some agent CLIs work only in a repository, and all agent CLIs can work in one.
 	if out, err := exec.Command("git", "init", "-q", t.Workdir).CombinedOutput(); err != nil {
 		return fmt.Errorf("make a repository of the work folder: %w: %s", err, out)
 	}
@@ -84,8 +84,8 @@ func (t *Trial) makeFolders() error {
 }
 
 // renew ends the agent CLI, if there is one. For the next agent CLI, it makes a new
-// HOME and a new work folder with the same paths. The paths must not change, because
-// recordings hide them.
+// HOME and a new work folder at the old paths. The paths must not change, because
+// recordings hide exactly these paths.
 func (t *Trial) renew(ctx context.Context) error {
 	if t.Session == nil {
 		return nil

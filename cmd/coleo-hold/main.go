@@ -1,9 +1,9 @@
 // Command coleo-hold is a small program for holders and for the hooks of agent CLIs.
-// `make build` embeds it into coleo. It needs a fifteenth of the memory that coleo
-// needs as a holder. It is also used as the hook of agent CLIs, because a hook must
-// start fast.
+// `make build` embeds it into coleo. A holder that runs coleo-hold needs a fifteenth of
+// the memory of a holder that runs coleo. Agent CLIs run coleo-hold as their hook,
+// because a hook must start fast.
 //
-// These are its command lines. They are the same as those of coleo:
+// The program has three of coleo's command lines:
 //
 //	coleo hold --stdin
 //	coleo hold --dir DIR -- COMMAND [ARG...]

@@ -155,8 +155,8 @@ func checkPacks(_ context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// checkState reports a problem if other users can reach the state folder, or if Coleo
-// cannot write to it.
+// checkState reports a problem in two cases: other users can reach the state folder, or
+// Coleo cannot write to that folder.
 func checkState(_ context.Context, s setup.Setup) []finding {
 	info, err := os.Stat(s.State)
 	if os.IsNotExist(err) {

@@ -59,7 +59,7 @@ type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("API error %d", int(e)) }
 
-// mayRecover reports whether a repetition of the same request can succeed.
+// mayRecover reports whether the request can succeed if it is repeated.
 func (e statusError) mayRecover() bool { return e >= 500 || e == http.StatusTooManyRequests }
 
 const (
@@ -137,8 +137,7 @@ func readReply(in io.Reader, onText func(string)) (message, error) {
 	return reply, fmt.Errorf("read the reply: %w", io.ErrUnexpectedEOF)
 }
 
-// add appends a piece of a tool call to the pieces of the same call that are already in
-// m.
+// add adds a piece of a tool call to m. Other pieces of that call can already be in m.
 func (m *message) add(d callDelta) {
 	for len(m.Calls) <= d.Index {
 		m.Calls = append(m.Calls, call{Type: "function"})

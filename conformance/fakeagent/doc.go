@@ -33,7 +33,7 @@
 //
 // A digit chooses an option. The arrows move the mark, Enter chooses the marked option,
 // and Esc chooses No. As with real agent CLIs, other text that is typed into a dialog is
-// lost, but a digit or an Enter in such a text chooses an option.
+// lost. But if such a text contains a digit or an Enter, that key chooses an option.
 //
 // # Words
 //

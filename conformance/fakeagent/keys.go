@@ -11,8 +11,8 @@ const (
 	pasteEnds   = "\x1b[201~"
 )
 
-// keys handles the bytes of one read. A single ESC is the Esc key. If a read ends in
-// the middle of a key or a paste, keys waits for the rest.
+// keys handles the bytes of one read. A single ESC is the Esc key. If the bytes end in
+// the middle of a key or a paste, keys handles that key or paste after the next read.
 func (p *program) keys(ctx context.Context, b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,8 +33,8 @@ func (p *program) keys(ctx context.Context, b []byte) {
 	p.draw()
 }
 
-// key handles the first key or the first paste in s, and returns its length in bytes.
-// If the rest has not arrived, key does nothing and returns 0.
+// key handles the key or paste at the beginning of s, and returns its length in bytes.
+// If s has only a part of the key or paste, key does nothing and returns 0.
 func (p *program) key(ctx context.Context, s string) int {
 	if strings.HasPrefix(s, pasteBegins) {
 		text, _, whole := strings.Cut(s[len(pasteBegins):], pasteEnds)

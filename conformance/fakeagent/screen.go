@@ -30,8 +30,8 @@ func permission(subject string) *dialog {
 // options has the options of each permission dialog, in order.
 var options = [...]string{"Yes", "Yes, and do not ask again", "No"}
 
-// forEver is the index of the option that allows an action permanently. refused is the
-// index of the option that denies an action; Esc also chooses it.
+// These are indexes of options. The option forEver allows an action permanently. The
+// option refused denies an action, and the Esc key also chooses it.
 const (
 	forEver = 1
 	refused = len(options) - 1

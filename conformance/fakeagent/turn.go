@@ -30,7 +30,7 @@ func (p *program) answer(ctx context.Context, prompt string) {
 }
 
 // turn runs commands one after another. If a command is interrupted, turn does not run
-// the rest.
+// the commands after it.
 func (p *program) turn(ctx context.Context, commands []string) {
 	words := p.words()
 	for _, line := range commands {

@@ -72,9 +72,9 @@ func expand(steps []Step, t Turn, groups []string) []Step {
 	return out
 }
 
-// fill replaces ${prompt}, ${result} and ${0} to ${9} in a text by their values. If the
-// rule's pattern has fewer matches, the other numbers are replaced by nothing. Any
-// other ${…} stays unchanged.
+// fill replaces ${prompt}, ${result} and ${0} to ${9} in a text by their values. A
+// number for which the rule's pattern has no match is replaced by nothing. Any other
+// ${…} is not replaced.
 func fill(text string, t Turn, groups []string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
 		switch name {

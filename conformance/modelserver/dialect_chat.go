@@ -124,8 +124,8 @@ func (m chatMessage) read(r *turnReader) {
 const repeatedAtLeast = 200
 
 // withoutRepeat removes the end of a prompt if that end is a copy of a part of the
-// system text. Some agent CLIs add their rules to each prompt in this way, after an
-// empty line.
+// system text. It is needed because some agent CLIs add an empty line and a copy of
+// their rules to each prompt.
 func withoutRepeat(prompt, system string) string {
 	for at := 0; ; {
 		i := strings.Index(prompt[at:], "\n\n")

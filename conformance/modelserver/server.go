@@ -146,8 +146,8 @@ func (s *Server) serve(l net.Listener) {
 	s.serving.Go(func() { _ = h.Serve(l) }) // ends with http.ErrServerClosed
 }
 
-// URL returns the address of the server, "http://127.0.0.1:PORT". Clients of the chat
-// dialect must add "/v1" to it.
+// URL returns the address of the server, "http://127.0.0.1:PORT". For the chat dialect,
+// the base address of a client is URL + "/v1".
 func (s *Server) URL() string { return s.url }
 
 // Record returns a copy of the recorded requests, in order of arrival.

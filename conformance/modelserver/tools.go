@@ -30,8 +30,9 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// These are the names of tools and of their arguments in agent CLIs, by purpose and in
-// lower case. They come from the tool lists of ten agent CLIs in November 2026.
+// These are the names of tools and arguments in agent CLIs. Each list has the
+// lower-case names for one purpose. The names come from the tool lists of ten agent
+// CLIs in November 2026.
 var (
 	writeTools = []string{"write", "apply_patch", "write_file", "write_to_file", "create_file", "create", "editor"}
 	runTools   = []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_command",
@@ -77,16 +78,16 @@ func resolve(c Call, t Turn) (toolCall, error) {
 	return out, nil
 }
 
-// asCommand turns a call that writes a file into a call that runs a command. The
-// command writes the same file. It is for agent CLIs that have no tool to write files.
+// asCommand turns a call that writes a file into a call that runs a command, which
+// writes the file. It is for agent CLIs that have no tool to write files.
 func asCommand(c Call) Call {
 	quote := func(v any) string { return "'" + strings.ReplaceAll(str(v), "'", `'\''`) + "'" }
 	command := "printf %s " + quote(c.Args["content"]) + " > " + quote(c.Args["path"])
 	return Call{Does: Run, Args: map[string]any{"command": command}}
 }
 
-// patch returns a patch that creates a file. All tools that take plain text accept its
-// form.
+// patch returns a patch that creates a file. All tools that take plain text accept
+// patches in this form.
 func patch(c Call) string {
 	lines := strings.TrimSuffix(str(c.Args["content"]), "\n")
 	return "*** Begin Patch\n*** Add File: " + str(c.Args["path"]) + "\n+" + strings.ReplaceAll(lines, "\n", "\n+") +
@@ -160,9 +161,9 @@ func arguments(c Call, tool Tool, t Turn) map[string]any {
 	return args
 }
 
-// argument returns the name that a tool uses for an argument. The list names has the
-// possible names, in lower case. If the tool uses none of them, argument returns the
-// first one.
+// argument returns the name under which a tool has an argument. The possible names are
+// in the list names, in lower case. If the tool has none of them, argument returns the
+// first name of the list.
 func argument(props map[string]schema, names []string) string {
 	for _, want := range names {
 		for name := range props {

@@ -22,7 +22,7 @@ type Turn struct {
 	// Folder is the working folder that the agent CLI names in its texts, or "".
 	Folder string `json:"folder,omitempty"`
 	// Prompt is the last text of the user, byte for byte as the agent CLI sent it.
-	// Texts that the agent CLI has added are not part of it.
+	// Texts that the agent CLI itself has added do not count as texts of the user.
 	Prompt string `json:"prompt"`
 	// Texts has all texts of the user's last message. The last one is Prompt.
 	Texts []string `json:"texts,omitempty"`

@@ -17,9 +17,9 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// bulkAtOnce is the number of arms that a verb works on at the same time. With four,
-// one slow arm delays only a few others. Even a small machine can start four arms at
-// the same time.
+// bulkAtOnce is how many arms a verb works on at the same time. The number is four for
+// two reasons: a slow arm delays only a few other arms, and even a small machine can
+// start four arms at the same time.
 const bulkAtOnce = 4
 
 // bulkHelp is the help that all verbs for several arms share.
@@ -123,7 +123,7 @@ func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, arg
 }
 
 // each calls do for each arm, for up to bulkAtOnce arms at the same time. It returns
-// one outcome for each name, in the same order.
+// the outcomes in the order of names.
 func (b bulk) each(ctx context.Context, client *api.Client, names []string) []outcome {
 	out := make([]outcome, len(names))
 	turn := make(chan struct{}, bulkAtOnce)

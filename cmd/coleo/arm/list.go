@@ -68,8 +68,8 @@ takes needs-you, working, idle and ended, and states such as waiting_approval.
 }
 
 // armTable returns a table of the arms in rows, for users. If rows is empty, it returns
-// a sentence. The argument some says whether there are arms that the list leaves out,
-// because the sentence is different in that case.
+// a sentence instead. The sentence depends on the argument some, which is true if the
+// filters have left out arms.
 func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 	switch {
 	case len(rows) > 0:

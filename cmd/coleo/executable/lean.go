@@ -19,12 +19,12 @@ import (
 const executeOK = 1
 
 // holdProgramPath returns the path of the program that holders run. If this build has
-// the small holder program, holdProgramPath writes that program below the state folder
-// and returns the new path. Each version has its own path, so a running holder keeps
-// its version.
+// the small holder program, holdProgramPath writes the small program below the state
+// folder and returns the new path. Each version has its own path, so a running holder
+// keeps its version.
 //
-// If this build does not have the small program, or if the program cannot be written or
-// executed there, holdProgramPath returns the path of coleo itself.
+// If there is no small program, or if it cannot be written or executed, holdProgramPath
+// returns the path of coleo.
 func holdProgramPath() (string, error) {
 	if len(leanHolder) > 0 {
 		if path, err := writeLean(leanHolder); err == nil {

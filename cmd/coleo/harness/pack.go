@@ -158,9 +158,10 @@ func readPack(file string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, pack.MaxSize+1))
 }
 
-// fits checks whether the pack p can be used: the harness of p exists, and p can be
-// joined with it. If recordings is the path of a folder, the recordings in it must also
-// read as their labels say.
+// fits returns an error if the pack p cannot be used: the harness of p does not exist,
+// or p does not fit that harness. If the argument recordings is not "", it is a folder
+// of recordings. In this case, fits also returns an error if a recording does not read
+// as its label says.
 func fits(s setup.Setup, p *pack.Pack, recordings string) error {
 	reg, err := s.ReadRegistry()
 	if reg == nil {

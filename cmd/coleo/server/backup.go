@@ -62,15 +62,15 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 	if _, err := os.Lstat(path); err == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "%s exists already: nothing was written", path)
 	}
-	// The temporary folder is on the same disk as path, because that disk must have
-	// room for the backup. A link at the end also needs the same disk.
+	// The temporary folder is on the same disk as path. That disk must have room for
+	// the backup anyway, and os.Link works only within one disk.
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".coleo-backup-")
 	if err != nil {
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	// Serve's database is copied first. So if serve's copy has an event, the later copy
-	// of the host's log also has it. The opposite is not true.
+	// Serve's database is copied before the hosts' logs. So each event in the copy of
+	// serve's database is also in the copy of a log.
 	files := map[string]string{}
 	for _, db := range []string{s.ServeDB(), s.HostDB(), s.LocalDB()} {
 		copied := filepath.Join(dir, filepath.Base(db))

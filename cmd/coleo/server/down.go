@@ -83,8 +83,8 @@ func unreadNote(arms []host.LocalArm) string {
 		strings.Join(names, ", "))
 }
 
-// killAll ends all arms that run. If it cannot end some of them, it still ends the
-// others. Then it returns the errors.
+// killAll ends all arms that run. If some arms cannot be ended, killAll ends all other
+// arms, and then returns the errors.
 func killAll(c *cobra.Command, s setup.Setup) error {
 	if _, err := s.Start(c.Context()); err != nil { // an arm can only be ended by its host agent
 		return err

@@ -120,8 +120,8 @@ func (n *notifier) beginNow(ctx context.Context) {
 	n.save(ctx)
 }
 
-// save stores what the user has been told. If it fails, the next serve can tell the
-// same again.
+// save stores what the user has been told. After a failed save, the next serve can tell
+// the user about an event again.
 func (n *notifier) save(ctx context.Context) {
 	text, err := json.Marshal(n.told)
 	if err == nil {

@@ -16,9 +16,9 @@ import (
 // anyPort is an address for which the system picks a free port.
 const anyPort = "127.0.0.1:0"
 
-// listenTCP opens the TCP listener of the API. If the user has set an address, it uses
-// that one. Otherwise it uses the first of these addresses whose port is free, and
-// stores it for the next run:
+// listenTCP opens the TCP listener of the API. If the user has set an address,
+// listenTCP uses only that address. Otherwise it uses the first of these addresses
+// whose port is free, and stores the address for the next run:
 //   - the address of the last run
 //   - the default address
 //   - an address with any free port

@@ -111,8 +111,9 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	return bothUntilOneEnds(ctx, b.Run, func(ctx context.Context) error { return listenAndServe(ctx, s, b, log) })
 }
 
-// bothUntilOneEnds runs two functions at the same time. When one of them returns, the
-// context of the other one ends. bothUntilOneEnds returns the errors of both.
+// bothUntilOneEnds runs two functions at the same time. When the first of them returns,
+// the context of the second one ends. After both have returned, bothUntilOneEnds
+// returns their errors.
 func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -126,7 +127,7 @@ func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) erro
 	return errors.Join(<-ended, err)
 }
 
-// openBus starts the bus of serve and connects this process to it.
+// openBus starts serve's bus and connects this process to the bus.
 func openBus(s setup.Setup) (*bus.Server, *bus.Conn, error) {
 	for _, old := range s.OldBusFiles() {
 		_ = os.Remove(old) // files of an earlier version, whose bus listened on TCP

@@ -158,8 +158,8 @@ func keepToken(s setup.Setup, token string) error {
 }
 
 // signOutAll signs out all browsers if another program has the port of the dashboard.
-// In a browser, a page of that program has the same origin as the dashboard. So the
-// page could use the sign-in keys that the browser keeps for the dashboard.
+// Otherwise a page of that program could use the sign-in keys that a browser keeps for
+// the dashboard, because the browser takes both pages for one site.
 //
 // signOutAll returns a note for the user. If it has signed out nobody, it returns "".
 func signOutAll(s setup.Setup, listen error) string {

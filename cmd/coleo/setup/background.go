@@ -20,9 +20,9 @@ const (
 	// readyTimeout is how long await waits at most until serve or the host agent is
 	// ready.
 	readyTimeout = 30 * time.Second
-	// rivalTime is how long await looks for a rival, after the process that it waits
-	// for has ended. A rival is another process of the same verb that was started
-	// first. It makes later processes of the verb end.
+	// rivalTime is how long await looks for a rival after the started process has
+	// ended. A rival is another process of the same verb that was started first. If
+	// there is a rival, the started process ends by itself.
 	rivalTime = time.Second
 	// pollEvery is the time between two checks of a background process.
 	pollEvery = 50 * time.Millisecond
@@ -143,7 +143,7 @@ func (s Setup) launch(name string, args ...string) (pid int, ended <-chan struct
 
 func (s Setup) logFile(name string) string { return filepath.Join(s.Logs(), name+".log") }
 
-// errEnded means that a background process has ended. It was not started by the caller
+// errEnded means that a background process has ended that was not started by the caller
 // of await.
 var errEnded = errors.New("it has ended")
 

@@ -57,7 +57,7 @@ func (s Setup) forget(name string) error {
 func (s Setup) pidFile(name string) string { return filepath.Join(s.State, name+".pid") }
 
 // RecordProcess records the identity of the process that runs a verb. A pid alone is
-// not enough: when the process has ended, another process can get the same pid. That
+// not enough: when the process has ended, an unrelated process can get the pid. That
 // process can even run the same verb of another installation.
 func (s Setup) RecordProcess(name string, pid int) error {
 	id, err := process.Identify(pid)

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// CutOff is the note next to a dialog's subject if the agent CLI's screen shows only a
-// part of it.
+// CutOff is the note next to a dialog's subject, if the agent CLI's screen shows only a
+// part of that subject.
 const CutOff = "(the screen cuts this off: look at the terminal before you approve)"
 
 // ExplainHelp is the help of all verbs that print an explanation.
@@ -129,7 +129,7 @@ func clip(s string, most int) string {
 	return s
 }
 
-// quoted returns the rows with a bar before each of them. It leaves out blank rows.
+// quoted returns the rows that are not blank, each with a bar before its text.
 func quoted(rows []string) string {
 	var b strings.Builder
 	for _, row := range rows {

@@ -23,9 +23,10 @@ type Action struct {
 	Quit    bool
 }
 
-// Type handles keys that arrived together. After a key for which the caller must do
-// something, it ignores the rest and returns. If more keys follow an Enter, the text
-// was pasted, so the Enter becomes a new line of it.
+// Type handles keys that arrived together. If the caller must do something after one of
+// them, Type returns and ignores the keys after that one. An Enter is usually the last
+// key that arrives. If other keys follow the Enter, the user has pasted text, and Type
+// takes the Enter for a new line.
 func (v *View) Type(keys []rune) Action {
 	for i, key := range keys {
 		if v.Writing && key == enter && i < len(keys)-1 {
