@@ -164,8 +164,8 @@ func approvalStale(ctx context.Context, t *Trial) error {
 }
 
 // promptWhileBlocked sends a prompt while a dialog is open, and checks that Coleo
-// refuses the prompt. If Coleo typed it, a digit in the prompt or the Enter key would
-// answer the dialog.
+// refuses the prompt. A typed prompt would answer the dialog, by a digit in the prompt
+// or by the Enter key.
 func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {

@@ -110,8 +110,9 @@ func (c *catalogue) note(t *Trial) {
 	}
 }
 
-// quiet makes the model call the tools that are listed as never asking, and checks that
-// no dialog opens. It skips a tool if the list has no input for it.
+// quiet makes the model call the tools that the harness lists as never asking. It
+// checks that no dialog opens. It skips a tool if the harness gives no input for that
+// tool.
 func (c *catalogue) quiet(ctx context.Context, t *Trial) error {
 	defer c.note(t)
 	list, called := c.harness.QuietTools(), 0

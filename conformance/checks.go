@@ -90,8 +90,8 @@ func fileCreation(ctx context.Context, t *Trial) error {
 }
 
 // approveAll approves all dialogs of a turn until the turn ends. It returns how many
-// dialogs it has approved. If the function first is not nil, approveAll calls it before
-// the first approval.
+// dialogs it has approved. If first is not nil, approveAll calls first() before the
+// first approval.
 func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, first func() error) (int, error) {
 	for n := 0; ; n++ {
 		reading, err := coleo.WaitForTurn(ctx, t.Session, r)
@@ -228,9 +228,9 @@ func mcpConnection(ctx context.Context, t *Trial) error {
 }
 
 const (
-	// toolsTimeout is how long awaitTools waits for the agent CLI to ask its MCP server
-	// for the tools. Some agent CLIs ask in the background after they begin to take
-	// input, and some ask only after the first prompt.
+	// toolsTimeout is how long awaitTools waits at most until the agent CLI has asked
+	// its MCP server for the list of tools. Some agent CLIs ask in the background after
+	// they begin to take input. Some ask only after the first prompt.
 	toolsTimeout = 10 * time.Second
 	// toolsEvery is the time between two reads of the MCP server's record.
 	toolsEvery = 50 * time.Millisecond

@@ -165,7 +165,7 @@ func (p *player) forgetUnproven() {
 }
 
 // changeTo waits until the screen has stopped changing, and then records two states:
-//   - mend.Changing begins at the time that the function from returns.
+//   - mend.Changing begins at the time that from() returns.
 //   - The given state begins at the last change of the screen.
 func (p *player) changeTo(state coleo.State, from func() time.Time) error {
 	since, err := p.quiet(quietFor)

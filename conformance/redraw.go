@@ -167,9 +167,10 @@ func (t *Trial) awaitRedraw(ctx context.Context, from coleo.Cursor) error {
 	return fmt.Errorf("it was not drawn again: %w", context.Cause(ctx))
 }
 
-// awaitPicture waits until Coleo's reading is equal to the reading was, and the screen
-// shows no new rows. The argument before has the rows of the screen at the time of was.
-// awaitPicture returns the number of rows with text.
+// awaitPicture waits until Coleo's reading is equal to an earlier reading, and the
+// screen shows only rows that the earlier screen also showed. The argument was is the
+// earlier reading, and before has the earlier rows. awaitPicture returns the number of
+// rows with text.
 func (t *Trial) awaitPicture(ctx context.Context, term coleo.Terminal, was coleo.Reading, before []string,
 	kept int) (int, error) {
 	for {

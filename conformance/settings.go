@@ -68,8 +68,8 @@ func refusalOf(s coleo.Setting) Check {
 		}}
 }
 
-// pausingPrompts are prompts for answers with pauses: one before the answer, and some
-// in its middle.
+// pausingPrompts are prompts for answers with pauses. The first answer has a pause
+// before its text, and the second one has pauses inside its text.
 var pausingPrompts = []string{"pause 2s", "count to 2 every 6s"}
 
 // idleAfterTheAnswer makes the model send answers with pauses. It checks that Coleo
@@ -113,8 +113,8 @@ func (t *Trial) lastByte(prompt string) (last time.Time) {
 }
 
 // idleBefore looks for a change to the state idle or error. The change must be after
-// the receipt r and before the time end. If there is one, idleBefore returns true and
-// the time of the first.
+// the receipt r and before the time end. If there is such a change, idleBefore returns
+// true and the time of the first such change.
 func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // so Changes yields the past changes and does not wait for new ones

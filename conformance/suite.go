@@ -193,8 +193,8 @@ func (b *checkRunner) trial(check Check) (*Trial, error) {
 	return t, nil
 }
 
-// nextShared returns the name of the next shared trial. There is more than one if a
-// shared check fails, because each failure ends the shared trial.
+// nextShared returns the name of the next shared trial. Each failure of a shared check
+// ends the shared trial. The next shared check then needs a new trial, with a new name.
 func (b *checkRunner) nextShared() string {
 	if b.count++; b.count > 1 {
 		return fmt.Sprintf("%s-%d", shared, b.count)

@@ -105,8 +105,8 @@ func (t *Trial) renew(ctx context.Context) error {
 
 func (t *Trial) home() string { return filepath.Join(t.dir, "home") }
 
-// spawn starts the agent CLI with the scripted model. The function change, if it is not
-// nil, can change the configuration before that.
+// spawn starts the agent CLI with the scripted model. If change is not nil, spawn first
+// calls change() with the configuration.
 func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) error {
 	c := coleo.SpawnConfig{
 		Arm: "trial-" + filepath.Base(t.dir), Generation: 1, Nonce: Nonce(), Dir: filepath.Join(t.dir, "hold"),

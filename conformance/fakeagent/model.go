@@ -92,8 +92,9 @@ func (p *program) asked(ctx context.Context, prompt string) {
 	}
 }
 
-// converse sends a prompt to the model, does what the model calls for, and sends the
-// results. It returns after a reply without calls, or after an error.
+// converse sends a prompt to the model, uses the tools that the model calls, and sends
+// their results to the model. It returns after a reply without calls, or after an
+// error.
 func (p *program) converse(ctx context.Context, prompt string) error {
 	if p.has(narrow) {
 		prompt = strings.Map(func(r rune) rune { return min(r, '~') }, prompt)

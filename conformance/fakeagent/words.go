@@ -123,8 +123,8 @@ func (p *program) exit(ctx context.Context, rest string) error {
 	return ctx.Err()
 }
 
-// crash ends the fake by SIGKILL. As after any such signal, there is no message, and
-// the terminal keeps its mode.
+// crash ends the fake by SIGKILL. So the fake prints no message and does not restore
+// the terminal's mode.
 func (p *program) crash(ctx context.Context, _ string) error {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 		return err

@@ -20,8 +20,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Tool is the name of the only tool. The tool takes {"text": string}. It returns "pong:
-// ", followed by the text.
+// Tool is the name of the only tool. The tool takes {"text": string}, and returns the
+// text with "pong: " before it.
 const Tool = "ping"
 
 // Request is one line of the record: a request or a notification that the server

@@ -85,7 +85,7 @@ func (s scenario) endWith(otherwise string) Step {
 }
 
 // headOfResult is how many bytes of a tool's result the model repeats at most in its
-// last text.
+// answer after the tool call.
 const headOfResult = 80
 
 func (s scenario) afterTool() []Step {

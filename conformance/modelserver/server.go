@@ -186,8 +186,8 @@ func (s *Server) released() <-chan struct{} {
 	return s.release
 }
 
-// enter counts one more request that is being served. If the server is closed, enter
-// counts nothing and returns false.
+// enter registers one more request, so that Close waits for the end of this request. If
+// the server is closed, enter returns false and registers nothing.
 func (s *Server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -296,8 +296,9 @@ func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit ti
 	return now, e
 }
 
-// lastScreen reads the arm's events and returns the last screen in them. If the events
-// contain no screen, lastScreen returns nil. An error ends the search early.
+// lastScreen returns the last screen in the arm's events. If the events contain no
+// screen, it returns nil. If the events cannot all be read, it returns the last screen
+// of those that it has read.
 func lastScreen(ctx context.Context, client *api.Client, arm string) (last *coleo.Screen) {
 	for f := (wire.EventFilter{Arm: arm}); ; {
 		events, next, err := client.Events(ctx, f)

@@ -166,8 +166,8 @@ func (f *calibrateFlags) cases() (fresh, old []mend.Case, err error) {
 	return fresh, old, nil
 }
 
-// describedBy returns the description of a harness. The error is not nil if that
-// harness does not read a screen.
+// describedBy returns the description of a harness that reads a screen. For any other
+// harness, it returns an error.
 func describedBy(name string) (mend.Description, error) {
 	if _, err := terminalHarness(name); err != nil {
 		return mend.Description{}, err

@@ -92,8 +92,8 @@ func (f scriptedFlags) enter(args []string) error {
 }
 
 // become is the second stage. It starts the model, and then replaces the program of
-// this process with the command args. The process keeps its id, so its parent does not
-// lose it. If args is empty, become only checks that the model can start.
+// this process with the command args. The process keeps its id, so its parent process
+// can still wait for it. If args is empty, become only checks that the model can start.
 func (f scriptedFlags) become(args []string) error {
 	if err := netns.LoopbackUp(); err != nil {
 		return coleo.Errorf(coleo.EUnsupported, "the scripted model needs a network namespace: %w", err)

@@ -103,9 +103,9 @@ func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 	return nil
 }
 
-// nameHost gives the host agent its id. If the argument id is "", the host agent keeps
-// its present id. If it has none, it gets the last id in the arms' folders, or a new
-// one. The id of host local is refused with EInvalid.
+// nameHost gives the host agent its id. If the argument id is "", a host agent with an
+// id keeps that id. A host agent without an id gets the last id in the arms' folders,
+// or a new id. The id of host local is refused with EInvalid.
 func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	if id == coleo.LocalHost {
 		return coleo.Errorf(coleo.EInvalid, "--id %s: this id means serve itself; choose another one", id)

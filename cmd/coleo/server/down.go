@@ -69,8 +69,8 @@ deletes nothing.`,
 	return c
 }
 
-// unreadNote returns a note about arms without a host agent, which continue to run.
-// Nobody reads them until serve runs again.
+// unreadNote returns a note about arms without a host agent. They continue to run, but
+// Coleo reads their screens only when serve runs again.
 func unreadNote(arms []host.LocalArm) string {
 	if len(arms) == 0 {
 		return ""

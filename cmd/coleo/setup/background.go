@@ -76,10 +76,10 @@ func (s Setup) startParts(ctx context.Context, hostAgent bool) ([]string, error)
 }
 
 // startOne starts the background process of a verb, if there is none, and waits until
-// it is ready. It reports whether it has started a process.
+// the process is ready. It reports whether it has started a process.
 //
-// The process that startOne waits for can be an old one that is just ending. After its
-// end, startOne starts a new process.
+// The background process can be an old process that is just ending. In this case,
+// startOne waits for the end of the old process and starts a new one.
 func (s Setup) startOne(ctx context.Context, name string, args []string,
 	ready func(context.Context) bool) (startedOne bool, err error) {
 	for err = errEnded; errors.Is(err, errEnded); {

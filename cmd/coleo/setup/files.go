@@ -8,8 +8,8 @@ import (
 	"coleo.dev/api/signin"
 )
 
-// Lock takes the lock at path, and waits until the lock is free. The function unlock
-// releases it.
+// Lock takes the lock at path, and waits until the lock is free. The returned function
+// releases the lock.
 func Lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
