@@ -16,7 +16,7 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// attempt is one try to make the agent CLI open the dialog of a line of the catalogue.
+// attempt is one try to open the dialog that a line of the catalogue describes.
 type attempt struct {
 	*Trial
 	ask     coleo.Ask // the line of the catalogue, with its placeholders filled in
@@ -29,7 +29,7 @@ type attempt struct {
 // isPrompt reports whether the request q belongs to a prompt and is not a side request.
 func isPrompt(q modelserver.Request) bool { return q.Side == "" && q.Prompt != "" }
 
-// filled returns a copy of a with values for the nonce, the work folder and the HOME.
+// filled returns the line a, filled in with the nonce, the work folder and the HOME.
 func (t *Trial) filled(a coleo.Ask, nonce string) (coleo.Ask, error) {
 	facts := struct{ Nonce, Workdir, Home string }{nonce, t.Workdir, t.home()}
 	var failed error
@@ -273,7 +273,7 @@ func (x *attempt) results() (out []string) {
 }
 
 // respond answers the open dialog, and waits for the next dialog or the turn's end. It
-// returns an error if the turn fails, the agent CLI ends or the time is over.
+// returns an error if the turn fails, the agent CLI ends or ctx ends.
 func (x *attempt) respond(ctx context.Context, d coleo.Decision) error {
 	from, answered := coleo.NewestCursor(x.Session), x.dialog.Fingerprint
 	if err := x.Session.Respond(ctx, answered, d); err != nil {

@@ -47,7 +47,8 @@ const (
 // dialog once in each possible way. Each answer takes some seconds on a loaded machine.
 const askTimeout = 2 * time.Minute
 
-// catalogue runs the checks of a harness's catalogue.
+// catalogue runs the checks of a harness's catalogue. Each line of the catalogue
+// describes one thing that makes the agent CLI ask its user.
 type catalogue struct {
 	harness coleo.Asking
 	offered map[string]bool // the tools that the agent CLI has offered to the model
@@ -252,9 +253,9 @@ func PickAsks(h coleo.Harness, names string) ([]coleo.Ask, error) {
 }
 
 // RunAsks runs the checks of the given lines of a catalogue, one line after another. If
-// these are all lines of the catalogue, it also runs the checks of the tools. If a
-// check fails, RunAsks returns no error: the report contains the failure. Its errors
-// are those of Run.
+// these are all lines of the catalogue, it also runs the checks of the tools. It
+// returns the same errors as Run. A failed check is no error: the report contains the
+// failure.
 func RunAsks(ctx context.Context, h coleo.Harness, c Config, list []coleo.Ask) (AsksReport, error) {
 	report := AsksReport{Harness: h.Info().Name, Isolated: c.Isolated}
 	asking, ok := h.(coleo.Asking)

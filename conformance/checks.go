@@ -30,8 +30,8 @@ func simplePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce, nonce)
 }
 
-// exchange sends a prompt and checks that the answer is want. It also checks that the
-// model got exactly this prompt, and only once.
+// exchange sends a prompt and checks that the answer is equal to want. It also checks
+// that the model got exactly this prompt, and only once.
 func (t *Trial) exchange(ctx context.Context, prompt, want string) error {
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 	mostPatience = 20
 )
 
-// errTimeout is the cause with which a patient context ends when its time is over.
+// errTimeout is the cause of a patientContext that has ended because its time is over.
 var errTimeout = fmt.Errorf("timeout: %w", context.DeadlineExceeded)
 
 // patientContext ends with DeadlineExceeded when its time is over, as a context with a

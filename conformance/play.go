@@ -70,10 +70,10 @@ var (
 	stoppingKeys  = []string{"\x1b", "\x1b", "\x03"}
 )
 
-// Play runs sessions of an agent CLI, and records them in c.Record. Each session is one
-// of the plays. It does not use the harness's rules, because they can be wrong for this
-// version of the agent CLI. The labels come from three sources: the model server's
-// record, the file system, and the times at which the screen changed.
+// Play runs sessions of an agent CLI, one for each of the plays, and records them in
+// c.Record. Play does not use the harness's rules, because they can be wrong for this
+// version of the agent CLI. The labels of the recordings come from three sources: the
+// model server's record, the file system, and the times at which the screen changed.
 //
 // If the agent CLI is missing, the error is ENotInstalled. If a play fails, the error
 // is in Played.Err.

@@ -48,9 +48,10 @@ func unicodePrompt(ctx context.Context, t *Trial) error {
 // a command, a shell command, a memory, a file or a call for help.
 var leads = []string{"/", "!", "#", "@", "?", "{", "&", "/clear ", "/exit ", " !", "\n/", "a\n/", "a\n!"}
 
-// specialLeading sends prompts that look like commands. Each prompt must reach the
-// model as text, with at most a blank before it, or Coleo must refuse it with EInvalid.
-// In no case must the agent CLI run the command.
+// specialLeading sends prompts that look like commands. Coleo has two ways to handle
+// such a prompt. Either the prompt must reach the model as text, with at most a blank
+// before it, or Coleo must refuse it with EInvalid. In both cases, the agent CLI must
+// not run the command.
 func specialLeading(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -126,8 +127,8 @@ func queueWhileBusy(ctx context.Context, t *Trial) error {
 	return err
 }
 
-// answerExtraction makes the model send an answer of many lines. It checks that the
-// answer that Coleo reads is equal.
+// answerExtraction makes the model send an answer of many lines. It checks that Coleo
+// reads the same words.
 func answerExtraction(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -162,8 +163,8 @@ func textOf(steps []modelserver.Step) string {
 	return b.String()
 }
 
-// joinedWords returns the words of s, separated by single blanks. It makes texts
-// comparable that two agent CLIs lay out differently.
+// joinedWords returns the words of s, separated by single blanks. It removes the
+// layout, which is different in each agent CLI.
 func joinedWords(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // liar makes the model answer with a text that looks like a dialog. It checks that

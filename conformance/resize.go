@@ -75,9 +75,9 @@ const (
 	frozenLook = 10 * time.Millisecond
 )
 
-// resizeFrozen freezes the agent CLI. Then it changes the terminal to a smaller size
-// and back, and unfreezes the agent CLI. On a loaded machine, an agent CLI can be too
-// slow to see the smaller size, so this check simulates that.
+// resizeFrozen freezes the agent CLI, changes the terminal to a smaller size and back,
+// and unfreezes the agent CLI. It simulates a loaded machine, on which an agent CLI can
+// be too slow to see the smaller size.
 func (t *Trial) resizeFrozen(ctx context.Context, term coleo.Terminal) error {
 	view, process := term.Screen(), t.Session.Handle().Process
 	if err := signalGroup(process, syscall.SIGSTOP); err != nil {

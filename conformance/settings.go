@@ -151,9 +151,8 @@ func PickSettings(h coleo.Harness, names string) ([]coleo.Setting, error) {
 	return out, nil
 }
 
-// RunSettings runs the checks with each setting, one setting after another. If a check
-// fails, RunSettings returns no error: the report contains the failure. Its errors are
-// those of Run.
+// RunSettings runs the checks with each setting, one setting after another. It returns
+// the same errors as Run. A failed check is no error: the report contains the failure.
 func RunSettings(ctx context.Context, h coleo.Harness, c Config, list []coleo.Setting) (SettingsReport, error) {
 	report := SettingsReport{Harness: h.Info().Name, Compatible: true, Isolated: c.Isolated}
 	settable, ok := h.(coleo.Settable)

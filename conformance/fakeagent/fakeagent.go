@@ -122,7 +122,7 @@ func (p *program) run(ctx context.Context) int {
 	signals := make(chan os.Signal, 4) // more than enough for one signal of each kind
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGWINCH)
 	// This process catches these signals until it has ended. Otherwise a second SIGHUP
-	// could kill the fake while it ends, and its exit code would be lost.
+	// could kill the fake while it ends, and the fake's exit code would be lost.
 	input, stop := p.read()
 	defer stop()
 
@@ -147,8 +147,8 @@ func (p *program) run(ctx context.Context) int {
 }
 
 // read reads the terminal in the background, and sends the bytes to the channel input.
-// The function stop ends the reading immediately if the file supports deadlines. If it
-// does not, the reading ends after the next byte.
+// If the file supports deadlines, stop() ends the reading immediately. Otherwise the
+// reading ends after the next input.
 func (p *program) read() (input <-chan []byte, stop func()) {
 	chunks, ended, done := make(chan []byte), make(chan struct{}), make(chan struct{})
 	go func() {

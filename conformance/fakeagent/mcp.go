@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-// mcpClient is a connection to an MCP server, which the client starts. They talk over
-// the server's standard input and output. The client makes one call at a time.
+// mcpClient is a connection to an MCP server. The client starts the server, and uses
+// the server's standard input and output. It makes one call at a time.
 type mcpClient struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Model makes a fake a small agent CLI. The fake then asks a model server what to do,
-// and does not obey the words of its prompts. The requests have the form of Chat
+// Model makes a fake a small agent CLI, which asks a model server what to do. Such a
+// fake does not obey the words of its prompts. The requests have the form of Chat
 // Completions. The model can write files, run commands, ask the user, and call the
 // tools of one MCP server.
 //
@@ -37,8 +37,8 @@ const systemText = "You are played by a script. Use the tools."
 // recognizes the request by this text.
 const summaryText = "You are the context summarization of an agent CLI."
 
-// resume returns the saved conversation. If m does not want to resume one, it returns
-// nil.
+// resume returns the saved conversation. If Resume is not set, or if there is no file
+// for the conversation, it returns nil.
 func (m *Model) resume() ([]message, error) {
 	if !m.Resume || m.Keep == "" {
 		return nil, nil

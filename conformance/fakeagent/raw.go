@@ -8,7 +8,7 @@ import (
 )
 
 // makeRaw puts the terminal f into raw mode. In this mode, the terminal does not change
-// its input and output. The function restore restores the old mode.
+// its input and output. The returned function restores the old mode.
 func makeRaw(f *os.File) (restore func(), err error) {
 	var old syscall.Termios
 	if err := ioctl(f, getTermios, unsafe.Pointer(&old)); err != nil {
@@ -24,7 +24,7 @@ func makeRaw(f *os.File) (restore func(), err error) {
 	if err := ioctl(f, setTermios, unsafe.Pointer(&raw)); err != nil {
 		return nil, err
 	}
-	// The error is ignored, because the terminal can have gone.
+	// The error is ignored, because the terminal can already be closed.
 	return func() { _ = ioctl(f, setTermios, unsafe.Pointer(&old)) }, nil
 }
 

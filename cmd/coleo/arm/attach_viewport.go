@@ -59,8 +59,8 @@ func (v *viewport) Write(p []byte) (int, error) {
 }
 
 // resize sets the new size of the viewer's terminal and clears that terminal. The
-// caller then resizes the arm's terminal, so the agent CLI redraws its screen if its
-// size has changed.
+// caller then resizes the arm's terminal. If the arm's terminal gets another size, the
+// agent CLI redraws its screen.
 func (v *viewport) resize(cols, rows int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -125,8 +125,8 @@ func around(at, begin, size, all int) int {
 	return begin
 }
 
-// cells returns up to n cells of a line. The first one is the cell with the number
-// from. If the cut divides a wide character, that character becomes a blank.
+// cells returns up to n cells of a line, beginning at the cell number from. If the cut
+// divides a wide character, that character becomes a blank.
 func cells(line string, from, n int) string {
 	var out strings.Builder
 	x := 0

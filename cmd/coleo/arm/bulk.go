@@ -148,8 +148,8 @@ func (b bulk) each(ctx context.Context, client *api.Client, names []string) []ou
 }
 
 // printOutcomes prints the outcome for each arm. If do failed for some arms,
-// printOutcomes returns an Exit error. The exit code is 1 if the failures have
-// different exit codes, and otherwise the code that all failures have.
+// printOutcomes returns an Exit error. If all failures have the same exit code, the
+// error has that code. Otherwise the error has the code 1.
 func printOutcomes(c *cobra.Command, list []outcome) error {
 	code := 0
 	for _, o := range list {

@@ -171,7 +171,7 @@ func unescaped(b byte) string {
 }
 
 // bare returns a value that is written without quotes. A # after a blank begins a
-// comment, so the value ends before it.
+// comment, so the value ends before that #.
 func bare(raw string) string {
 	for i := range len(raw) {
 		if raw[i] == '#' && i > 0 && (raw[i-1] == ' ' || raw[i-1] == '\t') {

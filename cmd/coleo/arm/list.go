@@ -68,8 +68,8 @@ takes needs-you, working, idle and ended, and states such as waiting_approval.
 }
 
 // armTable returns a table of the arms in rows, for users. If rows is empty, it returns
-// a sentence instead. The sentence depends on the argument some, which is true if the
-// filters have left out arms.
+// a sentence instead. The sentence depends on the argument some, which says whether
+// there are any arms at all.
 func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 	switch {
 	case len(rows) > 0:
@@ -92,8 +92,8 @@ func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 	return table.String()
 }
 
-// needWidth is how many characters the list shows of the reason for a need. With 48, a
-// whole row fits into a terminal of 120 columns.
+// needWidth is the largest length of a need's reason in the list, in characters. With
+// 48, a whole row fits into a terminal of 120 columns.
 const needWidth = 48
 
 // needWord returns the text with which the list shows the arm's need.

@@ -8,7 +8,7 @@ import (
 
 // place is an arm's work folder, in the short form that the user sees.
 type place struct {
-	folder string // path from the repository's own folder name on; outside of a repository, the whole path
+	folder string // begins with the name of the repository's folder; outside of a repository, the whole path
 	branch string // "" outside of a repository
 }
 

@@ -108,10 +108,9 @@ func coleoHere(getenv func(string) string) []string {
 	return out
 }
 
-// mayAttach returns an error if serve would now refuse 'coleo arm attach'. Serve
-// refuses it if the arm has no terminal, or if somebody types by hand. Without
-// mayAttach, the window would close immediately after it opens, and nobody could read
-// the error.
+// mayAttach returns an error if serve would now refuse 'coleo arm attach', because the
+// arm has no terminal or somebody types by hand. Without mayAttach, the window would
+// close immediately after it opens, and nobody could read the error.
 func mayAttach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	if _, err := client.Screen(c.Context(), arm.ID); err != nil {
 		return err

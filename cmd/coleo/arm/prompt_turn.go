@@ -52,7 +52,8 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit 
 			t.RunEnd = end
 			err = t.failure(name)
 		} else if ctx.Err() == nil && (waiting.Err() != nil || limit > 0 && coleo.ErrorCode(err) == coleo.ETimeout) {
-			// Serve bounds the wait too. Its limit can end just before limit.
+			// Serve has a limit of its own for this wait, which can end just before
+			// limit.
 			err = coleo.Errorf(coleo.ETimeout,
 				"the prompt was delivered, and arm %s is still working after %s: 'coleo arm wait %s' continues to wait",
 				name, limit, name)

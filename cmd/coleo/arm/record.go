@@ -139,9 +139,9 @@ func firstTime(piece coleo.Recording) time.Time {
 	return piece.Events[0].Time
 }
 
-// progress returns a function that shows on w how many bytes of a download are done. If
-// the argument of is 0, that function clears its line. If w is not a terminal, it does
-// nothing.
+// progress returns a function that shows on w how many bytes of a download are done.
+// After the download, it must be called with zeros, to clear its line. If w is not a
+// terminal, the function does nothing.
 func progress(w io.Writer) func(done, of int64) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

@@ -51,8 +51,8 @@ func newRecoverCommand() *cobra.Command {
 }
 
 // recoverArm asks serve to recover an arm. Then it waits until the arm takes prompts,
-// shows a dialog or shows an error. It does not wait if serve has only attached to the
-// agent CLI again and the agent CLI is in the middle of a turn.
+// shows a dialog or shows an error. It does not wait if the agent CLI was still alive
+// and is in the middle of a turn.
 func recoverArm(ctx context.Context, client *api.Client, name string, f recoverFlags) (string, any, error) {
 	if f.local = f.local || setup.AllowsLocal(); f.local {
 		f.q.AllowLocalFallback = &f.local

@@ -115,7 +115,7 @@ func (w *watcher) run(ctx context.Context, resized <-chan os.Signal) error {
 	}
 }
 
-// quiet returns err, but returns nil if the verb or the arm has ended.
+// quiet returns nil if the verb or the arm has ended. Otherwise it returns err.
 func quiet(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, errArmEnded) {
 		return nil
