@@ -70,7 +70,7 @@ installed last. 'coleo harness test NAME@VERSION' tests any of them.`,
 // installation is one version of an agent CLI that Coleo installs.
 type installation struct {
 	info         coleo.Info
-	manager, pkg string // manager is "npm" or "pip"; pkg is the name of the package there
+	manager, pkg string // manager is "npm" or "pip"; pkg is the name of the package
 	version      string
 	root         string // folder of all agent CLIs that Coleo installs
 }

@@ -70,7 +70,7 @@ need this server.`,
 type scriptedModel struct {
 	URL  string   `json:"url"`
 	PID  int      `json:"pid"`
-	Wrap []string `json:"wrap,omitempty"` // puts an arm that is started with it into the model's network namespace
+	Wrap []string `json:"wrap,omitempty"` // put before a command line: it runs in the model's network namespace
 }
 
 func announce(c *cobra.Command, url string, isolated bool) error {
