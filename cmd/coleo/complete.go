@@ -22,9 +22,9 @@ const completeTimeout = 2 * time.Second
 // text that the user has already typed.
 type offer = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// completeAll adds completions for the arguments and the flags of a verb and of all
-// verbs below it. It recognizes them by the names of verbs and flags, so a new verb
-// needs no change here.
+// completeAll adds completions for the arguments and the flags of a verb, and of all
+// verbs below that verb. It chooses the completions by the names of verbs and flags, so
+// a new verb needs no change here.
 func completeAll(c *cobra.Command) {
 	for _, below := range c.Commands() {
 		completeAll(below)
@@ -51,8 +51,8 @@ func takesArm(c *cobra.Command) bool {
 	return below && strings.Contains(c.Use, "NAME")
 }
 
-// completeWith returns an offer. It offers those words that begin with the text that
-// the user has already typed.
+// completeWith returns an offer. The offer returns those words that begin with the text
+// that the user has already typed.
 func completeWith(words func(context.Context, setup.Setup) []string) offer {
 	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && !strings.Contains(c.Use, "NAME...") && !strings.HasPrefix(begun, "-") && takesArm(c) {

@@ -10,7 +10,7 @@ import (
 )
 
 // maxBody is the largest allowed size of a request, in bytes. In the present agent
-// CLIs, even the longest conversations with pictures have less than 32 MiB.
+// CLIs, even the longest conversations with pictures are smaller than 32 MiB.
 const maxBody = 64 << 20
 
 // answer answers one HTTP request.
@@ -135,9 +135,8 @@ func (s *Server) failures(prompt string) int {
 	})
 }
 
-// finish records how the request with the number n ended. An error comes from the
-// script, from the server, or from the client. Only in the last case, the client has
-// disconnected.
+// finish records how the request with the number n ended. If err comes neither from the
+// script nor from the server, the client has disconnected.
 func (s *Server) finish(n int, o *httpWriter, err error) {
 	s.rec.update(n, func(q *Request) {
 		q.Done, q.Stalled, q.Status, q.First, q.Last = true, false, o.status, o.first, o.last

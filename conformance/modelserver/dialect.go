@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// dialect is one model API. It decodes requests and encodes replies. The code of each
-// dialect is in a file of its own, and the function dialects lists all dialects.
+// dialect is one model API. It decodes requests and encodes replies. Each dialect has
+// files of its own, and the function dialects lists all dialects.
 type dialect interface {
 	name() string
 	// serves reports whether a request to this path asks for a reply of the model.
 	serves(path string) bool
-	// fixed returns the answer to another kind of request, such as a request for a
-	// model list or a token count. If the dialect does not know the request, fixed
-	// returns nil.
+	// fixed returns the answer to a request that does not ask for a reply of the model,
+	// such as a request for a model list or a token count. If the dialect does not know
+	// the request, fixed returns nil.
 	fixed(method, path string, body []byte) any
 	decode(body []byte) (Turn, error)
 	// addressed returns t with the data that are in the path of the request.

@@ -150,8 +150,8 @@ func geminiChunk(t Turn, id string, parts []fields, finish string) fields {
 }
 
 // geminiCall returns a tool call as a part of a reply. This dialect needs a JSON object
-// as the arguments. If the arguments are not JSON, the object has them as the text
-// "raw".
+// as the arguments. If the arguments are not JSON, the object has a single field "raw"
+// with the text of the arguments.
 func geminiCall(c toolCall) fields {
 	args := json.RawMessage(c.args)
 	if !json.Valid(args) {

@@ -107,9 +107,9 @@ func (p *player) wait(ms int) error {
 
 func (p *player) stall() error {
 	p.out.flush()
-	// This must come before p.stalled(true), which tells other goroutines about the
-	// stall. They can release the stall immediately, and a channel that is taken after
-	// that would not be closed.
+	// This line must come before p.stalled(true). After that call, another goroutine
+	// can release the stall at any time, and a release closes only a channel that was
+	// taken before the release.
 	release := p.release()
 	p.stalled(true)
 	defer p.stalled(false)

@@ -76,7 +76,7 @@ func unquoted(prompt string) string {
 }
 
 // endWith returns a step that sends the closing text of the prompt. If the prompt asks
-// for none, the step sends the text otherwise.
+// for no closing text, the step sends the argument otherwise.
 func (s scenario) endWith(otherwise string) Step {
 	if s.closingText != "" {
 		return Step{Text: s.closingText}

@@ -1,10 +1,12 @@
 // Package modelserver answers agent CLIs in the place of a model. It follows a script
 // and records each request. Coleo's tests rely on the record: if the record contains a
-// prompt byte for byte, the prompt was delivered. Otherwise it was not.
+// prompt byte for byte, the prompt was delivered. Otherwise the prompt was not
+// delivered.
 //
 // A dialect decodes a request into a [Turn]. The first matching rule of the script
-// chooses the [Reply]. If no rule matches, a built-in scenario chooses it by the words
-// of the prompt. The dialect encodes the reply as a stream or as one JSON document.
+// chooses the [Reply]. If no rule matches, a built-in scenario chooses the reply by the
+// words of the prompt. The dialect encodes the reply as a stream or as one JSON
+// document.
 //
 // There are four dialects: the Anthropic Messages API (version 2023-06-01), the OpenAI
 // Chat Completions API, the OpenAI Responses API, and the Gemini API. Each dialect has
@@ -84,8 +86,8 @@ func Start(c Config) (*Server, error) {
 	return s, nil
 }
 
-// listen opens a listener for TCP. If c.Control is set, listen also opens one for the
-// control socket, and returns it as the second one.
+// listen opens a listener for TCP. If c.Control is set, listen also opens and returns a
+// second listener, for the control socket.
 func (c Config) listen() ([]net.Listener, error) {
 	addr := c.Addr
 	if addr == "" {

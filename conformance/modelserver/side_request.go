@@ -25,7 +25,7 @@ type sideMark struct {
 }
 
 // markHead is how many bytes at the beginning of the user's text are searched for the
-// words of a sideMark. Behind them, the words can be a quotation by the user.
+// words of a sideMark. After these bytes, the words can be a quotation by the user.
 const markHead = 200
 
 func sideMarks() []sideMark {

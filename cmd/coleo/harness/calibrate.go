@@ -150,8 +150,8 @@ func (f *calibrateFlags) check() error {
 	return nil
 }
 
-// cases reads all recordings. The result fresh has the new ones, and old has the
-// earlier ones.
+// cases reads all recordings. The result fresh has the new recordings, and the result
+// old has the earlier recordings.
 func (f *calibrateFlags) cases() (fresh, old []mend.Case, err error) {
 	if fresh, err = readCases(f.recordings, f.labels, f.slack); err != nil {
 		return nil, nil, err
@@ -237,8 +237,8 @@ func readCases(dir, labels string, slack float64) ([]mend.Case, error) {
 	return out, nil
 }
 
-// readLabels reads a file of labels in the format of writeLabels. It returns the labels
-// by the names of the recordings.
+// readLabels reads a file of labels in the format of writeLabels. The keys of the
+// result are the names of the recordings.
 func readLabels(path string) (map[string]string, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {

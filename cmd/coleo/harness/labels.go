@@ -16,7 +16,7 @@ const labelsFile = "labels.txt"
 
 // writeLabels replays the recordings in a folder, and writes one label per recording to
 // the file labelsFile. A label has the states that the harness reads in the recording.
-// Its format is the one that the tests of the harnesses use.
+// The tests of the harnesses use labels in the same format.
 func writeLabels(h coleo.Harness, dir string) error {
 	th, ok := h.(*terminal.Harness)
 	if !ok {

@@ -19,16 +19,16 @@ import (
 // several, because an agent CLI draws differently in terminals of different sizes.
 const playedSizes = "120x40,80x24,200x50"
 
-// playedSlack is how much earlier or later than its label says a state can begin, in
-// seconds. It is used for labels that come from the model server's record. An agent CLI
-// needs up to a second to draw something, and Coleo reports idle only after a further
-// time.
+// playedSlack is the tolerance for the times in labels, in seconds: a state can begin
+// this much earlier or later than its label says. It is needed because the times come
+// from the model server's record. An agent CLI needs up to a second to draw something,
+// and Coleo reports idle only after a further time.
 const playedSlack = 2.5
 
 // play plays sessions of an agent CLI, and writes their recordings and labels to a
 // folder. It returns the names of the sessions that could not be played to the end. The
-// result done is true if a process in a network namespace has done all this, instead of
-// this process.
+// result done is true if another process, in a network namespace, has done all the
+// work.
 func (f *calibrateFlags) play(c *cobra.Command, name, version string) (brokenOff []string, done bool, err error) {
 	s, err := setup.New()
 	if err != nil {

@@ -124,8 +124,8 @@ func (f scriptedFlags) commandLine(flag string) ([]string, error) {
 
 // startModel starts the model as a new process, and waits until the model listens. The
 // model has no terminal. Its environment has only the arm's mark and GOMAXPROCS. When
-// the agent CLI has ended, the holder ends all other processes of the arm, and so the
-// model.
+// the agent CLI has ended, the holder ends all other processes of the arm. The model is
+// one of them.
 func (f scriptedFlags) startModel() (*os.Process, error) {
 	argv, err := f.commandLine("--serve")
 	if err != nil {

@@ -67,8 +67,8 @@ The arms continue to run. 'coleo up' starts a host agent in the background.`,
 }
 
 // runAgent runs the host agent on serve's bus until ctx ends. If the connection has
-// ended for good, runAgent reads the key again and makes a new connection. This happens
-// if the bus refuses the key.
+// ended permanently, runAgent reads the key again and makes a new connection. A
+// connection ends permanently if the bus refuses the key.
 func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 	if f.url != "" {
 		return coleo.Errorf(coleo.EUnsupported,
@@ -153,7 +153,7 @@ func joinBus(ctx context.Context, s setup.Setup) (*bus.Conn, error) {
 }
 
 // runOnBus runs the host agent. It returns when ctx ends, or when the connection to the
-// bus has ended for good.
+// bus has ended permanently.
 func runOnBus(ctx context.Context, s setup.Setup, f agentFlags, db *store.HostDB, conn *bus.Conn) error {
 	reg, err := s.Registry()
 	if err != nil {

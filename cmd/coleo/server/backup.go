@@ -69,8 +69,8 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	// Serve's database is copied before the hosts' logs. So each event in the copy of
-	// serve's database is also in the copy of a log.
+	// Serve's database is copied before the hosts' logs. So the copy of a log can have
+	// newer events than the copy of serve's database, but it never lacks events.
 	files := map[string]string{}
 	for _, db := range []string{s.ServeDB(), s.HostDB(), s.LocalDB()} {
 		copied := filepath.Join(dir, filepath.Base(db))

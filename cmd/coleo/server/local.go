@@ -19,9 +19,9 @@ import (
 )
 
 // localHost is serve in its role as host local, the host of arms without a host agent.
-// It runs the code of the host agent in serve's process, with another database. If host
-// local has had arms before, it starts with serve. Otherwise it starts at its first
-// order.
+// It runs the code of the host agent in serve's process, with a database of its own. If
+// host local has had arms before, it starts with serve. Otherwise it starts at its
+// first order.
 type localHost struct {
 	setup  setup.Setup
 	config host.Config // configuration that is the same for a host agent

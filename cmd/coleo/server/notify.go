@@ -45,11 +45,11 @@ const notifyRetry = time.Second
 // toldSoFar as JSON.
 const notifySetting = "notify"
 
-// toldSoFar says what the user has been told, so that the next serve can continue after
-// it.
+// toldSoFar says which events the user has been told about. The next serve continues
+// after these events.
 type toldSoFar struct {
-	// Cursor belongs to the last event with a notice. If there was no notice, it
-	// belongs to the last event before Since.
+	// Cursor is the cursor of the last event with a notice. If no event has had a
+	// notice, it is the cursor of the last event before Since.
 	Cursor string `json:"cursor"`
 	// Since is the time from which events have notices. Older events have none, because
 	// a new database first gets all events of the past.
@@ -59,8 +59,8 @@ type toldSoFar struct {
 
 // notifier runs the user's command for each dialog that opens, and for each turn that
 // ends. It follows serve's log, and stores the last event that it has told the user. So
-// serve can end at any time, and no notice is lost. If serve is killed between the
-// start of a command and the storing of the event, the user is told twice.
+// serve can end at any time, and no notice is lost. If serve is killed after the start
+// of a command and before the event is stored, the user is told twice.
 type notifier struct {
 	brain   *brain.Brain
 	db      *store.ServeDB
@@ -114,7 +114,7 @@ func (n *notifier) load(ctx context.Context) {
 	}
 }
 
-// beginNow makes notices begin with the events after this moment.
+// beginNow makes notices begin at the present time.
 func (n *notifier) beginNow(ctx context.Context) {
 	n.told.Cursor, n.told.Since = n.brain.Cursor(), time.Now().UTC()
 	n.save(ctx)

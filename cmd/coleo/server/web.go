@@ -157,9 +157,9 @@ func keepToken(s setup.Setup, token string) error {
 	return setup.WriteFile(s.Token(), []byte(token+"\n"))
 }
 
-// signOutAll signs out all browsers if another program has the port of the dashboard.
-// Otherwise a page of that program could use the sign-in keys that a browser keeps for
-// the dashboard, because the browser takes both pages for one site.
+// signOutAll signs out all browsers if another program has the port of the dashboard. A
+// page of that program has the same origin as the dashboard. So without signOutAll, the
+// page could use the sign-in keys that a browser keeps for the dashboard.
 //
 // signOutAll returns a note for the user. If it has signed out nobody, it returns "".
 func signOutAll(s setup.Setup, listen error) string {

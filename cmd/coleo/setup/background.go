@@ -143,8 +143,8 @@ func (s Setup) launch(name string, args ...string) (pid int, ended <-chan struct
 
 func (s Setup) logFile(name string) string { return filepath.Join(s.Logs(), name+".log") }
 
-// errEnded means that a background process has ended that was not started by the caller
-// of await.
+// errEnded is the error of await if the process has ended, and the process was not
+// started by the caller of await.
 var errEnded = errors.New("it has ended")
 
 // await waits until the background process of a verb is ready. If the caller has

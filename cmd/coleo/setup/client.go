@@ -14,8 +14,9 @@ import (
 )
 
 // WithClient returns the function of a verb that needs the API. This function calls do
-// with a new client. If serve does not run, its error says how to start Coleo. If the
-// user names a missing arm, its error suggests a similar name.
+// with a new client. If serve does not run, this function returns an error that says
+// how to start Coleo. If the user names a missing arm, the error suggests a similar
+// name.
 func WithClient(
 	do func(c *cobra.Command, client *api.Client, args []string) error,
 ) func(*cobra.Command, []string) error {

@@ -78,8 +78,8 @@ func (s Setup) FindProgram(command string) string {
 }
 
 // InstalledVersion returns the version of the agent CLI that a new arm would run. It
-// returns "" if the agent CLI is not installed, or if the agent CLI's files do not say
-// their version.
+// returns "" if the agent CLI is not installed, or if the files of the agent CLI do not
+// contain the version.
 func (s Setup) InstalledVersion(info coleo.Info) string {
 	path := s.FindProgram(info.Command)
 	if path == "" {

@@ -42,8 +42,8 @@ func didYouMean(ctx context.Context, client *api.Client, err error) error {
 	return &better
 }
 
-// nearest returns the word that is most similar to the typed one, or "". It uses
-// cobra's search for similar verbs.
+// nearest returns the word that is most similar to typed, or "". It uses the function
+// with which cobra suggests verbs.
 func nearest(words []string, typed string) string {
 	c := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, word := range words {

@@ -44,7 +44,8 @@ func Writer(c *cobra.Command) io.Writer {
 	return stripped{out}
 }
 
-// TextFor returns a text in the form in which out can show it: with colours or without.
+// TextFor returns text for the output out. If out does not show colours, TextFor
+// removes them from the text.
 func TextFor(out io.Writer, text string) string {
 	if showsColours(out, os.Getenv("NO_COLOR"), os.Getenv("TERM")) {
 		return text
@@ -52,8 +53,8 @@ func TextFor(out io.Writer, text string) string {
 	return stripansi.Strip(text)
 }
 
-// showsColours reports whether out is to get colours. The arguments noColor and
-// termName are the values of NO_COLOR and TERM.
+// showsColours reports whether Coleo should write colours to out. The arguments noColor
+// and termName are the values of NO_COLOR and TERM.
 func showsColours(out io.Writer, noColor, termName string) bool {
 	file, ok := out.(*os.File)
 	return ok && noColor == "" && termName != "dumb" && term.IsTerminal(int(file.Fd()))
@@ -62,8 +63,9 @@ func showsColours(out io.Writer, noColor, termName string) bool {
 // stripped is a writer that removes the colours from Coleo's own text. Each write must
 // contain only whole escape sequences.
 //
-// Do not use stripped for the output of other programs, because it leaves parts of some
-// escape sequences. Use the Stripper of package pty for them.
+// Do not use stripped for the output of other programs, because it does not remove all
+// of their escape sequences completely. Use the Stripper of package pty for such
+// output.
 type stripped struct{ io.Writer }
 
 func (s stripped) Write(p []byte) (int, error) {

@@ -33,7 +33,8 @@ func PrintJSON(c *cobra.Command, v any) error {
 	return e.Encode(v)
 }
 
-// Group returns a verb that only groups other verbs. The caller must add these.
+// Group returns a verb that only groups other verbs. The caller must add the other
+// verbs.
 func Group(use, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   use,
@@ -55,8 +56,9 @@ func Group(use, short string) *cobra.Command {
 	}
 }
 
-// Exactly returns a check that a verb has n arguments. The error is EInvalid. It
-// contains the text what, which describes the arguments.
+// Exactly returns a check that a verb has n arguments. If the verb has another number
+// of arguments, the check returns EInvalid. The argument what describes the arguments,
+// for the error message.
 func Exactly(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == n {
@@ -66,8 +68,9 @@ func Exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// AtMost returns a check that a verb has at most n arguments. The error is EInvalid. It
-// contains the text what, which describes the arguments.
+// AtMost returns a check that a verb has at most n arguments. If the verb has more
+// arguments, the check returns EInvalid. The argument what describes the arguments, for
+// the error message.
 func AtMost(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) <= n {

@@ -23,10 +23,9 @@ type Action struct {
 	Quit    bool
 }
 
-// Type handles keys that arrived together. If the caller must do something after one of
-// them, Type returns and ignores the keys after that one. An Enter is usually the last
-// key that arrives. If other keys follow the Enter, the user has pasted text, and Type
-// takes the Enter for a new line.
+// Type handles keys that arrived together. If the caller must do something after a key,
+// Type returns and ignores the remaining keys. If an Enter is not the last key, the
+// keys come from pasted text, and Type takes the Enter for a new line.
 func (v *View) Type(keys []rune) Action {
 	for i, key := range keys {
 		if v.Writing && key == enter && i < len(keys)-1 {
@@ -88,9 +87,9 @@ func (v *View) write(key rune) Action {
 	return Action{}
 }
 
-// Keys returns the keys that bytes from a terminal contain. If the bytes end in the
-// middle of a key, rest is the beginning of that key. Escape sequences, such as arrows,
-// are ignored.
+// Keys returns the keys that are in bytes from a terminal. It ignores escape sequences,
+// such as arrows. If the bytes end in the middle of a key, the result rest has the
+// beginning of that key.
 func Keys(in []byte) (keys []rune, rest []byte) {
 	for len(in) > 0 {
 		if n := sequence(in); n > 0 {

@@ -15,11 +15,11 @@ import (
 	"coleo.dev/pty"
 )
 
-// shortRows is how many rows a message has at most, if View.Full is not set.
+// shortRows is the largest number of rows of a message, if View.Full is not set.
 const shortRows = 4
 
-// screenShare says which part of the rows stays for the arm's screen: at least one in
-// screenShare. Without it, a long message would hide the screen.
+// screenShare bounds the conversation, because a long message would hide the arm's
+// screen. The screen keeps at least the number of rows divided by screenShare.
 const screenShare = 2
 
 // These are the values of Message.Who.
