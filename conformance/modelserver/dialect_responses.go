@@ -104,8 +104,8 @@ func (item responsesItem) read(r *turnReader) {
 	}
 }
 
-// plainText returns the text of a JSON string. For any other JSON value, it returns the
-// JSON.
+// plainText returns the text of a JSON string. It returns any other JSON value
+// unchanged.
 func plainText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

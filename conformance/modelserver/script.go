@@ -107,7 +107,7 @@ func (r Rule) check() error {
 }
 
 // match reports whether a request meets the condition. The result groups has the
-// matches of the pattern. It is nil if the condition has no pattern.
+// matches of the pattern. Without a pattern, groups is nil.
 func (w When) match(t Turn) (groups []string, ok bool) {
 	if w.Side != SideAny && w.Side != t.Side ||
 		w.Dialect != "" && w.Dialect != t.Dialect ||

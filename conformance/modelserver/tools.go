@@ -161,9 +161,9 @@ func arguments(c Call, tool Tool, t Turn) map[string]any {
 	return args
 }
 
-// argument returns the name under which a tool has an argument. The possible names are
-// in the list names, in lower case. If the tool has none of them, argument returns the
-// first name of the list.
+// argument returns the name that a tool uses for an argument. The list names has all
+// possible names, in lower case. If the tool uses none of these names, argument returns
+// names[0].
 func argument(props map[string]schema, names []string) string {
 	for _, want := range names {
 		for name := range props {

@@ -22,8 +22,8 @@ const UID = 65534
 // part that a process runs.
 const partVariable = "COLEO_TEST_STRANGER"
 
-// Play does nothing in a process that was not started by Start. In a process that Start
-// has started, Play runs the part for which it was started, and exits with the part's
+// Play does nothing in a process that was not started by Start. In a process that was
+// started by Start, Play runs the part that Start has named, and exits with the part's
 // result. If the part is unknown, Play exits with 2.
 func Play(parts map[string]func(args []string) int) {
 	name := os.Getenv(partVariable)

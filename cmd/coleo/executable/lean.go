@@ -30,8 +30,8 @@ func holdProgramPath() (string, error) {
 		if path, err := writeLean(leanHolder); err == nil {
 			return path, nil
 		}
-		// Writing can fail because the state folder is read-only, or executing because
-		// it is mounted noexec.
+		// The state folder can be read-only or mounted noexec. In this case, holders
+		// run coleo itself.
 	}
 	return Path()
 }

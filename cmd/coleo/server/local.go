@@ -86,8 +86,8 @@ func over(run *localRun) bool {
 	}
 }
 
-// needed reports whether host local has had arms. Its log can have events of these arms
-// that serve has not read.
+// needed reports whether host local has had arms. If it has had arms, its log can have
+// events that serve has not read.
 func (l *localHost) needed() bool {
 	_, err := os.Stat(l.setup.LocalDB())
 	return err == nil || host.HasLocal(l.setup.State)
