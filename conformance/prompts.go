@@ -48,10 +48,10 @@ func unicodePrompt(ctx context.Context, t *Trial) error {
 // a command, a shell command, a memory, a file or a call for help.
 var leads = []string{"/", "!", "#", "@", "?", "{", "&", "/clear ", "/exit ", " !", "\n/", "a\n/", "a\n!"}
 
-// specialLeading sends prompts that look like commands. Coleo has two ways to handle
-// such a prompt. Either the prompt must reach the model as text, with at most a blank
-// before it, or Coleo must refuse it with EInvalid. In both cases, the agent CLI must
-// not run the command.
+// specialLeading sends prompts that look like commands. There are two correct outcomes:
+// the prompt reaches the model as text, with at most a blank before it, or Coleo
+// refuses the prompt with EInvalid. In no case is the agent CLI allowed to run the
+// command.
 func specialLeading(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 const shortRows = 4
 
 // screenShare bounds the conversation, because a long message would hide the arm's
-// screen. The screen keeps at least the number of rows divided by screenShare.
+// screen. The screen keeps at least 1/screenShare of the rows.
 const screenShare = 2
 
 // These are the values of Message.Who.
