@@ -179,8 +179,8 @@ func (p *program) flood(ctx context.Context, rest string) error {
 	return nil
 }
 
-// childLifetime is how long a child of the fake lives, in seconds. A child that the
-// test does not end ends by itself after this time.
+// childLifetime is how long a child of the fake lives, in seconds. It is needed for
+// tests that do not end the child.
 const childLifetime = "600"
 
 func (p *program) child(_ context.Context, rest string) error {

@@ -50,7 +50,7 @@ func (c *chooser) byRule(t Turn) (string, []Step) {
 
 var placeholder = regexp.MustCompile(`\$\{(prompt|result|[0-9])\}`)
 
-// expand returns the steps of a rule's reply. In them, the values replace ${prompt} and
+// expand returns the steps of a rule's reply, with values in the place of ${prompt} and
 // the other placeholders.
 func expand(steps []Step, t Turn, groups []string) []Step {
 	out := make([]Step, len(steps))

@@ -178,9 +178,9 @@ func fits(s setup.Setup, p *pack.Pack, recordings string) error {
 	return readsAsLabelled(joined, p.Versions[0], recordings)
 }
 
-// changePacks calls do with the store of the installed packs, and with a lock, so that
-// no other process changes the packs. Inside an arm, it returns an error: an arm must
-// not change the rules by which Coleo reads it.
+// changePacks calls do with the store of the installed packs. It holds a lock during
+// the call, so that no other process changes the packs. Inside an arm, it returns an
+// error, because an arm must not change the rules by which Coleo reads it.
 func changePacks(do func(s setup.Setup, store pack.Store) error) error {
 	s, err := setup.New()
 	if err != nil {

@@ -143,8 +143,8 @@ func (s Setup) launch(name string, args ...string) (pid int, ended <-chan struct
 
 func (s Setup) logFile(name string) string { return filepath.Join(s.Logs(), name+".log") }
 
-// errEnded is the error of await if the process has ended, and the process was not
-// started by the caller of await.
+// errEnded is the error of await when a background process has ended that the caller of
+// await has not started.
 var errEnded = errors.New("it has ended")
 
 // await waits until the background process of a verb is ready. If the caller has
@@ -154,10 +154,11 @@ var errEnded = errors.New("it has ended")
 // A started process can end early because of a rival. A rival is another process of the
 // same verb that was started first:
 //   - If there is a rival, await waits until the rival is ready.
-//   - If there is none after rivalTime, await returns EUnavailable with the end of the
-//     log.
+//   - If there is no rival after rivalTime, await returns EUnavailable with the end of
+//     the log.
 //
-// If the rival ends, or the process that was already running, await returns errEnded.
+// If the rival ends, or if a process ends that was already running, await returns
+// errEnded.
 func (s Setup) await(ctx context.Context, name string, started <-chan struct{},
 	ready func(context.Context) bool) error {
 	ended := started
