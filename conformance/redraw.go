@@ -20,9 +20,8 @@ const redrawLook = 50 * time.Millisecond
 // above the dialog.
 const redrawStill = time.Second
 
-// wipedRows is how many rows a partial wipe removes. They are the last rows up to the
-// last row with text. The composers and dialogs of most agent CLIs have more rows than
-// this.
+// wipedRows is how many rows a partial wipe removes, counted upward from the last row
+// with text. The composers and dialogs of most agent CLIs have more rows than this.
 const wipedRows = 5
 
 // redraw wipes the agent CLI's screen, as a command of the model can do by mistake if

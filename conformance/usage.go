@@ -76,7 +76,7 @@ func agrees(account, counted coleo.Usage) bool {
 	return agree(account.Input, counted.Input) && agree(account.Output, counted.Output)
 }
 
-// counted adds up the usage that the model has counted since the first requestsBefore
+// counted adds up the usage that the model has counted after the first requestsBefore
 // requests. The result turn does not include side requests. The result all includes
 // them.
 func (t *Trial) counted(requestsBefore int) (turn, all coleo.Usage) {

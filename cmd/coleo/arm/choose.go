@@ -18,7 +18,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// pickArm asks the user to choose an arm. Without a terminal, and with --json, it
+// pickArm asks the user to choose an arm. Without a terminal, or with --json, it
 // returns the error for a missing name.
 func pickArm(c *cobra.Command, client *api.Client) (string, error) {
 	missing := coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm (see %s --help)",

@@ -140,8 +140,8 @@ func firstTime(piece coleo.Recording) time.Time {
 }
 
 // progress returns a function that shows on w how many bytes of a download are done.
-// After the download, it must be called with zeros, to clear its line. If w is not a
-// terminal, the function does nothing.
+// After the download, the returned function must be called with zeros, to clear the
+// line. If w is not a terminal, the returned function does nothing.
 func progress(w io.Writer) func(done, of int64) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

@@ -111,9 +111,9 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	return bothUntilOneEnds(ctx, b.Run, func(ctx context.Context) error { return listenAndServe(ctx, s, b, log) })
 }
 
-// bothUntilOneEnds runs two functions at the same time. When the first of them returns,
-// the context of the second one ends. After both have returned, bothUntilOneEnds
-// returns their errors.
+// bothUntilOneEnds runs two functions at the same time. As soon as one of them has
+// returned, the context of the other one ends. After both have returned,
+// bothUntilOneEnds returns their errors.
 func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
