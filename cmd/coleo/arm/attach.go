@@ -169,8 +169,7 @@ func renew(ctx context.Context, client *api.Client, arm, lease string) {
 }
 
 // keepSize sets the size of the arm's terminal to the size of the viewer's terminal. It
-// does this at once, and again after each change of the viewer's terminal, until ctx
-// ends.
+// does so immediately, and after each change of the viewer's terminal, until ctx ends.
 func keepSize(ctx context.Context, client *api.Client, arm, lease string, fd int, view *viewport) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)

@@ -113,7 +113,8 @@ func (v *viewport) picture() string {
 
 // around returns the first position of a part with the given size, so that the part
 // contains the position at. The argument begin is the old first position; around
-// changes it as little as possible. The argument all is the size of the whole.
+// changes it as little as possible. The argument all is the size of the whole screen in
+// this direction.
 func around(at, begin, size, all int) int {
 	begin = max(min(begin, all-size), 0)
 	switch {

@@ -142,7 +142,7 @@ func stateWord(arm coleo.Arm) string {
 }
 
 // asOf returns a note about the arm's state. The first of these cases that applies
-// decides:
+// determines the note:
 //   - No host agent watches the arm. The note is the age of the state. If the age is
 //     unknown, the note says that nobody watches the arm.
 //   - A signal has stopped the agent CLI. The note says so.

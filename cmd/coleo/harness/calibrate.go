@@ -198,8 +198,8 @@ func writeProposal(path string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// readCases reads the recordings in the folder dir, and their labels from the file
-// labels. If labels is "", readCases reads the labels from the file labelsFile in dir.
+// readCases reads the recordings in the folder dir, and their labels from a file. The
+// argument labels is the path of that file. If it is "", the file is labelsFile in dir.
 func readCases(dir, labels string, slack float64) ([]mend.Case, error) {
 	if labels == "" {
 		labels = filepath.Join(dir, labelsFile)

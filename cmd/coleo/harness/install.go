@@ -75,9 +75,9 @@ type installation struct {
 	root         string // folder of all agent CLIs that Coleo installs
 }
 
-// versionPattern matches what the user is allowed to write after the @: a version, or a
-// tag of npm or PyPI. Other characters are not allowed, because the text becomes the
-// name of a folder.
+// versionPattern matches what the user is allowed to write after the @ in NAME@VERSION:
+// a version, or a tag of npm or PyPI. Other characters are not allowed, because the
+// text becomes the name of a folder.
 var versionPattern = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}$`)
 
 func newInstallation(s setup.Setup, info coleo.Info, version string) (installation, error) {

@@ -58,9 +58,9 @@ type toldSoFar struct {
 }
 
 // notifier runs the user's command for each dialog that opens, and for each turn that
-// ends. It follows serve's log, and stores the last event that it has told the user. So
-// serve can end at any time, and no notice is lost. If serve is killed after the start
-// of a command and before the event is stored, the user is told twice.
+// ends. It follows serve's log, and stores the last event that the user has been told
+// about. So serve can end at any time, and no notice is lost. If serve is killed after
+// the start of a command and before the event is stored, the user is told twice.
 type notifier struct {
 	brain   *brain.Brain
 	db      *store.ServeDB
