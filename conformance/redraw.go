@@ -77,8 +77,8 @@ func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 
 // wipe wipes the last rows of the screen, or the whole screen if rows is 0. Then it
 // waits until the agent CLI has redrawn the screen, and Coleo's reading is equal to the
-// reading before the wipe. The results are the numbers of rows with text: came after
-// the redraw, and of before the wipe.
+// reading before the wipe. It returns the number of rows with text after the redraw
+// (came), and before the wipe (of).
 func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, of int, err error) {
 	before := texts(stillScreen(ctx, term))
 	was, from := t.Session.State(), coleo.NewestCursor(t.Session)

@@ -65,8 +65,9 @@ func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Rea
 }
 
 // write writes a program to a file. It holds syscall.ForkLock, so that no process is
-// started during the write. Such a process would keep the file open until the process
-// runs its own program. The kernel does not run a file that is open for writing.
+// started during the write. A process that is started during the write would keep the
+// file open until the process runs its own program. The kernel does not run a file that
+// is open for writing.
 func write(path string, program []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
