@@ -1,5 +1,5 @@
-// Command coleo runs the command-line programs of coding agents as arms. It starts them,
-// reads their screens, types into them safely and keeps them alive.
+// Command coleo runs the command-line programs of coding agents as arms. It starts
+// them, reads their screens, types into them safely and keeps them alive.
 package main
 
 import (

@@ -1,12 +1,12 @@
 // Package fakeagent is a fake agent CLI for tests: a small terminal program that looks
-// like an agent CLI and obeys the commands in its prompts. On demand, it has faults that
-// real agent CLIs rarely have. For example, it crashes, loses keys, ignores signals,
-// leaves children behind, or draws a screen that no rule recognizes. It proves nothing
-// about real agent CLIs, which are tested with package modelserver.
+// like an agent CLI and obeys the commands in its prompts. On demand, it has faults
+// that real agent CLIs rarely have. For example, it crashes, loses keys, ignores
+// signals, leaves children behind, or draws a screen that no rule recognizes. It proves
+// nothing about real agent CLIs, which are tested with package modelserver.
 //
-// With a [Model], the fake asks a model server what to do, as a real agent CLI does. The
-// checks of package conformance run on such a fake in seconds. If something in the fake
-// is broken, the checks must fail.
+// With a [Model], the fake asks a model server what to do, as a real agent CLI does.
+// The checks of package conformance run on such a fake in seconds. If something in the
+// fake is broken, the checks must fail.
 //
 // The fake records each byte that it reads and each of its states. A test uses this
 // record to prove, for example, that nothing reached the agent CLI.
@@ -32,8 +32,8 @@
 //	  Esc to cancel
 //
 // A digit chooses an option. The arrows move the mark, Enter chooses the marked option,
-// and Esc chooses No. As with real agent CLIs, other text that is typed into a dialog is
-// lost. But if such a text contains a digit or an Enter, that key chooses an option.
+// and Esc chooses No. As with real agent CLIs, other text that is typed into a dialog
+// is lost. But if such a text contains a digit or an Enter, that key chooses an option.
 //
 // # Words
 //

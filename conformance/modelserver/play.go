@@ -21,8 +21,8 @@ type player struct {
 
 var errCut = errors.New("connection cut by the script")
 
-// play carries out all steps. It returns an error if the client did not get what the
-// script describes.
+// play carries out all steps. It returns an error if the reply was not sent completely,
+// also if the script itself cuts the connection.
 func (p *player) play(steps []Step) error {
 	for _, s := range steps {
 		done, err := p.step(s)

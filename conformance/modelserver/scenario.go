@@ -8,9 +8,9 @@ import (
 )
 
 // scenario is the built-in scenario. It obeys the first line of a prompt that begins
-// with a known verb. If the prompt contains "then say", the word after it is the closing
-// text of the answer. Tests use a different closing text for each turn, to distinguish
-// the ends of turns.
+// with a known verb. If the prompt contains "then say", the word after it is the
+// closing text of the answer. Tests use a different closing text for each turn, to
+// distinguish the ends of turns.
 //
 //	say TEXT                        answers exactly TEXT
 //	write FILE with TEXT            writes TEXT and a newline, with a tool or an edit format of the agent CLI
