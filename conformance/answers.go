@@ -16,20 +16,20 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// attempt is one dialog that the checks have brought about.
+// attempt is one try to open the dialog that a line of the catalogue describes.
 type attempt struct {
 	*Trial
-	ask     coleo.Ask // with its names filled in
+	ask     coleo.Ask // the line of the catalogue, with its placeholders filled in
 	nonce   string
-	receipt coleo.Receipt // its text is the prompt; empty at the start
-	dialog  *coleo.Dialog // nil if the turn has ended without one
+	receipt coleo.Receipt // its text is the prompt; "" until the prompt is sent
+	dialog  *coleo.Dialog // the open dialog; nil if no dialog is open
 	since   int           // number of requests to the model before this attempt
 }
 
-// isPrompt reports whether a request serves a prompt.
+// isPrompt reports whether the request q belongs to a prompt and is not a side request.
 func isPrompt(q modelserver.Request) bool { return q.Side == "" && q.Prompt != "" }
 
-// filled returns a line whose names are filled in.
+// filled returns the line a, filled in with the nonce, the work folder and the HOME.
 func (t *Trial) filled(a coleo.Ask, nonce string) (coleo.Ask, error) {
 	facts := struct{ Nonce, Workdir, Home string }{nonce, t.Workdir, t.home()}
 	var failed error
@@ -59,8 +59,8 @@ func (t *Trial) filled(a coleo.Ask, nonce string) (coleo.Ask, error) {
 	return a, failed
 }
 
-// provoke makes the agent CLI ask. It returns when the agent CLI asks, or when its turn has
-// ended.
+// provoke makes the agent CLI open the dialog of the line a. It returns when a dialog
+// is open or the turn has ended.
 func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
 	x := &attempt{Trial: t, nonce: Nonce(), since: len(t.Model.Record())}
 	var err error
@@ -99,11 +99,11 @@ func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
 	return x, err
 }
 
-// byHand reports whether words of the user bring about the dialog. Gemini CLI 0.61.0 takes
-// them for a plain prompt until it has asked its MCP servers for their tools.
+// byHand reports whether the user's own words open the dialog. Gemini CLI 0.61.0 takes
+// them for a plain prompt until it has asked its MCP servers for tools.
 func (x *attempt) byHand() bool { return x.ask.Types != "" || x.ask.Prompt != "" }
 
-// prompt sends the prompt that makes the agent CLI ask, and waits for its turn.
+// prompt sends the prompt for the dialog, and waits for a dialog or the turn's end.
 func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (coleo.Reading, error) {
 	fresh := x.Session == nil
 	if fresh {
@@ -147,8 +147,8 @@ func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (
 	return coleo.WaitForTurn(ctx, x.Session, x.receipt)
 }
 
-// answerAsk brings about the dialog of a line, answers it in one way, and looks at what was
-// done.
+// answerAsk makes the agent CLI open the dialog of the line a, and answers the dialog
+// in the way w. Then it checks what the agent CLI has done.
 func (t *Trial) answerAsk(ctx context.Context, a coleo.Ask, w way) error {
 	x, err := t.provoke(ctx, a)
 	if err != nil {
@@ -171,7 +171,7 @@ func (t *Trial) answerAsk(ctx context.Context, a coleo.Ask, w way) error {
 	return x.replied(ctx, w)
 }
 
-// isAsked checks that the dialog is the one of the line.
+// isAsked checks that the open dialog is the dialog that x.ask describes.
 func (x *attempt) isAsked() error {
 	if x.dialog == nil {
 		r := x.Session.State()
@@ -196,7 +196,7 @@ func (x *attempt) isAsked() error {
 	return nil
 }
 
-// undone checks that nothing was done. After a denial the model may have got a refusal.
+// undone checks that nothing was done. After a denial, a tool can report a refusal.
 func (x *attempt) undone(denied bool) error {
 	result, err := regexp.Compile(x.ask.Result)
 	if err != nil {
@@ -219,7 +219,7 @@ func (x *attempt) undone(denied bool) error {
 	return nil
 }
 
-// done checks that what was approved was done once.
+// done checks that what the user approved was done, and only once.
 func (x *attempt) done() error {
 	if n, err := x.written(); err != nil || x.ask.Writes != "" && n != 1 {
 		return errors.Join(err, fmt.Errorf("%s holds the nonce %d times, want once", x.ask.Writes, n))
@@ -240,7 +240,7 @@ func (x *attempt) done() error {
 	return nil
 }
 
-// written returns how many times the file of the line holds the nonce.
+// written returns how many times the file x.ask.Writes contains the nonce.
 func (x *attempt) written() (int, error) {
 	if x.ask.Writes == "" {
 		return 0, nil
@@ -252,14 +252,14 @@ func (x *attempt) written() (int, error) {
 	return strings.Count(string(raw), x.nonce), nil
 }
 
-// results returns what the model got in this turn: the results of the line's tool, and
-// what the agent CLI itself has said in the user's place. The results of the calls before
-// came first.
+// results returns what the model got in this turn, without the results of x.ask.Before:
+//   - the results of the tool x.ask.Tool
+//   - texts that the agent CLI has sent to the model in the user's place
 func (x *attempt) results() (out []string) {
 	for _, q := range x.Model.Record()[x.since:] {
 		switch {
 		case !isPrompt(q) || x.receipt.Text == "" || x.ask.Tool != "" && strings.Contains(x.ask.Input, q.Prompt):
-			// the model's prompt for a subagent is no result
+			// A subagent's prompt comes from the model, so it is no result.
 		case q.Prompt != x.receipt.Text:
 			out = append(out, q.Prompt)
 		case q.HasToolResult:
@@ -267,13 +267,13 @@ func (x *attempt) results() (out []string) {
 		}
 	}
 	if x.ask.Together {
-		return out // there is one request with all results
+		return out // one request contains the results of all calls
 	}
 	return out[min(len(x.ask.Before), len(out)):]
 }
 
-// respond answers the present dialog, and waits for the next one or for the end of the
-// turn.
+// respond answers the open dialog, and waits for the next dialog or the turn's end. It
+// returns an error if the turn fails, the agent CLI ends or ctx ends.
 func (x *attempt) respond(ctx context.Context, d coleo.Decision) error {
 	from, answered := coleo.NewestCursor(x.Session), x.dialog.Fingerprint
 	if err := x.Session.Respond(ctx, answered, d); err != nil {
@@ -302,7 +302,8 @@ func (x *attempt) respond(ctx context.Context, d coleo.Decision) error {
 	return coleo.Errorf(coleo.ETimeout, "after the answer it is still %s by rule %q", last.State, last.Rule)
 }
 
-// refused checks that Coleo refuses a choice, and types nothing. Then it leaves the dialog.
+// refused checks that Coleo refuses the answer w and types nothing. After that, it
+// denies the dialog, or ends the agent CLI.
 func (x *attempt) refused(ctx context.Context, w way) error {
 	before := *x.dialog
 	decision := coleo.Decision{Choice: w.choice}
@@ -328,7 +329,8 @@ func (x *attempt) refused(ctx context.Context, w way) error {
 	return x.denied(ctx)
 }
 
-// denied denies the dialog, and each one that follows. The next prompt must be taken.
+// denied denies all dialogs. After that, the agent CLI must take the next prompt. If
+// x.ask.Ends is set, the agent CLI must end instead.
 func (x *attempt) denied(ctx context.Context) error {
 	for x.dialog != nil {
 		err := x.respond(ctx, coleo.Decision{Choice: coleo.Deny})
@@ -346,7 +348,7 @@ func (x *attempt) denied(ctx context.Context) error {
 	return errors.Join(x.undone(true), x.next(ctx), x.undone(true))
 }
 
-// next sends a prompt that must be answered.
+// next sends a prompt and checks that it is answered.
 func (x *attempt) next(ctx context.Context) error {
 	if err := x.Model.SetScript(modelserver.Script{}); err != nil {
 		return err
@@ -358,7 +360,8 @@ func (x *attempt) next(ctx context.Context) error {
 	return nil
 }
 
-// approved approves the dialog, and others that follow. The same one must not come again.
+// approved approves all dialogs and checks the effect. It returns an error if the first
+// dialog opens twice.
 func (x *attempt) approved(ctx context.Context) error {
 	first := *x.dialog
 	for x.dialog != nil {
@@ -382,8 +385,8 @@ func (x *attempt) approved(ctx context.Context) error {
 	return x.done()
 }
 
-// restarted starts the agent CLI again in the same folders. It must not ask again, and must
-// take a prompt.
+// restarted starts the agent CLI again in the same folders. The agent CLI must not open
+// the dialog again, and must take a prompt.
 func (x *attempt) restarted(ctx context.Context) error {
 	if err := x.closeSession(); err != nil {
 		return fmt.Errorf("end the agent CLI: %w", err)

@@ -11,16 +11,16 @@ import (
 	"coleo.dev"
 )
 
-// question is a turn that waits. The agent CLI wants to write a file, and has asked for
-// permission.
+// question is a turn in which the agent CLI has asked for permission to write a file,
+// and waits for the answer.
 type question struct {
 	path    string
 	receipt coleo.Receipt
 	dialog  *coleo.Dialog
 }
 
-// askToWrite makes the model write a file. It returns when the agent CLI asks for
-// permission.
+// askToWrite sends a prompt that makes the model write a file. It returns when the
+// agent CLI asks for permission.
 func (t *Trial) askToWrite(ctx context.Context) (question, error) {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return question{}, err
@@ -50,7 +50,7 @@ func (q question) unwritten() error {
 	return nil
 }
 
-// deny denies all questions of a turn until the turn ends.
+// deny denies all dialogs of the turn until the turn ends.
 func (t *Trial) deny(ctx context.Context, q question) error {
 	for dialog := q.dialog; ; {
 		q.receipt.Cursor = coleo.NewestCursor(t.Session)
@@ -87,8 +87,8 @@ func approvalDeny(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// denyWithWords denies a question, and at once sends a prompt that tells what to do
-// instead.
+// denyWithWords denies a dialog, and immediately sends a prompt that says what to do
+// instead. It checks that the agent CLI answers this prompt.
 func denyWithWords(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func denyWithWords(ctx context.Context, t *Trial) error {
 			}
 			break
 		}
-		dialog = e.Dialog // the next question of the same turn
+		dialog = e.Dialog // the next dialog of the same turn
 	}
 	answer, err := coleo.WaitForResponse(ctx, t.Session, receipt)
 	if err != nil {
@@ -128,8 +128,8 @@ func denyWithWords(ctx context.Context, t *Trial) error {
 	return q.unwritten()
 }
 
-// approvalStale answers dialogs that are not open. One never existed, and one has
-// already been answered.
+// approvalStale answers dialogs that are not open, and checks that Coleo refuses the
+// answers. One dialog never existed, and another one has already been answered.
 func approvalStale(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -163,9 +163,9 @@ func approvalStale(ctx context.Context, t *Trial) error {
 	return q.unwritten()
 }
 
-// promptWhileBlocked sends a prompt while a dialog is open. If the prompt were typed,
-// it would approve the dialog: by the digit in the prompt, or by Enter on the marked
-// option.
+// promptWhileBlocked sends a prompt while a dialog is open, and checks that Coleo
+// refuses the prompt. A typed prompt would answer the dialog, by a digit in the prompt
+// or by the Enter key.
 func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -194,7 +194,8 @@ func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// answerQuestion picks an option in a question that the model asks.
+// answerQuestion lets the model ask the user a question, and answers with one of the
+// options.
 func answerQuestion(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

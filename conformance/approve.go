@@ -11,10 +11,10 @@ import (
 	"coleo.dev"
 )
 
-// command is a script in the work folder. It writes a line each time it runs.
+// command is a script in the work folder. The script writes a line each time it runs.
 type command struct {
 	text string // the command line that the model runs
-	log  string // path of the file to which the script writes
+	log  string // path of the file in which each run writes a line
 }
 
 func (t *Trial) newCommand() (command, error) {
@@ -27,7 +27,7 @@ func (t *Trial) newCommand() (command, error) {
 	return c, nil
 }
 
-// ran checks how many times the command has run.
+// ran checks that the command has run exactly want times.
 func (c command) ran(want int) error {
 	raw, err := os.ReadFile(c.log)
 	if err != nil && !os.IsNotExist(err) {
@@ -39,8 +39,9 @@ func (c command) ran(want int) error {
 	return nil
 }
 
-// askToRun makes the model run the command. It returns the question and its turn. If
-// the turn ends without a question, the question is nil.
+// askToRun sends a prompt that makes the model run a command. It returns the dialog
+// that the agent CLI opens and the receipt of the prompt. If the turn ends without a
+// dialog, the returned dialog is nil.
 func (t *Trial) askToRun(ctx context.Context, c command) (*coleo.Dialog, coleo.Receipt, error) {
 	r, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "run " + c.text})
 	if err != nil {
@@ -53,9 +54,9 @@ func (t *Trial) askToRun(ctx context.Context, c command) (*coleo.Dialog, coleo.R
 	return reading.Dialog, r, nil
 }
 
-// decided answers the dialog d with a choice, and waits for the end of the turn in which d
-// was opened. If other dialogs follow, for example about the use of the output, it approves
-// them. It returns an error if d is opened a second time.
+// decided answers the dialog d with the given choice, and waits until the turn ends.
+// During the turn, other dialogs can open, such as one about the use of the output.
+// decided approves them. If d opens a second time, decided returns an error.
 func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, choice coleo.Choice) error {
 	for now := d; ; choice = coleo.Approve {
 		r.Cursor = coleo.NewestCursor(t.Session)
@@ -72,9 +73,9 @@ func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, c
 	}
 }
 
-// approvalApprove approves a command once. It checks that the agent CLI asks again
-// before the next run. Then it approves the command permanently, if the dialog offers
-// this.
+// approvalApprove approves a command once, and checks that the agent CLI asks again
+// before the command's next run. After that, if the dialog offers a permanent approval,
+// it approves the command permanently.
 func approvalApprove(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

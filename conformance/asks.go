@@ -23,7 +23,7 @@ type AskResult struct {
 	Kind    coleo.DialogKind  `json:"kind,omitempty"` // "" for the checks of the tools
 	Refuses map[string]string `json:"refuses,omitempty"`
 	Pass    bool              `json:"pass"`
-	Details string            `json:"details"` // the ways in which the dialog was answered, or what failed
+	Details string            `json:"details"` // the ways in which the dialog was answered, or the failure
 	Seconds float64           `json:"seconds"`
 }
 
@@ -36,23 +36,26 @@ type AsksReport struct {
 	Asks       []AskResult `json:"asks"`
 }
 
-// The two checks of the tools, after those of the lines of the catalogue.
+// These are the names of the two checks of the tools. They run after the checks of the
+// lines of the catalogue.
 const (
 	quietCheck  = "quiet_tools"
 	listedCheck = "every_tool_is_listed"
 )
 
-// askTimeout bounds the checks of one line. A question with many options is asked once for
-// each of them, and each time takes some seconds on a loaded machine.
+// askTimeout bounds the checks of one line of the catalogue. These checks answer the
+// dialog once in each possible way. Each answer takes some seconds on a loaded machine.
 const askTimeout = 2 * time.Minute
 
-// catalogue runs the checks of a harness's catalogue.
+// catalogue runs the checks of a harness's catalogue. Each line of the catalogue
+// describes one thing that makes the agent CLI ask its user.
 type catalogue struct {
 	harness coleo.Asking
 	offered map[string]bool // the tools that the agent CLI has offered to the model
 }
 
-// checks returns one check for each line, and with whole also the checks of the tools.
+// checks returns one check for each line in list. If whole is true, it also returns the
+// checks of the tools.
 func (c *catalogue) checks(list []coleo.Ask, whole bool) []Check {
 	var out []Check
 	for _, a := range list {
@@ -69,7 +72,8 @@ func (c *catalogue) checks(list []coleo.Ask, whole bool) []Check {
 			Required: true, Shared: true, Timeout: time.Minute, Run: c.listed})
 }
 
-// run answers the dialog of a line in each way.
+// run makes the agent CLI open the dialog of a line of the catalogue several times.
+// Each time, it answers the dialog in another way.
 func (c *catalogue) run(ctx context.Context, t *Trial, a coleo.Ask) error {
 	defer c.note(t)
 	if a.OwnStart() {
@@ -95,7 +99,7 @@ func (c *catalogue) run(ctx context.Context, t *Trial, a coleo.Ask) error {
 	return nil
 }
 
-// note remembers the tools that the agent CLI has offered.
+// note remembers the tools that the agent CLI has offered to the model in this trial.
 func (c *catalogue) note(t *Trial) {
 	for _, q := range t.Model.Record() {
 		for _, tool := range q.Tools {
@@ -107,7 +111,9 @@ func (c *catalogue) note(t *Trial) {
 	}
 }
 
-// quiet calls each tool that never asks.
+// quiet makes the model call the tools that the harness lists as never asking. It
+// checks that no dialog opens. It skips a tool if the harness gives no input for that
+// tool.
 func (c *catalogue) quiet(ctx context.Context, t *Trial) error {
 	defer c.note(t)
 	list, called := c.harness.QuietTools(), 0
@@ -130,7 +136,8 @@ func (c *catalogue) quiet(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// listed compares the tools that were offered with those of the description.
+// listed checks that the harness knows all tools that the agent CLI has offered. The
+// harness knows a tool if it is in the catalogue, or listed as one that never asks.
 func (c *catalogue) listed(ctx context.Context, t *Trial) error {
 	if len(c.offered) == 0 {
 		if err := simplePrompt(ctx, t); err != nil {
@@ -159,10 +166,11 @@ func (c *catalogue) listed(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// mcpRecord is the path of the record of the MCP server of the checks.
+// mcpRecord returns the path of the record of the MCP server that the checks use.
 func (t *Trial) mcpRecord() string { return filepath.Join(t.dir, "mcp.jsonl") }
 
-// withMCP gives an agent CLI the MCP server of the checks.
+// withMCP adds the MCP server of the checks to a configuration, if the harness supports
+// MCP.
 func (t *Trial) withMCP(c *coleo.SpawnConfig) {
 	if t.Harness.Info().Capabilities.MCP && len(t.config.Probe) > 0 {
 		argv := append(slices.Clone(t.config.Probe), t.mcpRecord())
@@ -170,7 +178,8 @@ func (t *Trial) withMCP(c *coleo.SpawnConfig) {
 	}
 }
 
-// mcpCalls returns how many times a tool of the MCP server was called with a nonce.
+// mcpCalls returns how many times the model has called the MCP server's tool with the
+// nonce.
 func (t *Trial) mcpCalls(nonce string) (n int) {
 	list, err := mcpserver.ReadRecord(t.mcpRecord())
 	if err != nil {
@@ -184,8 +193,9 @@ func (t *Trial) mcpCalls(nonce string) (n int) {
 	return n
 }
 
-// scriptOf returns the script by which the model makes the calls of a line, or answers its
-// text, when it is asked a prompt that holds the word.
+// scriptOf returns the model's script for a line of the catalogue. If a prompt contains
+// word, the script makes the model answer with the line's text or make the line's tool
+// calls.
 func scriptOf(a coleo.Ask, word string) modelserver.Script {
 	var script modelserver.Script
 	add := func(step modelserver.Step, after bool, times int) {
@@ -193,7 +203,7 @@ func scriptOf(a coleo.Ask, word string) modelserver.Script {
 			When: modelserver.When{Contains: word, ToolResult: &after}, Reply: []modelserver.Step{step}})
 	}
 	if a.Reply != "" {
-		add(modelserver.Step{Text: a.Reply}, false, 1) // no result of a tool shows which request is the first
+		add(modelserver.Step{Text: a.Reply}, false, 1) // only the first request has no tool result
 	}
 	if a.Tool == "" {
 		return script
@@ -205,7 +215,7 @@ func scriptOf(a coleo.Ask, word string) modelserver.Script {
 			first.Reply = append(first.Reply, step)
 			continue
 		}
-		add(step, i > 0, min(i, 1)) // the first one answers again if the request is sent again
+		add(step, i > 0, min(i, 1)) // no limit for the first call, because the agent CLI can repeat the request
 	}
 	return script
 }
@@ -218,9 +228,9 @@ func callOf(c coleo.AskCall) *modelserver.Call {
 	return &call
 }
 
-// PickAsks returns the lines of a harness's catalogue that a list of names selects. The
-// names are separated by commas. "all" selects all of them. The error is EInvalid for a
-// name that the catalogue does not have.
+// PickAsks returns the lines of a harness's catalogue that the user has selected. The
+// argument names is "all", or the names of the lines with commas between them. If the
+// catalogue has no line with such a name, the error is EInvalid.
 func PickAsks(h coleo.Harness, names string) ([]coleo.Ask, error) {
 	asking, ok := h.(coleo.Asking)
 	if !ok || len(asking.Asks()) == 0 {
@@ -242,9 +252,10 @@ func PickAsks(h coleo.Harness, names string) ([]coleo.Ask, error) {
 	return out, nil
 }
 
-// RunAsks runs the checks of lines of a catalogue, one line after another. With the whole
-// catalogue it also checks the tools that are not in it. It returns the errors of Run. A
-// check that fails is no error: the failure is in the report.
+// RunAsks runs the checks of the given lines of a catalogue, one line after another. If
+// these are all lines of the catalogue, it also runs the checks of the tools. It
+// returns the same errors as Run. A failed check is no error: the report contains the
+// failure.
 func RunAsks(ctx context.Context, h coleo.Harness, c Config, list []coleo.Ask) (AsksReport, error) {
 	report := AsksReport{Harness: h.Info().Name, Isolated: c.Isolated}
 	asking, ok := h.(coleo.Asking)

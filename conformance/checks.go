@@ -30,8 +30,8 @@ func simplePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce, nonce)
 }
 
-// exchange sends a prompt and checks its answer. It also checks that the model got
-// exactly this prompt, and only once.
+// exchange sends a prompt and checks that the answer is equal to want. It also checks
+// that the model got exactly this prompt, and only once.
 func (t *Trial) exchange(ctx context.Context, prompt, want string) error {
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	if err != nil {
@@ -89,8 +89,9 @@ func fileCreation(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// approveAll approves all dialogs of a turn until the turn ends. It returns the number
-// of dialogs. It calls the function first before the first approval.
+// approveAll approves all dialogs of a turn until the turn ends. It returns how many
+// dialogs it has approved. If first is not nil, approveAll calls first() before the
+// first approval.
 func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, first func() error) (int, error) {
 	for n := 0; ; n++ {
 		reading, err := coleo.WaitForTurn(ctx, t.Session, r)
@@ -183,7 +184,8 @@ func stateDetection(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// answered reports whether the whole answer to a prompt had been sent by the time at.
+// answered reports whether the model had sent its complete answer to a prompt by the
+// time at.
 func answered(m *modelserver.Server, prompt string, at time.Time) bool {
 	whole := false
 	for _, q := range m.Record() {
@@ -226,16 +228,16 @@ func mcpConnection(ctx context.Context, t *Trial) error {
 }
 
 const (
-	// toolsTimeout is how long an agent CLI may take to ask its MCP server for the
-	// tools, after it has begun to take input. Some agent CLIs ask in the background,
-	// and some only after the first prompt.
+	// toolsTimeout is how long awaitTools waits at most until the agent CLI has asked
+	// its MCP server for the list of tools. Some agent CLIs ask in the background after
+	// they begin to take input. Some ask only after the first prompt.
 	toolsTimeout = 10 * time.Second
-	// toolsEvery is the time between two reads of the record.
+	// toolsEvery is the time between two reads of the MCP server's record.
 	toolsEvery = 50 * time.Millisecond
 )
 
-// awaitTools returns when the MCP server has been asked for its tools, or after
-// toolsTimeout.
+// awaitTools waits until the agent CLI has asked the MCP server for its tools, but at
+// most for toolsTimeout.
 func awaitTools(ctx context.Context, record string) {
 	ctx, cancel := patient(ctx, toolsTimeout)
 	defer cancel()
@@ -252,8 +254,9 @@ func awaitTools(ctx context.Context, record string) {
 	}
 }
 
-// called reports whether a record has the protocol's first request, and later a call with
-// the nonce. Since version 2026-07-28 of the protocol, that request is server/discover.
+// called reports whether the record of an MCP server has a tool call with the nonce
+// after the first request of the protocol. That first request is initialize. Since
+// version 2026-07-28 of the protocol, it can be server/discover instead.
 func called(record []mcpserver.Request, nonce string) bool {
 	begun := false
 	for _, q := range record {

@@ -11,7 +11,8 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// refusal checks a turn in which the model refuses a request permanently.
+// refusal makes the model refuse a request permanently. It checks that the turn ends
+// and that the agent CLI takes the next prompt.
 func refusal(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -35,8 +36,8 @@ func refusal(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// retry checks a turn in which the model fails twice before it answers. The turn must
-// read as running until the answer has come.
+// retry makes the model fail twice before it answers. It checks that Coleo reads the
+// turn as running until the model has sent the answer.
 func retry(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -66,8 +67,8 @@ func retry(ctx context.Context, t *Trial) error {
 	return fmt.Errorf("the turn was read as over after %d failures and no answer", failures)
 }
 
-// attachMidstream closes a session in the middle of an answer, and attaches to the
-// agent CLI again. A restarted host agent does the same.
+// attachMidstream closes a session in the middle of an answer. Then it attaches to the
+// running agent CLI, as a restarted host agent does.
 func attachMidstream(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -105,7 +106,7 @@ func attachMidstream(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// compacted compacts the conversation, and returns when the agent CLI has done so.
+// compacted compacts the conversation. It returns when the agent CLI has finished.
 func compacted(ctx context.Context, s coleo.Session, c coleo.Compactor) error {
 	receipt, err := c.Compact(ctx)
 	if err != nil {
@@ -123,7 +124,8 @@ func compacted(ctx context.Context, s coleo.Session, c coleo.Compactor) error {
 	return nil
 }
 
-// compaction compacts the conversation, and then continues it.
+// compaction compacts the conversation, and then checks that the agent CLI takes a
+// prompt.
 func compaction(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

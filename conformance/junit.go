@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// junitSuite is a report in the form that CI systems show. It is one suite, with a case
-// for each check.
+// junitSuite is a report in the JUnit form that CI systems display. The report is one
+// suite with one case for each check.
 type junitSuite struct {
 	XMLName  xml.Name    `xml:"testsuite"`
 	Name     string      `xml:"name,attr"`
@@ -52,8 +52,8 @@ func junitOf(r Report) junitSuite {
 	return suite
 }
 
-// WriteJUnit writes a report to the file at path as JUnit XML. It replaces an existing
-// file. It returns an error if the file cannot be written.
+// WriteJUnit writes a report as JUnit XML to the file at path. It replaces an existing
+// file. If the file cannot be written, WriteJUnit returns an error.
 func WriteJUnit(path string, r Report) error {
 	raw, err := xml.MarshalIndent(junitOf(r), "", "  ")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"coleo.dev"
 )
 
-// beyond returns the checks that are not part of the published suite.
+// beyond returns the checks that the published suite does not have.
 func beyond() []Check {
 	approval := func(c coleo.Capabilities) bool { return c.Approval }
 	return []Check{

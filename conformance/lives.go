@@ -13,8 +13,9 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// resumeAfterKill kills the agent CLI, and starts another one that continues the same
-// conversation.
+// resumeAfterKill kills the agent CLI and starts another one that resumes the
+// conversation. It checks that the model sees the part of the conversation from before
+// the kill.
 func resumeAfterKill(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -50,12 +51,12 @@ func resumeAfterKill(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// conversationTimeout is how long it may take after the first turn until the
-// conversation's id is known. Some agent CLIs have no such id.
+// conversationTimeout is how long the check waits for the conversation's id after the
+// first turn. Some agent CLIs have no such id.
 const conversationTimeout = 5 * time.Second
 
-// conversation returns the id of the session's conversation, or "" if it does not
-// become known.
+// conversation returns the id of the session's conversation. If the id is unknown after
+// conversationTimeout, conversation returns "".
 func (t *Trial) conversation(ctx context.Context) string {
 	ctx, cancel := patient(ctx, conversationTimeout)
 	defer cancel()
@@ -85,7 +86,8 @@ func modelFlag(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// noLeftovers ends an agent CLI while a command of the model is running.
+// noLeftovers kills the agent CLI while it runs a command of the model. It checks that
+// no process of the arm is left.
 func noLeftovers(ctx context.Context, t *Trial) error {
 	freely := func(c *coleo.SpawnConfig) {
 		if !t.Harness.Info().Capabilities.Approval {
@@ -115,15 +117,15 @@ func noLeftovers(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// commandTimeout is how long it may take until a command runs. The prompt must be sent
-// and the command approved in this time.
+// commandTimeout is how long the check waits until the model's command runs. This time
+// includes the approval of the command.
 const commandTimeout = 20 * time.Second
 
-// noteEvery is the time between two looks for the file that a command writes.
+// noteEvery is the time between two attempts to read the file that a command writes.
 const noteEvery = 50 * time.Millisecond
 
-// longCommand makes the model run a command that does not end. It returns the process
-// of the command. If the agent CLI does not run the command, longCommand returns the
+// longCommand makes the model run a command that takes five minutes, and returns the
+// command's process. If the agent CLI does not run the command, longCommand returns the
 // zero Identity.
 func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 	name := Nonce()
@@ -140,8 +142,9 @@ func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 }
 
 // processIn approves the dialogs of a turn until a command has written its process id
-// to the file note. It returns that process. If the turn ends first, or after
-// commandTimeout, it returns the zero Identity.
+// to a file. The argument note is the path of this file. processIn returns the
+// command's process. If the turn ends or commandTimeout passes before that, it returns
+// the zero Identity.
 func (t *Trial) processIn(ctx context.Context, note string, r coleo.Receipt) coleo.Identity {
 	ctx, cancel := patient(ctx, commandTimeout)
 	approved := make(chan struct{})

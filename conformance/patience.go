@@ -10,24 +10,26 @@ import (
 	"time"
 )
 
-// The time limits of the checks are those for a quiet machine. On a loaded or slow machine,
-// they are longer by the factor by which the machine is slower.
+// The time limits of the checks were chosen for a quiet, fast machine. On a loaded or
+// slow machine, they are multiplied by the machine's slowness.
 const (
-	// patienceStep is the time between two looks at the load.
+	// patienceStep is the time between two measurements of the load.
 	patienceStep = 200 * time.Millisecond
-	// hashesPerSecond says how fast the machine was on which the limits were set: one core
-	// hashed 64 kB so many times in a second.
+	// hashesPerSecond describes the machine for which the time limits were chosen: in a
+	// second, one of its cores hashed 64 kB this many times.
 	hashesPerSecond = 15_000
-	// mostPatience is the largest factor. On a machine that is even slower, checks fail.
+	// mostPatience is the largest factor by which a time limit is multiplied. On a
+	// machine that is even slower, checks fail.
 	mostPatience = 20
 )
 
-// errTimeout is the cause of a context whose patience is at its end.
+// errTimeout is the cause of a patientContext that has ended because its time is over.
 var errTimeout = fmt.Errorf("timeout: %w", context.DeadlineExceeded)
 
-// patientContext ends with DeadlineExceeded, as a context with a deadline does. The context
-// inside it is only canceled. patientContext has a done channel of its own. With that of
-// the inner context, contexts derived from patientContext would end with Canceled.
+// patientContext ends with DeadlineExceeded when its time is over, as a context with a
+// deadline does. The context inside can only be canceled. So patientContext has a done
+// channel of its own: with the channel of the context inside, derived contexts would
+// end with Canceled.
 type patientContext struct {
 	context.Context
 	done chan struct{}
@@ -42,8 +44,8 @@ func (c patientContext) Err() error {
 	return c.Context.Err()
 }
 
-// patient returns a context that ends when d has passed on a quiet machine. A loaded or
-// slow machine gets more time.
+// patient returns a context that ends when the time d is over. On a loaded or slow
+// machine, it allows more time.
 func patient(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -65,15 +67,16 @@ func patient(ctx context.Context, d time.Duration) (context.Context, context.Can
 	return out, func() { cancel(context.Canceled) }
 }
 
-// slowness returns the factor by which this machine is slower than a quiet, fast machine
-// while the given number of tasks want to run.
+// slowness returns how many times slower this machine is than a quiet, fast machine.
+// The argument tasks is the number of threads that run or want to run. The result is at
+// most mostPatience.
 func slowness(tasks int) float64 {
 	load := max(1, float64(tasks)/float64(runtime.NumCPU()))
 	return min(mostPatience, load*ownSlowness())
 }
 
-// runningTasks returns how many threads of the machine run or want to run. It returns 0
-// where the system does not tell.
+// runningTasks returns how many threads of the machine run or want to run. If the
+// system does not report this number, runningTasks returns 0.
 func runningTasks() (n int) {
 	raw, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -84,9 +87,9 @@ func runningTasks() (n int) {
 	return n
 }
 
-// ownSlowness returns the factor by which this machine is slower without a load. The factor
-// is at least 1. ownSlowness measures once, and takes the best of several tries, because
-// other programs run too.
+// ownSlowness returns how many times slower this machine is than a fast machine if both
+// have no load. The result is at least 1. It is measured only once, as the best of
+// several tries, because other programs can slow down a try.
 var ownSlowness = sync.OnceValue(func() float64 {
 	best, block := time.Hour, make([]byte, 64<<10)
 	for range 20 {

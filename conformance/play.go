@@ -14,14 +14,16 @@ import (
 	"coleo.dev/harnesses/terminal/mend"
 )
 
-// Played is a recorded session whose label does not come from its screen.
+// Played is the result of one play: a recorded session and its label. The label does
+// not come from the session's screen.
 type Played struct {
 	Name  string // name of the recording, without its suffix
-	Label string // in the form of mend.Case, from the model server's record and the file system
-	Err   error  // why the play was broken off; the label holds up to that moment
+	Label string // in the form of mend.Case
+	Err   error  // why the play ended early; in this case, the label has only what was proven before
 }
 
-// plays are what a person does in a session. Each play is a session of its own.
+// plays are sequences of actions of a user. Play carries out each sequence in a session
+// of its own.
 var plays = []struct {
 	name string
 	asks bool // only for an agent CLI that asks for approvals
@@ -36,38 +38,45 @@ var plays = []struct {
 const (
 	// playTimeout bounds one play. The slowest agent CLI takes a minute.
 	playTimeout = 5 * time.Minute
-	// quietFor is how long the picture must stand still before the next key. A dialog is
-	// drawn, and a start is over, in less time.
+	// quietFor is how long the screen must not change before the player types the next
+	// key. Agent CLIs need less time to draw a dialog, or to finish their start.
 	quietFor = 2500 * time.Millisecond
-	// startedFor is how long the picture must stand still before a started agent CLI gets
-	// its first prompt. Some draw a composer and then start extensions.
+	// startedFor is how long the screen must not change after the start, before the
+	// player types the first prompt. It is longer than quietFor, because some agent
+	// CLIs draw a composer and only then start extensions.
 	startedFor = 5 * time.Second
-	// quietTimeout bounds the wait for that. Some pictures never stand still.
+	// quietTimeout is how long the player waits at most for the screen to stop
+	// changing. Some screens never stop, so the player continues after this time.
 	quietTimeout = 20 * time.Second
-	// typedFor is how long the picture must stand still after a text is typed. Some agent
-	// CLIs take an ENTER right behind other keys as a part of a paste.
+	// typedFor is how long the screen must not change after a text is typed, before the
+	// player types ENTER. Some agent CLIs take an earlier ENTER for a part of a paste.
 	typedFor = 700 * time.Millisecond
-	// effectTimeout is how long a key may take until its effect is in the model's record or
-	// in the file system.
+	// effectTimeout is how long the player waits for the effect of a key. It looks for
+	// the effect in the model's record, in the file system or on the screen.
 	effectTimeout = 4 * time.Second
-	// arrivalTimeout is how long a prompt may take until the model gets it.
+	// arrivalTimeout is how long the player waits for a prompt to reach the model.
 	arrivalTimeout = 20 * time.Second
-	// playPoll is the time between two looks.
+	// playPoll is the time between two looks at the screen, the model's record or a
+	// file.
 	playPoll = 30 * time.Millisecond
 )
 
-// Keys that answer dialogs or stop a turn. They are tried one after another until one has
-// an effect: the description of the harness may be wrong about this version.
+// These are keys that answer dialogs or stop a turn. The player presses one after
+// another until a key has an effect. It cannot use the keys in the harness's
+// description, because the description can be wrong for this version of the agent CLI.
 var (
 	approvingKeys = []string{"\r", "y", "1"}
 	denyingKeys   = []string{"\x1b", "n\r"}
 	stoppingKeys  = []string{"\x1b", "\x1b", "\x03"}
 )
 
-// Play plays sessions of an agent CLI, and records them in c.Record. It types without
-// reading the screen, so the description of the harness may be wrong about this version.
-// The labels come from the model server's record and from the file system. The error is
-// ENotInstalled if the agent CLI is missing. A play that fails is no error of Play.
+// Play runs sessions of an agent CLI, one for each of the plays, and records them in
+// c.Record. Play does not use the harness's rules, because they can be wrong for this
+// version of the agent CLI. The labels of the recordings come from three sources: the
+// model server's record, the file system, and the times at which the screen changed.
+//
+// If the agent CLI is missing, the error is ENotInstalled. If a play fails, the error
+// is in Played.Err.
 func Play(ctx context.Context, h coleo.Harness, c Config) ([]Played, error) {
 	if c.Record == "" {
 		return nil, errors.New("there is no folder for the recordings")
@@ -106,7 +115,7 @@ func playOne(ctx context.Context, h coleo.Harness, c Config, name string, run fu
 		played.Err = fmt.Errorf("%w%s", played.Err, t.evidence())
 		p.forgetUnproven()
 	}
-	p.become(mend.Unjudged, time.Now()) // the agent CLI is ended
+	p.become(mend.Unjudged, time.Now()) // the agent CLI is about to be ended
 	if err := t.close(); err != nil {
 		return played, err
 	}
@@ -116,23 +125,24 @@ func playOne(ctx context.Context, h coleo.Harness, c Config, name string, run fu
 	return played, nil
 }
 
-// player types into a session without reading its screen. It notes when each state must
-// have begun.
+// player types into a session, and records the time at which each state began. It does
+// not use the states that the session reports.
 type player struct {
 	*Trial
 	ctx    context.Context
 	states []stateSince
-	proven int // how many states are proven, because a later prompt reached the model
+	proven int // number of states that are proven because a later prompt has reached the model
 }
 
-// stateSince is a state, and when it began.
+// stateSince is a state and the time at which it began.
 type stateSince struct {
 	at    time.Time
 	state coleo.State
 	title string
 }
 
-// become notes a state. Times never go back.
+// become records that a state began at a given time. The recorded times never go back:
+// if at is earlier than the last one, become uses the last one.
 func (p *player) become(state coleo.State, at time.Time) {
 	if n := len(p.states); n > 0 && at.Before(p.states[n-1].at) {
 		at = p.states[n-1].at
@@ -144,7 +154,8 @@ func (p *player) become(state coleo.State, at time.Time) {
 	p.states = append(p.states, s)
 }
 
-// forgetUnproven takes back what a play that was broken off did not prove.
+// forgetUnproven removes the states that a failed play has not proven. After the last
+// proven state, the recording is unjudged.
 func (p *player) forgetUnproven() {
 	if p.proven == len(p.states) {
 		return
@@ -153,8 +164,9 @@ func (p *player) forgetUnproven() {
 	p.states[p.proven] = stateSince{at: p.states[p.proven].at, state: mend.Unjudged}
 }
 
-// changeTo waits until the picture stands still. The session may be in a state as soon as
-// from says, and must be in it once the picture stands still.
+// changeTo waits until the screen has stopped changing, and then records two states:
+//   - mend.Changing begins at the time that from() returns.
+//   - The given state begins at the last change of the screen.
 func (p *player) changeTo(state coleo.State, from func() time.Time) error {
 	since, err := p.quiet(quietFor)
 	p.become(mend.Changing, from())
@@ -162,7 +174,8 @@ func (p *player) changeTo(state coleo.State, from func() time.Time) error {
 	return err
 }
 
-// label returns the states as the label of a recording.
+// label returns the recorded states as a label. The argument start is the time at which
+// the recording began.
 func (p *player) label(start time.Time) string {
 	parts := []string{"0.00 " + string(mend.Unjudged)}
 	for _, s := range p.states {
@@ -171,8 +184,8 @@ func (p *player) label(start time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// start waits until the started agent CLI has drawn something, and its picture stands
-// still. That it takes input then is proven by the next prompt.
+// start waits until the agent CLI has drawn something and its screen has stopped
+// changing. It then records that the agent CLI is idle. The next prompt proves this.
 func (p *player) start() error {
 	for strings.TrimSpace(p.picture()) == "" {
 		if elapse(p.ctx, playPoll); p.ctx.Err() != nil {
@@ -184,7 +197,7 @@ func (p *player) start() error {
 	return err
 }
 
-// answers are turns without a dialog: a short one, and two with pauses.
+// answers plays three turns without a dialog: a short one, and two with pauses.
 func (p *player) answers() error {
 	for _, prompt := range []string{"say %s", "count to 12 every 150ms then say %s", "pause 2s then say %s"} {
 		if err := p.turn(fmt.Sprintf(prompt, Nonce())); err != nil {
@@ -202,7 +215,8 @@ func (p *player) turn(prompt string) error {
 	return p.changeTo(coleo.Idle, p.lastReply)
 }
 
-// send types a prompt. It returns the model's request.
+// send types a prompt and submits it. When the model has begun to answer, send returns
+// the model's request.
 func (p *player) send(prompt string) (modelserver.Request, error) {
 	if err := p.press(prompt); err != nil {
 		return modelserver.Request{}, err
@@ -226,15 +240,19 @@ func (p *player) send(prompt string) (modelserver.Request, error) {
 	return q, nil
 }
 
-// asking are prompts that make the model ask. The first one needs no tools.
+// asking has prompts that make the agent CLI open a dialog. The first prompt needs no
+// tools.
 var asking = []string{"write %s with words", "run touch %s"}
 
-// canAsk reports whether the agent CLI offers the model what a prompt needs.
+// canAsk reports whether the agent CLI can open a dialog for the prompt asking[i]. The
+// first prompt always works. The others work only if the agent CLI offers tools to the
+// model.
 func (p *player) canAsk(i int) bool {
 	return i == 0 || slices.ContainsFunc(p.Model.Record(), func(q modelserver.Request) bool { return len(q.Tools) > 0 })
 }
 
-// approves approves a file and a command, and then sends a prompt.
+// approves plays one turn in which it approves a file, one in which it approves a
+// command, and one more turn.
 func (p *player) approves() error {
 	for i, ask := range asking {
 		if !p.canAsk(i) {
@@ -258,7 +276,9 @@ func (p *player) approves() error {
 	return p.turn("say " + Nonce())
 }
 
-// denies denies a file and a command. Each time a prompt proves that the turn is over.
+// denies plays one turn in which it denies a file, and one in which it denies a
+// command. After each denial, it sends another prompt, to prove that the denied turn
+// was over.
 func (p *player) denies() error {
 	for i, ask := range asking {
 		if !p.canAsk(i) {
@@ -273,7 +293,7 @@ func (p *player) denies() error {
 		if err != nil {
 			return fmt.Errorf("nothing denies %s: %w", fmt.Sprintf(ask, file), err)
 		}
-		p.become(mend.Unjudged, at) // some agent CLIs ask the model once more
+		p.become(mend.Unjudged, at) // after a denial, some agent CLIs ask the model once more
 		since, err := p.quiet(quietFor)
 		if err != nil {
 			return err
@@ -289,7 +309,8 @@ func (p *player) denies() error {
 	return nil
 }
 
-// ask sends a prompt that makes the agent CLI ask, and waits until the dialog is drawn.
+// ask sends a prompt that makes the agent CLI open a dialog, and waits until the dialog
+// is drawn.
 func (p *player) ask(prompt string) error {
 	if _, err := p.send(prompt); err != nil {
 		return err
@@ -297,7 +318,7 @@ func (p *player) ask(prompt string) error {
 	return p.changeTo(coleo.WaitingApproval, p.lastReply)
 }
 
-// stops stops a turn, and then sends a prompt.
+// stops plays a turn that it stops before the end, and then one more turn.
 func (p *player) stops() error {
 	prompt := "count to 300 every 200ms then say " + Nonce()
 	if _, err := p.send(prompt); err != nil {

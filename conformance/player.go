@@ -13,8 +13,8 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// tryKeys presses keys, one after another, until one has its effect. It returns when that
-// key was pressed.
+// tryKeys presses keys one after another until a key has an effect. It returns the time
+// at which it pressed that key. If no key has an effect, tryKeys returns an error.
 func (p *player) tryKeys(keys []string, hasEffect func() bool) (time.Time, error) {
 	for _, key := range keys {
 		at := time.Now()
@@ -41,7 +41,8 @@ func (p *player) press(keys string) error {
 	return term.Input(p.ctx, []byte(keys))
 }
 
-// picture returns the rows of the screen, to be compared with others.
+// picture returns the rows of the screen as one text, so that two screens can be
+// compared.
 func (p *player) picture() string {
 	term, ok := p.Session.(coleo.Terminal)
 	if !ok {
@@ -50,8 +51,9 @@ func (p *player) picture() string {
 	return strings.Join(term.Screen().Lines, "\n")
 }
 
-// quiet waits until the model has nothing to answer and the picture has stood still for
-// some time. It returns since when it stands still.
+// quiet waits until the model has answered all requests and the screen has not changed
+// for the time d. It returns the time of the screen's last change. If the screen does
+// not stop changing, quiet returns after quietTimeout.
 func (p *player) quiet(d time.Duration) (time.Time, error) {
 	for p.isAsked() {
 		if elapse(p.ctx, playPoll); p.ctx.Err() != nil {
@@ -61,14 +63,17 @@ func (p *player) quiet(d time.Duration) (time.Time, error) {
 	return p.still(d)
 }
 
-// isAsked reports whether the model has a request to answer.
+// isAsked reports whether there is a request to the model that is not completely
+// answered.
 func (p *player) isAsked() bool {
 	return slices.ContainsFunc(p.Model.Record(), func(q modelserver.Request) bool {
 		return !q.Done && !q.Aborted
 	})
 }
 
-// still waits until the picture has stood still for some time, and no request came.
+// still waits until, for the time d, the screen has not changed and the model has had
+// no open request. It returns the beginning of this time. It waits at most for
+// quietTimeout.
 func (p *player) still(d time.Duration) (since time.Time, err error) {
 	since = time.Now()
 	before, end := p.picture(), time.Now().Add(quietTimeout)
@@ -83,7 +88,8 @@ func (p *player) still(d time.Duration) (since time.Time, err error) {
 	return since, nil
 }
 
-// lastReply returns when the model sent its last byte.
+// lastReply returns the time at which the model sent the last byte of a reply. Replies
+// to side requests do not count.
 func (p *player) lastReply() (last time.Time) {
 	for _, q := range p.Model.Record() {
 		if q.Side == "" {
@@ -98,7 +104,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// modified returns when a file was written.
+// modified returns the time at which a file was last written. If there is no file, it
+// returns the zero time.
 func modified(path string) time.Time {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -19,8 +19,8 @@ func multilinePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce+"\nthe second line\n\n    an indented fourth", nonce)
 }
 
-// longLines is the number of lines of a prompt that is too long for any composer to
-// show completely. Agent CLIs that fold large pastes fold this prompt.
+// longLines is the number of lines of a long prompt. No composer can show that many
+// lines, and agent CLIs that fold large pastes fold this prompt.
 const longLines = 120
 
 func longPrompt(ctx context.Context, t *Trial) error {
@@ -44,13 +44,14 @@ func unicodePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce+"\n漢字とかな, 한글, ñ é ß, “quotes” – dash… 👩‍👧 🇫🇮 ⚠️ done", nonce)
 }
 
-// leads are beginnings of a prompt that agent CLIs take for something else: a command,
-// a shell, a memory, a file, help.
+// leads are the beginnings of prompts that an agent CLI could take for something else:
+// a command, a shell command, a memory, a file or a call for help.
 var leads = []string{"/", "!", "#", "@", "?", "{", "&", "/clear ", "/exit ", " !", "\n/", "a\n/", "a\n!"}
 
-// specialLeading sends prompts that begin like commands. Each prompt must reach the
-// model as text, with at most a blank before it. Otherwise it must be refused with
-// EInvalid. The command itself must not run.
+// specialLeading sends prompts that look like commands. There are two correct outcomes:
+// the prompt reaches the model as text, with at most a blank before it, or Coleo
+// refuses the prompt with EInvalid. In no case is the agent CLI allowed to run the
+// command.
 func specialLeading(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -84,10 +85,10 @@ func specialLeading(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// asked returns how many times the model got the prompt byte for byte, except for
-// blanks around the prompt. Some agent CLIs append a blank to a paste. Coleo puts a
-// blank before a text that would otherwise be a command. Only the first request of a
-// turn counts.
+// asked returns how many times the model got a prompt. Only the first request of each
+// turn counts. The prompts must be equal byte for byte, except for blanks around them:
+// some agent CLIs append a blank to a paste, and Coleo puts a blank before a text that
+// would otherwise be a command.
 func asked(m *modelserver.Server, prompt string) int {
 	n := 0
 	for _, q := range m.Record() {
@@ -126,7 +127,8 @@ func queueWhileBusy(ctx context.Context, t *Trial) error {
 	return err
 }
 
-// answerExtraction compares an answer of many lines with the text that the model sent.
+// answerExtraction makes the model send an answer of many lines. It checks that Coleo
+// reads the same words.
 func answerExtraction(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -161,11 +163,12 @@ func textOf(steps []modelserver.Step) string {
 	return b.String()
 }
 
-// joinedWords returns the words of s, separated by single blanks. Each agent CLI has
-// its own layout, so the layout must not count.
+// joinedWords returns the words of s, separated by single blanks. It removes the
+// layout, which is different in each agent CLI.
 func joinedWords(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// liar makes the model answer with a text that looks like the agent CLI's own screen.
+// liar makes the model answer with a text that looks like a dialog. It checks that
+// Coleo does not take this text for a dialog.
 func liar(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

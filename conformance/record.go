@@ -18,20 +18,20 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// Moment is a change of a session, as one JSON object for programs to read.
+// Moment is a change that a session has reported, as a JSON object for programs.
 type Moment struct {
-	T      float64       `json:"t"` // seconds since the recording or the session began
+	T      float64       `json:"t"` // seconds since the beginning of the recording or the session
 	State  coleo.State   `json:"state"`
 	Rule   string        `json:"rule"`
 	Dialog *coleo.Dialog `json:"dialog"`
 	Detail string        `json:"detail,omitempty"`
-	Known  bool          `json:"known"`           // a rule recognizes the screen; otherwise nothing may be typed
+	Known  bool          `json:"known"`           // a rule recognizes the screen; if false, Coleo must not type
 	Event  string        `json:"event,omitempty"` // the kind of change; "" for a change of the reading
 	Note   string        `json:"note,omitempty"`
 }
 
-// MomentOf returns a change as a Moment. The change came at the time after, counted from
-// the beginning of the recording or of the session.
+// MomentOf returns a change as a Moment. The argument after is the time of the change,
+// counted from the beginning of the recording or of the session.
 func MomentOf(c coleo.Change, after time.Duration) Moment {
 	m := Moment{
 		T: after.Seconds(), State: c.Reading.State, Rule: c.Reading.Rule, Dialog: c.Reading.Dialog,
@@ -43,37 +43,37 @@ func MomentOf(c coleo.Change, after time.Duration) Moment {
 	return m
 }
 
-// Suffixes of the two files of a recorded session. One file holds the session's terminal
-// as an asciicast. The other file has one line for each change that the session reported.
-// The line is a Moment as JSON.
+// These are the suffixes of the two files of a recorded session. The .cast file has the
+// session's terminal as an asciicast. The .jsonl file has one line for each change that
+// the session reported. Each line is a Moment as JSON.
 const (
 	castFile   = ".cast"
 	changeFile = ".jsonl"
 )
 
-// recordedSession is one agent CLI of a trial, from the start to the end of the agent
-// CLI.
+// recordedSession has the data of one agent CLI of a trial, for its recording.
 type recordedSession struct {
 	holderDir string // the folder of the session's holder
 	changes   []coleo.Change
-	start     time.Time // of the asciicast, once it is written
+	start     time.Time // beginning of the asciicast; zero until the asciicast is written
 }
 
-// startRecording notes the data that is needed to record the session, if the session
-// has a screen.
+// startRecording remembers the folder of the session's holder, from which the recording
+// is made later. It does nothing if the session has no screen, or if no recordings are
+// wanted.
 func (t *Trial) startRecording(hold string) {
 	if _, ok := t.Session.(coleo.Terminal); ok && t.config.Record != "" {
 		t.recordedSessions = append(t.recordedSessions, &recordedSession{holderDir: hold})
 	}
 }
 
-// recordingTail is how long a recording continues after the last check. Some readings
-// count only after they have held for some time. A replay, whose times are exact to 50
-// ms, must also see these readings.
+// recordingTail is how long a recording continues after the last check. Coleo reports
+// some readings only after they have lasted for some time. A replay must report them
+// too, although its times are exact only to 50 ms.
 const recordingTail = time.Second
 
-// finishRecording lets a recording continue for recordingTail. Afterwards the agent CLI
-// can be ended.
+// finishRecording waits for recordingTail. The caller ends the agent CLI only after
+// that.
 func (t *Trial) finishRecording() {
 	if len(t.recordedSessions) > 0 {
 		<-time.After(recordingTail)
@@ -81,7 +81,8 @@ func (t *Trial) finishRecording() {
 	}
 }
 
-// closeSession closes the session, and keeps its changes for the recording.
+// closeSession closes the session. Before that, it saves the session's changes for the
+// recording.
 func (t *Trial) closeSession() error {
 	if n := len(t.recordedSessions); n > 0 {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -93,7 +94,7 @@ func (t *Trial) closeSession() error {
 	return t.Session.Close()
 }
 
-// writeRecordings writes the recordings of all terminals of the trial.
+// writeRecordings writes the recordings of all sessions of the trial.
 func (t *Trial) writeRecordings() error {
 	for i, taped := range t.recordedSessions {
 		name := t.name
@@ -116,7 +117,7 @@ func (t *Trial) writeRecording(name string, taped *recordedSession) error {
 	start, err := journal.WriteCast(&cast, holder.JournalDir(taped.holderDir),
 		journal.CastEdit{Marks: t.checks, Typed: true, Hide: hidden})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the agent CLI never ran
+		return nil // the agent CLI was never started
 	}
 	if err != nil {
 		return err
@@ -139,9 +140,10 @@ func (t *Trial) writeRecording(name string, taped *recordedSession) error {
 		os.WriteFile(path+changeFile, []byte(lines), 0o600))
 }
 
-// hidden returns the paths of this machine that a recording must not show. The longest
-// path comes first. They are the folder of the trials, the folders of the agent CLIs,
-// and the user's HOME.
+// hidden returns the paths that a recording must not show: the folder of the trials,
+// the path of the agent CLI, the folders that are searched for it, and the user's HOME.
+// If a path contains a symbolic link, its real path is also returned. The longest path
+// is first.
 func (c Config) hidden() []string {
 	all := append([]string{c.Dir, c.Binary}, c.Path...)
 	for _, v := range c.Environ {

@@ -12,20 +12,23 @@ import (
 	"coleo.dev"
 )
 
-// redrawLook is the time between two looks at a screen that is drawn again.
+// redrawLook is the time between two looks at a screen that is being redrawn.
 const redrawLook = 50 * time.Millisecond
 
-// redrawStill is how long a screen must stand still before it is wiped. Agent CLIs draw a
-// dialog in steps, and move the transcript above it.
+// redrawStill is how long a screen must not change before it is wiped. This time is
+// needed because agent CLIs draw a dialog in several steps, and move the transcript
+// above the dialog.
 const redrawStill = time.Second
 
-// wipedRows is how many rows a partial wipe removes, counted from the last row with text.
-// The composers and the dialogs of most agent CLIs have more rows.
+// wipedRows is how many rows a partial wipe removes, counted upward from the last row
+// with text. The composers and dialogs of most agent CLIs have more rows than this.
 const wipedRows = 5
 
-// redraw wipes the agent CLI's picture. A command of the model can do the same, if it prints
-// to the terminal past the agent CLI. Coleo must make the agent CLI draw its picture again.
-// Until then, Coleo must not report that no rule knows the picture.
+// redraw wipes the agent CLI's screen, as a command of the model can do by mistake if
+// it prints directly to the terminal. It checks two things:
+//   - Coleo makes the agent CLI draw its screen again.
+//   - Before the screen is drawn again, Coleo does not report that no rule recognizes
+//     it.
 func redraw(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -59,7 +62,8 @@ func redraw(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// wipeDialog wipes the picture of a dialog. The same appearance must be read again.
+// wipeDialog wipes the screen while a dialog is open. It checks that Coleo takes the
+// redrawn dialog for the same dialog.
 func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -71,9 +75,10 @@ func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 	return t.deny(ctx, q)
 }
 
-// wipe wipes the given number of rows, counted from the last row with text. If rows is 0,
-// it wipes all rows. Then it waits until the picture is drawn again and reads as before. Of
-// the rows that had text before, it returns how many came back (came), and their number (of).
+// wipe wipes the last rows of the screen, or the whole screen if rows is 0. Then it
+// waits until the agent CLI has redrawn the screen, and Coleo's reading is equal to the
+// reading before the wipe. It returns the number of rows with text after the redraw
+// (came), and before the wipe (of).
 func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, of int, err error) {
 	before := texts(stillScreen(ctx, term))
 	was, from := t.Session.State(), coleo.NewestCursor(t.Session)
@@ -95,8 +100,8 @@ func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, 
 	return came, len(before), nil
 }
 
-// stillScreen returns the rows of the screen once they have stood still for redrawStill. Clocks
-// may go on.
+// stillScreen waits until the screen has not changed for the time redrawStill. It
+// returns the rows of the screen. Clocks on the screen are allowed to change.
 func stillScreen(ctx context.Context, term coleo.Terminal) []string {
 	last, since := term.Screen().Lines, time.Now()
 	for ctx.Err() == nil && time.Since(since) < redrawStill {
@@ -110,7 +115,8 @@ func stillScreen(ctx context.Context, term coleo.Terminal) []string {
 	return last
 }
 
-// wipeBelow returns what wipes all rows below the first kept rows with text.
+// wipeBelow returns output that wipes the lower part of a screen and prints a few words
+// there. It does not wipe the first rows, of which kept have text.
 func wipeBelow(lines []string, kept int) string {
 	y := 0
 	for ; y < len(lines) && kept > 0; y++ {
@@ -121,7 +127,7 @@ func wipeBelow(lines []string, kept int) string {
 	return fmt.Sprintf("\x1b[%d;1H\x1b[Jnothing is here", y+1)
 }
 
-// texts returns the rows that have text.
+// texts returns the rows that have text. It removes the blanks at the end of each row.
 func texts(lines []string) []string {
 	var out []string
 	for _, line := range lines {
@@ -132,7 +138,7 @@ func texts(lines []string) []string {
 	return out
 }
 
-// printPast prints to the agent CLI's terminal, past the agent CLI.
+// printPast prints directly to the terminal of the agent CLI, as another process would.
 func (t *Trial) printPast(text string) error {
 	tty, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/0", t.Session.Handle().Process.PID),
 		os.O_WRONLY|syscall.O_NOCTTY, 0)
@@ -144,8 +150,8 @@ func (t *Trial) printPast(text string) error {
 	return err
 }
 
-// awaitRedraw waits for a redraw. It returns an error if the picture is told as unknown
-// first.
+// awaitRedraw waits until the session reports a redraw. If the session first reports an
+// unknown screen, awaitRedraw returns an error.
 func (t *Trial) awaitRedraw(ctx context.Context, from coleo.Cursor) error {
 	for c, err := range t.Session.Changes(ctx, from) {
 		switch {
@@ -160,8 +166,10 @@ func (t *Trial) awaitRedraw(ctx context.Context, from coleo.Cursor) error {
 	return fmt.Errorf("it was not drawn again: %w", context.Cause(ctx))
 }
 
-// awaitPicture waits until a rule reads the screen as it was, and the screen shows nothing
-// that it did not show before. It returns the number of rows with text that it shows.
+// awaitPicture waits until Coleo's reading is equal to an earlier reading, and the
+// screen shows only rows that the earlier screen also showed. The argument was is the
+// earlier reading, and before has the earlier rows. awaitPicture returns the number of
+// rows with text.
 func (t *Trial) awaitPicture(ctx context.Context, term coleo.Terminal, was coleo.Reading, before []string,
 	kept int) (int, error) {
 	for {
@@ -177,14 +185,16 @@ func (t *Trial) awaitPicture(ctx context.Context, term coleo.Terminal, was coleo
 	}
 }
 
-// clocks match what a clock in a row changes: "1m 38s", and the blanks around it.
+// clocks matches the parts of a row that a clock changes: a time such as "1m 38s", and
+// the blanks around it.
 var clocks = regexp.MustCompile(`[ ─]*\b(\d+m )?\d+s\b[ ─]*`)
 
 func withoutClock(row string) string { return clocks.ReplaceAllString(row, " ") }
 
-// differing describes how the rows now differ from the rows before. The first kept rows must
-// be there. The others may lack some at the beginning: some agent CLIs do not keep the
-// transcript that they have printed.
+// differing returns a text that describes the first difference between two screens, or
+// "" if there is none. The first kept rows must be equal. Below them, some rows of the
+// earlier screen can be missing, because some agent CLIs do not draw old parts of the
+// transcript again. The remaining rows must be equal too.
 func differing(before, now []string, kept int) string {
 	if len(now) <= kept || len(now) > len(before) {
 		return fmt.Sprintf("it shows %d rows, and showed %d", len(now), len(before))
@@ -192,7 +202,7 @@ func differing(before, now []string, kept int) string {
 	want := append(before[:kept:kept], before[len(before)-(len(now)-kept):]...)
 	for i, row := range want {
 		was, is := withoutClock(row), withoutClock(now[i])
-		if !strings.HasPrefix(was, is) && !strings.HasPrefix(is, was) { // a hint may come or go
+		if !strings.HasPrefix(was, is) && !strings.HasPrefix(is, was) { // a hint at the end of a row can appear or disappear
 			return fmt.Sprintf("it shows the row %q in place of %q", now[i], row)
 		}
 	}

@@ -15,13 +15,14 @@ import (
 type way struct {
 	name   string
 	choice coleo.Choice
-	refuse string // a part of the sentence with which Coleo refuses the choice; "" if it does not
-	answer int    // with Reply: which answer of each page is picked, from 0
-	all    bool   // with Reply: all answers are ticked where several can be
-	words  bool   // with Reply: a text is given where one can be
+	refuse string // part of the error with which Coleo refuses this answer; "" if Coleo accepts the answer
+	answer int    // only for Reply: index of the answer that is picked on each page
+	all    bool   // only for Reply: pick all answers on each page that allows several
+	words  bool   // only for Reply: give a text of the user on each page that allows one
 }
 
-// waysOf returns the ways in which a dialog is answered. The refused ones come first.
+// waysOf returns the ways in which the checks answer a dialog of the catalogue. The
+// answers that Coleo must refuse are first.
 func waysOf(a coleo.Ask) []way {
 	var out []way
 	for _, choice := range slices.Sorted(maps.Keys(a.Refuses)) {
@@ -56,8 +57,12 @@ func waysOf(a coleo.Ask) []way {
 	return out
 }
 
-// replied answers the questions of the model one after another, and approves what follows
-// them. Then the model must have got exactly these answers.
+// replied answers the model's questions one after another, and approves a dialog that
+// follows them. What it checks after that depends on the line of the catalogue:
+//   - Usually, the model must have got the picked answers and no others.
+//   - If the line has a Result, the model must have got that.
+//   - If the dialog opens at the start or by typing only, the agent CLI must take a
+//     prompt.
 func (x *attempt) replied(ctx context.Context, w way) error {
 	var wanted, unwanted []string
 	for page := 0; x.dialog != nil; page++ {
@@ -97,7 +102,8 @@ func (x *attempt) replied(ctx context.Context, w way) error {
 	return nil
 }
 
-// reply returns the answer to one question, and what the model must get and must not get.
+// reply returns the decision that answers one question. The result yes has texts that
+// the model must get. The result no has texts that the model must not get.
 func (x *attempt) reply(w way, p coleo.AskPage) (d coleo.Decision, yes, no []string, err error) {
 	if x.dialog.Kind != x.ask.Kind {
 		return d, nil, nil, fmt.Errorf("the dialog %q is of the kind %s", x.dialog.Title, x.dialog.Kind)
@@ -129,16 +135,16 @@ func (x *attempt) reply(w way, p coleo.AskPage) (d coleo.Decision, yes, no []str
 }
 
 const (
-	// handEvery is the time between two looks at a screen into which somebody types, and
-	// between two keys.
+	// handEvery is the time between two typed keys, and between two looks at the
+	// screen.
 	handEvery = 50 * time.Millisecond
-	// handPause is a person's pause before ENTER. Right behind a text that came fast,
-	// Codex 0.169.0 takes ENTER for a new row.
+	// handPause is the pause that a person makes before ENTER. Without this pause,
+	// Codex 0.169.0 takes ENTER for a new row after fast text.
 	handPause = 500 * time.Millisecond
 )
 
-// typeByHand types a command into the terminal, as a user does, and submits it. It returns
-// when the screen has changed behind that.
+// typeByHand types a command into the terminal key by key, as a user does, and presses
+// ENTER. It returns when the screen changes after ENTER.
 func (t *Trial) typeByHand(ctx context.Context, command string) error {
 	term, ok := t.Session.(coleo.Terminal)
 	if !ok {
@@ -167,7 +173,7 @@ func (t *Trial) typeByHand(ctx context.Context, command string) error {
 	typed := rows()
 	for still := time.Now(); time.Since(still) < handPause; <-time.After(handEvery) {
 		if now := rows(); now != typed {
-			typed, still = now, time.Now() // a menu of commands is drawn late
+			typed, still = now, time.Now() // some agent CLIs draw a menu of commands with a delay
 		}
 	}
 	if err := term.Input(ctx, []byte("\r")); err != nil {

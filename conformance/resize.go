@@ -11,7 +11,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// resizeMidstream changes the size of the terminal while an answer is streamed.
+// resizeMidstream changes the size of the terminal while the model streams an answer.
+// It checks that the turn ends and that the agent CLI takes the next prompt.
 func resizeMidstream(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -53,7 +54,7 @@ func resizeMidstream(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// answersAfter waits for the end of a turn. Then it sends a prompt and checks the
+// answersAfter waits for the end of a turn. Then it sends another prompt and checks the
 // answer.
 func (t *Trial) answersAfter(ctx context.Context, r coleo.Receipt) error {
 	reading, err := coleo.WaitForTurn(ctx, t.Session, r)
@@ -68,16 +69,15 @@ func (t *Trial) answersAfter(ctx context.Context, r coleo.Receipt) error {
 }
 
 const (
-	// frozenSize is how long a frozen agent CLI is left with a size to which it cannot
-	// react.
+	// frozenSize is how long resizeFrozen waits at most until Coleo has set both sizes.
 	frozenSize = time.Second
 	// frozenLook is the time between two looks at the size of the agent CLI's terminal.
 	frozenLook = 10 * time.Millisecond
 )
 
-// resizeFrozen freezes the agent CLI. It gives the terminal a smaller size and then the
-// former size again, and unfreezes the agent CLI. On a loaded machine, an agent CLI can
-// be as slow as this.
+// resizeFrozen freezes the agent CLI, changes the terminal to a smaller size and back,
+// and unfreezes the agent CLI. It simulates a loaded machine, on which an agent CLI can
+// be too slow to see the smaller size.
 func (t *Trial) resizeFrozen(ctx context.Context, term coleo.Terminal) error {
 	view, process := term.Screen(), t.Session.Handle().Process
 	if err := signalGroup(process, syscall.SIGSTOP); err != nil {
@@ -89,15 +89,14 @@ func (t *Trial) resizeFrozen(ctx context.Context, term coleo.Terminal) error {
 	}
 	limit, cancel := context.WithTimeout(ctx, frozenSize)
 	defer cancel()
-	for limit.Err() == nil && term.Screen().Cols != view.Cols { // Coleo may be waiting for the agent CLI
+	for limit.Err() == nil && term.Screen().Cols != view.Cols { // Coleo can set this size with a delay
 		elapse(limit, frozenLook)
 	}
 	errs = append(errs, signalGroup(process, syscall.SIGCONT))
 	return errors.Join(errs...)
 }
 
-// signalGroup sends a signal to the agent CLI and to all processes of its process
-// group.
+// signalGroup sends a signal to the process group of the agent CLI.
 func signalGroup(id coleo.Identity, signal syscall.Signal) error {
 	if !process.Same(id) {
 		return fmt.Errorf("process %d is not the agent CLI any more", id.PID)
@@ -108,7 +107,7 @@ func signalGroup(id coleo.Identity, signal syscall.Signal) error {
 	return nil
 }
 
-// elapse returns when the duration d has passed, or when ctx ends.
+// elapse waits until the duration d has passed or ctx has ended.
 func elapse(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

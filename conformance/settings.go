@@ -12,7 +12,7 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// SettingReport is the outcome of the checks with one setting of users.
+// SettingReport is the outcome of the checks with one of the user's settings.
 type SettingReport struct {
 	coleo.Setting
 	Compatible bool     `json:"compatible"` // no check failed
@@ -28,30 +28,31 @@ type SettingsReport struct {
 	Settings   []SettingReport `json:"settings"`
 }
 
-// settingChecks names the checks of the suite that are run with each setting. They are
-// those that show whether Coleo can read the screen and type with the setting.
+// settingChecks has the names of the checks that are run with each setting. They show
+// whether Coleo can read the screen and type if the agent CLI has this setting.
 var settingChecks = []string{"spawn_and_idle", "simple_prompt", "idle_after_the_answer", "file_creation",
 	"approval_deny", "interrupt"}
 
-// settingTimeout bounds one check with a setting. The longest one takes 20 s, and several
-// times that on a loaded machine.
+// settingTimeout bounds one check with a setting. The longest check takes 20 s. On a
+// loaded machine, it takes several times as long.
 const settingTimeout = 90 * time.Second
 
-// SettingChecks returns the checks that are run with each setting that works. They share
-// one session.
+// SettingChecks returns the checks that are run with each setting that the harness
+// accepts. These checks share one session.
 func SettingChecks() []Check {
 	var out []Check
 	for _, name := range settingChecks {
 		i := slices.IndexFunc(Checks(), func(c Check) bool { return c.Name == name })
 		check := Checks()[i]
 		check.Shared, check.Required, check.Timeout = true, true, settingTimeout
-		check.Stops = name == settingChecks[0] // nothing works in a session that never became idle
+		check.Stops = name == settingChecks[0] // the other checks need a session that has become idle
 		out = append(out, check)
 	}
 	return out
 }
 
-// refusalOf returns the only check of a setting that the harness refuses.
+// refusalOf returns the only check for a setting that the harness refuses. The check
+// passes if the start fails with the reason in s.Refused.
 func refusalOf(s coleo.Setting) Check {
 	return Check{Name: "spawn_refused", Doc: "the start is refused, and the error says why", Required: true,
 		Timeout: time.Minute, NoModel: true, Run: func(ctx context.Context, t *Trial) error {
@@ -67,11 +68,13 @@ func refusalOf(s coleo.Setting) Check {
 		}}
 }
 
-// pausingPrompts make the model pause before its answer, and in the middle of it.
+// pausingPrompts are prompts for answers with pauses. The first answer has a pause
+// before its text, and the second one has pauses inside its text.
 var pausingPrompts = []string{"pause 2s", "count to 2 every 6s"}
 
-// idleAfterTheAnswer follows the state during answers with pauses. In a pause the screen
-// may stand still.
+// idleAfterTheAnswer makes the model send answers with pauses. It checks that Coleo
+// does not report idle before the end of the answer. This is difficult because the
+// screen sometimes does not change during a pause.
 func idleAfterTheAnswer(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -98,7 +101,8 @@ func idleAfterTheAnswer(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// lastByte returns the time at which the model sent the last byte of its answer.
+// lastByte returns the time at which the model sent the last byte of its answer to the
+// prompt.
 func (t *Trial) lastByte(prompt string) (last time.Time) {
 	for _, q := range t.Model.Record() {
 		if q.Side == "" && q.Prompt == prompt && q.Last.After(last) {
@@ -108,8 +112,9 @@ func (t *Trial) lastByte(prompt string) (last time.Time) {
 	return last
 }
 
-// idleBefore looks for a change to idle or failed after the receipt r and before the time
-// end. If there is one, it returns true and the time of the first one.
+// idleBefore looks for a change to the state idle or error. The change must be after
+// the receipt r and before the time end. If there is such a change, idleBefore returns
+// true and the time of the first such change.
 func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // so Changes yields the past changes and does not wait for new ones
@@ -122,9 +127,9 @@ func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
 	return false, time.Time{}
 }
 
-// PickSettings returns the settings of a harness that a list of names selects. The names
-// are separated by commas. "all" selects all of them. The error is EInvalid for a name
-// that the harness does not know.
+// PickSettings returns the settings of a harness that the user has selected. The
+// argument names is "all", or the names of the settings with commas between them. If
+// the harness has no setting with such a name, the error is EInvalid.
 func PickSettings(h coleo.Harness, names string) ([]coleo.Setting, error) {
 	settable, ok := h.(coleo.Settable)
 	if !ok || len(settable.Settings()) == 0 {
@@ -146,8 +151,8 @@ func PickSettings(h coleo.Harness, names string) ([]coleo.Setting, error) {
 	return out, nil
 }
 
-// RunSettings runs the checks with each setting, one setting after another. It returns the
-// errors of Run. A check that fails is no error: the failure is in the report.
+// RunSettings runs the checks with each setting, one setting after another. It returns
+// the same errors as Run. A failed check is no error: the report contains the failure.
 func RunSettings(ctx context.Context, h coleo.Harness, c Config, list []coleo.Setting) (SettingsReport, error) {
 	report := SettingsReport{Harness: h.Info().Name, Compatible: true, Isolated: c.Isolated}
 	settable, ok := h.(coleo.Settable)

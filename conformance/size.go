@@ -7,19 +7,19 @@ import (
 	"coleo.dev"
 )
 
-// Size is the size of a terminal, in cells. With the zero value, the harness chooses
-// the size.
+// Size is the size of a terminal, in cells. The zero value means that the harness
+// chooses the size.
 type Size struct{ Cols, Rows int }
 
-// The range of sizes that are useful. On a smaller terminal, no agent CLI draws
-// anything readable. No terminal program has a larger one.
+// These are the limits of a useful size. Below the minimum, no agent CLI draws readable
+// text. No real terminal is larger than the maximum.
 const (
 	minCols, minRows = 20, 5
 	maxCells         = 1000
 )
 
-// ParseSize reads a size such as "80x24". The error is EInvalid if text is not a size.
-// It is also EInvalid if the size is below 20x5 or above 1000x1000.
+// ParseSize parses a size such as "80x24". The error is EInvalid if text is not a size,
+// or if the size is below 20x5 or above 1000x1000.
 func ParseSize(text string) (Size, error) {
 	cols, rows, _ := strings.Cut(text, "x")
 	c, badCols := strconv.Atoi(cols)

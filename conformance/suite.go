@@ -1,9 +1,10 @@
-// Package conformance tests harnesses. It runs the real agent CLI of a harness against
-// a scripted model server. It checks that the harness reports what really happened. The
-// evidence is the server's record and the file system. It is never the screen, because
-// the reading of the screen is what is tested.
+// Package conformance tests harnesses. It runs the real agent CLI of a harness with a
+// scripted model server, and checks that the harness reports what really happened. The
+// evidence comes from the model server's record and from the file system. It never
+// comes from the screen, because Coleo's reading of the screen is what the package
+// tests.
 //
-// The package knows no harness by name, and uses only the interfaces of package coleo.
+// The package knows no harness by name. It uses only the interfaces of package coleo.
 package conformance
 
 import (
@@ -16,17 +17,17 @@ import (
 	"coleo.dev"
 )
 
-// Check is one requirement.
+// Check is one requirement that a harness must meet, and the test for it.
 type Check struct {
 	Name     string
 	Doc      string // what is required, in one line
 	Required bool   // a harness that fails this check is not compatible
-	Shared   bool   // runs in the session that earlier shared checks left idle; otherwise in its own
+	Shared   bool   // runs in the session that earlier shared checks have left; if false, in a session of its own
 	Timeout  time.Duration
-	Needs    func(coleo.Capabilities) bool // whether the check applies; if nil, it applies to each harness
-	Skip     string                        // the reason to report if Needs returns false
-	NoModel  bool                          // the check also runs without a model
-	Stops    bool                          // if it fails, no later check is run
+	Needs    func(coleo.Capabilities) bool // reports whether the check applies; nil: it always applies
+	Skip     string                        // the reason that is reported if Needs returns false
+	NoModel  bool                          // the check also runs for a harness that asks no model
+	Stops    bool                          // if this check fails, no later check is run
 	Run      func(ctx context.Context, t *Trial) error
 }
 
@@ -40,11 +41,11 @@ type Result struct {
 	Seconds  float64 `json:"seconds"`
 }
 
-// Report is the outcome of a suite. Passed also counts skipped checks, as in the
-// published report.
+// Report is the outcome of a suite. As in the published report, Passed includes the
+// checks that were skipped.
 type Report struct {
 	Harness    string   `json:"harness"`
-	AgentCLI   string   `json:"agent_cli,omitempty"` // the version of the agent CLI, if one was requested
+	AgentCLI   string   `json:"agent_cli,omitempty"` // the version of the agent CLI, if the user has named one
 	Passed     int      `json:"passed"`
 	Total      int      `json:"total"`
 	Compatible bool     `json:"compatible"` // no required check failed
@@ -52,7 +53,7 @@ type Report struct {
 	Results    []Result `json:"results"`
 }
 
-// Checks returns all checks of the suite, in order.
+// Checks returns all checks of the suite, in the order in which they run.
 func Checks() []Check {
 	return slices.Concat(Published(), beyond())
 }
@@ -70,8 +71,7 @@ func Quick() []Check {
 	return out
 }
 
-// Published returns the checks of the published suite. They have the names that they
-// have there.
+// Published returns the checks of the published suite, with their published names.
 func Published() []Check {
 	return []Check{
 		{Name: "spawn_and_idle", Doc: "after the start it is idle", Required: true, NoModel: true, Timeout: time.Minute,
@@ -89,10 +89,10 @@ func Published() []Check {
 	}
 }
 
-// Run runs the checks on a harness, one after another. If a harness fails a check, Run
-// returns no error: the failure is in the report. Run returns an error only if the
-// suite itself cannot run. The error is ENotInstalled if the agent CLI is missing. If
-// ctx ends, it is the error of ctx.
+// Run runs the checks on a harness, one after another. If a check fails, Run returns no
+// error: the report contains the failure. Run returns an error only if it cannot
+// continue. The error is ENotInstalled if the agent CLI is missing, and the error of
+// ctx if ctx ends.
 func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (report Report, err error) {
 	report = Report{Harness: h.Info().Name, Total: len(checks), Compatible: true, Isolated: c.Isolated}
 	bench := &checkRunner{harness: h, config: c}
@@ -119,19 +119,19 @@ func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (report
 	return report, nil
 }
 
-// checkRunner runs checks. It keeps the trial that the shared checks use.
+// checkRunner runs checks. It keeps the trial in which all shared checks run.
 type checkRunner struct {
 	harness  coleo.Harness
 	config   Config
 	shared   *Trial // nil until a check needs it
-	unshared *Trial // trial of a running check that is not shared
+	unshared *Trial // trial of the running check, if that check is not shared
 	count    int    // number of shared trials so far
 }
 
-// shared is the name of the trial that several checks use.
+// shared is the name of the first trial in which shared checks run.
 const shared = "shared"
 
-// skip is an error that means that the check does not apply.
+// skip is the error of a check that does not apply. Its text is the reason.
 type skip string
 
 func (s skip) Error() string { return string(s) }
@@ -175,7 +175,8 @@ func (b *checkRunner) run(ctx context.Context, check Check) (Result, error) {
 
 func (r *Result) skip(why string) { r.Pass, r.Skipped, r.Details = true, true, "Skipped: "+why }
 
-// trial returns the trial in which a check runs.
+// trial returns the trial in which a check runs. It creates the trial if that is
+// necessary.
 func (b *checkRunner) trial(check Check) (*Trial, error) {
 	t, err := b.shared, error(nil)
 	if !check.Shared {
@@ -192,8 +193,8 @@ func (b *checkRunner) trial(check Check) (*Trial, error) {
 	return t, nil
 }
 
-// nextShared returns the name of the next shared trial. There is a new shared trial
-// after each failure.
+// nextShared returns the name of the next shared trial. Each failure of a shared check
+// ends the shared trial. The next shared check then needs a new trial, with a new name.
 func (b *checkRunner) nextShared() string {
 	if b.count++; b.count > 1 {
 		return fmt.Sprintf("%s-%d", shared, b.count)
@@ -201,8 +202,8 @@ func (b *checkRunner) nextShared() string {
 	return shared
 }
 
-// done ends the trial of a check that is not shared. It also ends a shared trial if a
-// check failed in it.
+// done is called after each check, with the error of the check. It ends the check's
+// trial if the trial is not shared, or if the check has failed.
 func (b *checkRunner) done(check Check, err error) error {
 	var why skip
 	if check.Shared && (err == nil || errors.As(err, &why)) {
@@ -216,7 +217,7 @@ func (b *checkRunner) done(check Check, err error) error {
 	return t.close()
 }
 
-// clear ends the shared trial, if there is still one.
+// clear ends the shared trial, if there is one.
 func (b *checkRunner) clear() error {
 	if b.shared == nil {
 		return nil

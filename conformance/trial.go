@@ -17,18 +17,18 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// Config tells where and with what harnesses are tested.
+// Config is the configuration for tests of harnesses.
 type Config struct {
 	Dir      string   // folder for all files of the trials; it must exist
 	Path     []string // folders that are searched first for agent CLIs
-	Binary   string   // path of the agent CLI; it replaces the search
+	Binary   string   // path of the agent CLI; if it is set, there is no search
 	Environ  []string // the caller's environment; only PATH and the language are passed on
-	Probe    []string // command of the MCP server; its last argument names the file for the server's record
-	Isolated bool     // there is no network except loopback
+	Probe    []string // command line of the MCP server of the checks; the path of the record is appended
+	Isolated bool     // the caller has removed all networks except loopback
 	Keep     bool     // keep the files in Dir
 	Size     Size     // size of each terminal
-	Record   string   // folder for recordings of the sessions; it must exist; "" records nothing
-	Prefix   string   // what the names of the recordings begin with
+	Record   string   // existing folder for recordings of the sessions; "" means no recordings
+	Prefix   string   // beginning of the names of the recordings
 	Log      func(line string)
 }
 
@@ -38,8 +38,8 @@ func (c Config) log(format string, args ...any) {
 	}
 }
 
-// Trial is the environment of one check: a model server, a work folder and a HOME. When
-// the agent CLI has been spawned, it also has a session.
+// Trial is the environment in which checks run: a model server, a work folder and a
+// HOME. After the start of the agent CLI, it also has a session.
 type Trial struct {
 	Harness coleo.Harness
 	Model   *modelserver.Server
@@ -53,7 +53,7 @@ type Trial struct {
 	recordedSessions []*recordedSession // one for each agent CLI that was started
 	checks           []journal.CastMark // when each check began
 	before           int                // number of requests to the model before this check
-	lives            int                // number of agent CLIs that renew has ended
+	lives            int                // number of agent CLIs that were ended to start another one
 }
 
 func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
@@ -69,22 +69,23 @@ func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
 	return t, err
 }
 
-// makeFolders makes an empty HOME, and a work folder.
+// makeFolders makes an empty HOME and a work folder that is a git repository.
 func (t *Trial) makeFolders() error {
 	for _, d := range []string{t.Workdir, t.home()} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			return fmt.Errorf("make trial folder: %w", err)
 		}
 	}
-	// Some agent CLIs need a repository, and all of them work in one.
+	// Some agent CLIs work only in a repository, and all agent CLIs can work in one.
 	if out, err := exec.Command("git", "init", "-q", t.Workdir).CombinedOutput(); err != nil {
 		return fmt.Errorf("make a repository of the work folder: %w: %s", err, out)
 	}
 	return nil
 }
 
-// renew ends the agent CLI, if there is one. The next one gets a HOME and a work folder
-// that nobody has used. The paths stay the same, because recordings hide them.
+// renew ends the agent CLI, if there is one. For the next agent CLI, it makes a new
+// HOME and a new work folder at the old paths. The paths must not change, because
+// recordings hide exactly these paths.
 func (t *Trial) renew(ctx context.Context) error {
 	if t.Session == nil {
 		return nil
@@ -104,7 +105,8 @@ func (t *Trial) renew(ctx context.Context) error {
 
 func (t *Trial) home() string { return filepath.Join(t.dir, "home") }
 
-// spawn starts the agent CLI against the scripted model.
+// spawn starts the agent CLI with the scripted model. If change is not nil, spawn first
+// calls change() with the configuration.
 func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) error {
 	c := coleo.SpawnConfig{
 		Arm: "trial-" + filepath.Base(t.dir), Generation: 1, Nonce: Nonce(), Dir: filepath.Join(t.dir, "hold"),
@@ -126,8 +128,8 @@ func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) erro
 	return err
 }
 
-// spawnIdle starts the agent CLI, unless an earlier check has left a session. It waits
-// until the agent CLI takes input.
+// spawnIdle starts the agent CLI and waits until it takes input. If an earlier check
+// has left a session, spawnIdle uses that session and starts nothing.
 func (t *Trial) spawnIdle(ctx context.Context, change func(*coleo.SpawnConfig)) error {
 	if t.Session != nil {
 		_, err := coleo.WaitFor(ctx, t.Session, coleo.Idle, coleo.Failed)
@@ -140,17 +142,17 @@ func (t *Trial) spawnIdle(ctx context.Context, change func(*coleo.SpawnConfig)) 
 	return err
 }
 
-// begin prepares the trial for a check.
+// begin prepares the trial for the check with the given name.
 func (t *Trial) begin(check string) {
 	t.details, t.before = "", len(t.Model.Record())
 	t.checks = append(t.checks, journal.CastMark{Time: time.Now(), Label: check})
 }
 
-// requests returns the requests that the model got during this check.
+// requests returns the requests that the model has got since the check began.
 func (t *Trial) requests() []modelserver.Request { return t.Model.Record()[t.before:] }
 
-// streams returns when the model has begun to answer the prompt. If the agent CLI wants
-// the whole answer at once, streams returns when the model has got the prompt.
+// streams waits until the model has begun to answer a prompt. If the agent CLI does not
+// request a streamed answer, it is enough that the model has got the prompt.
 func (t *Trial) streams(ctx context.Context, prompt string) error {
 	begun := func(q modelserver.Request) bool {
 		return q.Prompt == prompt && q.Side == "" && (!q.First.IsZero() || !q.Stream)
@@ -161,7 +163,8 @@ func (t *Trial) streams(ctx context.Context, prompt string) error {
 	return nil
 }
 
-// close ends the agent CLI and removes the files of the trial.
+// close ends the agent CLI and writes the recordings. Then it removes the files of the
+// trial, unless the user wants to keep them.
 func (t *Trial) close() error {
 	var err error
 	if t.Session != nil {
@@ -181,7 +184,8 @@ func (t *Trial) close() error {
 	return err
 }
 
-// because returns the reason why a check failed.
+// because returns the reason why a check failed. If ctx has ended, this is also part of
+// the reason.
 func because(ctx context.Context, err error) string {
 	if cause := context.Cause(ctx); cause != nil && !strings.Contains(err.Error(), cause.Error()) {
 		return cause.Error() + ": " + err.Error()
@@ -189,12 +193,12 @@ func because(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// evidenceRequests is how many of the model's requests are reported with a failure.
-// They cover the failed turn and the turn before.
+// evidenceRequests is how many requests to the model are reported at most with a
+// failure. This is enough for the failed turn and the turn before it.
 const evidenceRequests = 20
 
-// evidence describes the reading, its witnesses, the screen and the last requests to the
-// model.
+// evidence describes the session for a failed check: the state, the witnesses, the
+// screen and the last requests to the model.
 func (t *Trial) evidence() string {
 	if t.Session == nil {
 		return ""
@@ -229,8 +233,8 @@ func cut(s string) string {
 	return s
 }
 
-// Nonce returns a word that nobody can guess. If an answer contains the word, it is an
-// answer to the prompt that contained the word.
+// Nonce returns a random word that nobody can guess. A check puts it into a prompt. An
+// answer with the same word must be the answer to that prompt.
 func Nonce() string {
 	var b [5]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// accountTimeout is how long after the end of a turn an agent CLI may take to
-	// record the turn's usage.
+	// accountTimeout is how long the check waits, after a turn, until the agent CLI has
+	// recorded the turn's usage.
 	accountTimeout = 10 * time.Second
 	// accountEvery is the time between two reads of the usage.
 	accountEvery = 50 * time.Millisecond
-	// An approximate count may differ from the model's count by a quarter. Tokenizers
-	// differ by 10 or 20 % (Aider 0.86.2 on the scripted model: 10 %). If there are few
-	// tokens, the count may differ by guessSlack.
+	// These are the limits for an approximate count of tokens. It can differ from the
+	// model's count by a quarter, or by guessSlack tokens if that is more. Tokenizers
+	// differ by 10 or 20 % (Aider 0.86.2 on the scripted model: 10 %).
 	guessShare, guessSlack = 4, 8
 )
 
 // usage compares the usage that the agent CLI reports for a turn with the usage that
-// the model counted. The agent CLI may include its side requests or leave them out.
+// the model has counted. The agent CLI can include its side requests or leave them out.
 func usage(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -67,8 +67,8 @@ func usage(ctx context.Context, t *Trial) error {
 	}
 }
 
-// agrees reports whether an account agrees with the model's count. If the account is
-// approximate, small differences are allowed.
+// agrees reports whether the usage that the agent CLI reports agrees with the model's
+// count. If the reported usage is approximate, small differences are allowed.
 func agrees(account, counted coleo.Usage) bool {
 	agree := func(a, b int) bool {
 		return a == b || account.Approximate && a > 0 && max(a-b, b-a) <= max(b/guessShare, guessSlack)
@@ -76,8 +76,9 @@ func agrees(account, counted coleo.Usage) bool {
 	return agree(account.Input, counted.Input) && agree(account.Output, counted.Output)
 }
 
-// counted adds up what the model counted after the first requestsBefore requests. It
-// returns the sum for the turn, and the sum that also includes side requests.
+// counted adds up the usage that the model has counted after the first requestsBefore
+// requests. The result turn does not include side requests. The result all includes
+// them.
 func (t *Trial) counted(requestsBefore int) (turn, all coleo.Usage) {
 	for _, q := range t.Model.Record()[requestsBefore:] {
 		all.Input, all.Output = all.Input+q.Input, all.Output+q.Output

@@ -1,3 +1,3 @@
 // Package peers compares Coleo's screen with other terminal emulators. It is a separate
-// module, so that Coleo does not depend on the other emulators.
+// module, so that Coleo does not depend on these emulators.
 package peers

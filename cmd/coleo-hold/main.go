@@ -1,9 +1,9 @@
 // Command coleo-hold is a small program for holders and for the hooks of agent CLIs.
-// `make build` embeds coleo-hold into coleo. Coleo starts coleo-hold to hold an arm. A
-// holder that runs coleo-hold needs a fifteenth of the memory of a holder that runs
-// coleo. An agent CLI runs coleo-hold as its hook, because a hook must start fast. The
-// command lines of coleo-hold are the same as those of coleo, but coleo-hold knows only
-// these three:
+// `make build` embeds it into coleo. A holder that runs coleo-hold needs a fifteenth of
+// the memory of a holder that runs coleo. Agent CLIs run coleo-hold as their hook,
+// because a hook must start fast.
+//
+// The program has three of coleo's command lines:
 //
 //	coleo hold --stdin
 //	coleo hold --dir DIR -- COMMAND [ARG...]
@@ -22,8 +22,8 @@ import (
 )
 
 // gcPercent makes the first garbage collection start at a heap of 2 MB instead of 4 MB.
-// A holder creates almost no garbage. The lower limit bounds the garbage that requests
-// of clients may leave.
+// So the garbage that requests of clients leave takes less memory. A holder itself
+// creates almost no garbage.
 const gcPercent = 50
 
 func main() {

@@ -14,15 +14,17 @@ import (
 	"coleo.dev/modelresolver"
 )
 
-// completeTimeout bounds how long a shell waits for completions after the user has
+// completeTimeout is how long a shell waits at most for completions after the user has
 // pressed TAB.
 const completeTimeout = 2 * time.Second
 
-// offer is a function that returns completions to a shell.
+// offer is a function that returns completions to a shell. The argument begun is the
+// text that the user has already typed.
 type offer = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// completeAll adds completions for the arguments of verbs and the values of flags. It
-// recognises verbs and flags by their names, so a new verb needs no change here.
+// completeAll adds completions for the arguments and the flags of a verb, and of all
+// verbs below that verb. It chooses the completions by the names of verbs and flags, so
+// a new verb needs no change here.
 func completeAll(c *cobra.Command) {
 	for _, below := range c.Commands() {
 		completeAll(below)
@@ -37,24 +39,24 @@ func completeAll(c *cobra.Command) {
 		"harness": harnessNames, "state": arm.StateNames, "model": modelNames, "agent": hostNames, "host": hostNames,
 	} {
 		if c.Flags().Lookup(name) != nil {
-			// This fails if the flag already has a completion.
+			// This returns an error if the flag already has a completion.
 			_ = c.RegisterFlagCompletionFunc(name, completeWith(words))
 		}
 	}
 }
 
-// takesArm reports whether a verb's argument is the name of an arm.
+// takesArm reports whether the first argument of the verb c is the name of an arm.
 func takesArm(c *cobra.Command) bool {
 	below := c.HasParent() && (c.Parent().Name() == "arm" || c.Name() == "audit")
 	return below && strings.Contains(c.Use, "NAME")
 }
 
-// completeWith returns an offer. It offers those of the words that start with the typed
-// text.
+// completeWith returns an offer. The offer returns those words that begin with the text
+// that the user has already typed.
 func completeWith(words func(context.Context, setup.Setup) []string) offer {
 	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && !strings.Contains(c.Use, "NAME...") && !strings.HasPrefix(begun, "-") && takesArm(c) {
-			return nil, cobra.ShellCompDirectiveNoFileComp // the arguments after the first one are not names of arms
+			return nil, cobra.ShellCompDirectiveNoFileComp // only the first argument is the name of an arm
 		}
 		s, err := setup.New()
 		if err != nil {

@@ -19,15 +19,15 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// finding is one problem that the doctor has found.
+// finding is one problem that coleo doctor has found.
 type finding struct {
 	Check string `json:"check"`
 	Wrong string `json:"wrong"`
-	Mend  string `json:"mend,omitempty"` // a command that repairs the problem, or advice
-	Grave bool   `json:"grave"`          // Coleo does not work or is not safe until the problem is repaired
+	Mend  string `json:"mend,omitempty"` // command that solves the problem, or advice
+	Grave bool   `json:"grave"`          // Coleo does not work, or is not safe, until the problem is solved
 }
 
-// check is one check of the doctor. A check changes nothing.
+// check is one check of coleo doctor. It changes nothing.
 type check struct {
 	name string
 	look func(ctx context.Context, s setup.Setup) []finding
@@ -64,7 +64,7 @@ fixed.`,
 				return err
 			}
 			s := setup.Setup{Paths: paths}
-			s.Settings, _ = config.ReadSettings(paths.File()) // checkSettings reports the error
+			s.Settings, _ = config.ReadSettings(paths.File()) // the check checkSettings reports this error
 			findings, grave := []finding{}, false
 			for _, check := range checks() {
 				found := check.look(c.Context(), s)
@@ -128,8 +128,8 @@ func checkHarnesses(_ context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// checkPacks reports the packs that are not used, and the installed agent CLIs on whose
-// version nobody has judged the rules.
+// checkPacks reports the packs that are installed but not used. It also reports each
+// installed agent CLI in a version on which nobody has judged the rules.
 func checkPacks(_ context.Context, s setup.Setup) []finding {
 	reg, _ := s.ReadRegistry()
 	if reg == nil {
@@ -155,8 +155,8 @@ func checkPacks(_ context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// checkState checks whether other users can reach the state folder, and whether the
-// folder is writable.
+// checkState reports a problem in two cases: other users can reach the state folder, or
+// Coleo cannot write to that folder.
 func checkState(_ context.Context, s setup.Setup) []finding {
 	info, err := os.Stat(s.State)
 	if os.IsNotExist(err) {
@@ -180,8 +180,8 @@ func checkState(_ context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// lowDisk is the amount of free space, in bytes, below which the doctor warns. Each arm
-// keeps 256 MiB of output.
+// lowDisk is the amount of free space, in bytes, below which coleo doctor warns. Each
+// arm keeps up to 256 MiB of output.
 const lowDisk = 1 << 30
 
 func checkDisk(_ context.Context, s setup.Setup) []finding {
@@ -200,7 +200,7 @@ func checkDisk(_ context.Context, s setup.Setup) []finding {
 	return nil
 }
 
-// checkProcesses checks the background processes.
+// checkProcesses reports problems of serve and of this machine's host agent.
 func checkProcesses(ctx context.Context, s setup.Setup) []finding {
 	var out []finding
 	for _, name := range []string{"serve", "agent"} {
@@ -230,7 +230,8 @@ func checkProcesses(ctx context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// checkArms reports the arms that need the user, except for arms that show a dialog.
+// checkArms reports the arms that need the user. It does not report arms that show a
+// dialog.
 func checkArms(ctx context.Context, s setup.Setup) []finding {
 	if !s.ServeAnswers(ctx) {
 		return nil
@@ -272,7 +273,7 @@ func checkAgents(_ context.Context, s setup.Setup) []finding {
 			"'path' below [agents] in config.toml names other folders"}}
 }
 
-// checkKernel reports kernel settings that affect arms.
+// checkKernel reports kernel settings that are a problem for arms.
 func checkKernel(_ context.Context, s setup.Setup) []finding {
 	hasValue := func(path, value string) bool {
 		raw, err := os.ReadFile(path)

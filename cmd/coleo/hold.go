@@ -43,8 +43,8 @@ starts.`,
 	return c
 }
 
-// holdProgram runs the holder. If this build has the small holder program, this process
-// replaces its program with the small one. The process keeps its identity.
+// holdProgram runs a holder. If this build has the small holder program, that program
+// replaces the program of this process. The process keeps its id.
 func holdProgram(dir string, argv []string) error {
 	command, err := executable.HolderCommand()
 	if err != nil {
@@ -90,8 +90,9 @@ func newReplayCommand() *cobra.Command {
 	return c
 }
 
-// newHookCommand returns the verb that is the hook of agent CLIs in builds without the
-// small holder program. The verb takes its arguments unchanged and never fails.
+// newHookCommand returns the verb that agent CLIs run as their hook, if the build does
+// not have the small holder program. The verb does not interpret its arguments, and
+// never fails.
 func newHookCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                hook.Verb + " FILE [PAYLOAD]",

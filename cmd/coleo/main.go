@@ -1,5 +1,5 @@
-// Command coleo runs the command-line programs of coding agents as arms. It starts them,
-// reads their screens, types into them safely and keeps them alive.
+// Command coleo runs the command-line programs of coding agents as arms. It starts
+// them, reads their screens, types into them safely and keeps them alive.
 package main
 
 import (
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// wallClock returns the time of day for serve and the host agent. Tests replace it with
-// a clock that jumps.
+// wallClock returns the time of day for serve and for the host agent. Tests replace it
+// by a clock whose time jumps.
 var wallClock = time.Now
 
 func main() {

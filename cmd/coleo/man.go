@@ -28,7 +28,7 @@ The folder is created if it is missing. Pages of the same names are replaced.`,
 				return coleo.Errorf(coleo.EInvalid, "nothing was written: %v", err)
 			}
 			root := c.Root()
-			root.DisableAutoGenTag = true // the footer already names the source
+			root.DisableAutoGenTag = true // the footer of each page already names the source
 			header := doc.GenManHeader{Section: "1", Source: "Coleo " + executable.Version, Manual: "Coleo"}
 			if err := doc.GenManTree(root, &header, args[0]); err != nil {
 				return coleo.Errorf(coleo.EInternal, "write the manual pages: %v", err)

@@ -12,16 +12,17 @@ import (
 	"time"
 )
 
-// message is one entry of a conversation. It has the form of Chat Completions.
+// message is one entry of a conversation, in the form of Chat Completions.
 type message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 	Calls   []call `json:"tool_calls,omitempty"`
 	CallID  string `json:"tool_call_id,omitempty"`
-	Usage   *Usage `json:"usage,omitempty"` // only in a reply; the model ignores it
+	Usage   *Usage `json:"usage,omitempty"` // set only in a reply; the model server ignores it
 }
 
-// Usage is the usage of a reply. The model reports it at the end of the reply.
+// Usage is how many tokens one request and its reply have. The model reports it at the
+// end of the reply.
 type Usage struct {
 	Input  int `json:"prompt_tokens"`
 	Output int `json:"completion_tokens"`
@@ -58,20 +59,20 @@ type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("API error %d", int(e)) }
 
-// mayRecover reports whether the same request can succeed later.
+// mayRecover reports whether the request can succeed if it is repeated.
 func (e statusError) mayRecover() bool { return e >= 500 || e == http.StatusTooManyRequests }
 
 const (
-	// retries is how many times a request is repeated.
+	// retries is how many times a request is repeated at most.
 	retries = 5
-	// retryAfter is the pause before a request is repeated. It is longer than the
-	// settling time of any harness. So a harness that takes the pause for the end of
-	// the turn always fails.
+	// retryAfter is the pause before a request is repeated. Every harness waits a
+	// shorter time before it reports idle. So if a harness takes this pause for the end
+	// of the turn, it always fails the check.
 	retryAfter = time.Second
 )
 
-// ask sends the conversation and returns the model's reply. Each time the text grows,
-// it calls onText with the whole text so far.
+// ask sends the conversation to the model and returns the model's reply. Each time a
+// piece of the reply's text arrives, ask calls onText with the whole text so far.
 func (m *Model) ask(ctx context.Context, talk []message, tools []any, onText func(string)) (message, error) {
 	body := map[string]any{"model": m.Name, "stream": true, "stream_options": map[string]bool{"include_usage": true},
 		"messages": talk}
@@ -98,7 +99,7 @@ func (m *Model) ask(ctx context.Context, talk []message, tools []any, onText fun
 	return readReply(r.Body, onText)
 }
 
-// longestEvent is the largest size of an event of a reply, in bytes.
+// longestEvent is the largest allowed size of an event of a reply, in bytes.
 const longestEvent = 1 << 20
 
 func readReply(in io.Reader, onText func(string)) (message, error) {
@@ -136,7 +137,7 @@ func readReply(in io.Reader, onText func(string)) (message, error) {
 	return reply, fmt.Errorf("read the reply: %w", io.ErrUnexpectedEOF)
 }
 
-// add appends a piece of a call to the pieces that were received before.
+// add adds a piece of a tool call to m. Other pieces of that call can already be in m.
 func (m *message) add(d callDelta) {
 	for len(m.Calls) <= d.Index {
 		m.Calls = append(m.Calls, call{Type: "function"})

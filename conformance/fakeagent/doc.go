@@ -1,17 +1,17 @@
-// Package fakeagent is a fake agent CLI. It is a small terminal program that looks and
-// types like an agent CLI, and obeys commands. It shows faults that no real agent CLI
-// shows on demand. It crashes, draws a screen that no rule recognizes, loses keys,
-// leaves children behind, ignores signals, or stops answering. It proves nothing about
-// real agent CLIs. These are tested against package modelserver.
+// Package fakeagent is a fake agent CLI for tests: a small terminal program that looks
+// like an agent CLI and obeys the commands in its prompts. On demand, it has faults
+// that real agent CLIs rarely have. For example, it crashes, loses keys, ignores
+// signals, leaves children behind, or draws a screen that no rule recognizes. It proves
+// nothing about real agent CLIs, which are tested with package modelserver.
 //
-// With a [Model] the fake asks a model server what to do, as a real agent CLI does. In
-// this form, the checks of package conformance run on the fake in seconds. They must
-// fail when something in the fake is broken.
+// With a [Model], the fake asks a model server what to do, as a real agent CLI does.
+// The checks of package conformance run on such a fake in seconds. If something in the
+// fake is broken, the checks must fail.
 //
-// The fake records each byte that it reads, and each state that it is really in. If a
-// test claims that nothing reached the agent CLI, this record is the proof.
+// The fake records each byte that it reads and each of its states. A test uses this
+// record to prove, for example, that nothing reached the agent CLI.
 //
-// The screen is a transcript with a composer below. The composer is between two rules:
+// The screen has a transcript and, below it, a composer between two lines:
 //
 //	● Hello.
 //	────────────────────────
@@ -19,8 +19,8 @@
 //	────────────────────────
 //	  ? for help
 //
-// While the fake works, the last line is "esc to interrupt". A dialog takes the place
-// of the composer:
+// While the fake works, the last line has "esc to interrupt". A dialog is drawn in the
+// place of the composer:
 //
 //	────────────────────────
 //	  Permission required
@@ -31,25 +31,26 @@
 //	    3. No
 //	  Esc to cancel
 //
-// A digit chooses an option. The arrows and Enter also choose an option, and Esc
-// chooses No. Other text that is typed into a dialog is lost, as with real agent CLIs.
-// But digits and Enter in such a text take effect.
+// A digit chooses an option. The arrows move the mark, Enter chooses the marked option,
+// and Esc chooses No. As with real agent CLIs, other text that is typed into a dialog
+// is lost. But if such a text contains a digit or an Enter, that key chooses an option.
 //
 // # Words
 //
-// Each line of a prompt that begins with one of these words is a command. Any other
-// line is echoed. If the fake has a model, only the script's start can have commands.
+// A line of a prompt that begins with one of these words is a command. The fake echoes
+// any other line. If the fake has a model, its prompts have no commands, and only the
+// beginning of its script ([Script].Start) has commands.
 //
 //	say TEXT             answers at once
 //	/shorten             pretends to shorten the conversation
 //	slow TEXT [for 2s]   answers word by word
 //	pause 2s             works without output
-//	hold 2s              prints "holding", works, and ignores interrupts
+//	hold 2s              prints "holding", and ignores interrupts for this time
 //	dialog TEXT          asks for permission
 //	exit N               ends with the exit code N
 //	crash                is killed by a signal and leaves the terminal as it is
-//	garbage [2s]         draws a screen that no rule recognizes; by default until the next input
-//	silent               permanently draws nothing and answers nothing
+//	garbage [2s]         draws a screen that no rule recognizes, at most until the next input
+//	silent               draws nothing and reacts to nothing, permanently
 //	spin 1s              uses the CPU without output
 //	flood N              writes N MiB of text
 //	child                leaves a child in its own session
@@ -59,11 +60,11 @@
 //	deaf N               ignores the next N submits
 //	break N              turns the next N submits into new lines
 //	paste off|on         turns bracketed paste off or on
-//	status STATE         sends this OSC 7501 status, whether it is true or not
-//	hasty                acts before its question for permission is answered
+//	status STATE         sends this OSC 7501 status, even if it is wrong
+//	hasty                acts before the user has answered its question for permission
 //	narrow               replaces characters that are not ASCII
-//	careless             drops prompts that come in the middle of a turn
+//	careless             drops prompts that are submitted during a turn
 //	anonymous            runs commands without the mark of its arm in their environment
 //	brittle              ends when its terminal changes size
-//	stubborn             does not draw its picture again at SIGWINCH
+//	stubborn             does not redraw its screen at SIGWINCH
 package fakeagent

@@ -17,11 +17,11 @@ import (
 type Config struct {
 	Script Script
 	Record string // file to which each Entry is written as a line of JSON; "" for no record
-	Model  *Model // answers prompts, so that the fake does not obey their words; may be nil
+	Model  *Model // if it is not nil, the fake obeys the model and not the words of its prompts
 }
 
-// program is one running fake. A turn runs in its own goroutine, beside the loop that
-// reads keys.
+// program is one running fake. It reads keys in one goroutine. Each turn has a
+// goroutine of its own.
 type program struct {
 	in  *os.File
 	out io.Writer
@@ -29,17 +29,17 @@ type program struct {
 	rec *recorder
 
 	turns sync.WaitGroup
-	quit  chan int // exit code; has room for one
+	quit  chan int // the exit code; capacity 1
 
 	mu              sync.Mutex
 	state           string   // "", "idle", "busy", "dialog"
 	dark            bool     // the fake draws nothing
-	frozen          bool     // the fake permanently answers nothing
+	frozen          bool     // the fake does not react to input, until it ends
 	foreign         bool     // the screen shows garbage until the next input
 	transcript      []string // complete lines
 	composer        string
-	pending         string   // input that is still incomplete
-	queue           []string // prompts that came while the fake was busy
+	pending         string   // beginning of a key or a paste whose rest has not arrived
+	queue           []string // prompts that were submitted during a turn
 	dialog          *dialog
 	interrupt       context.CancelFunc // interrupts the turn; nil if there is no turn
 	holding         bool               // the turn ignores interrupts
@@ -48,22 +48,25 @@ type program struct {
 	submitsToIgnore int
 	submitsToBreak  int
 	ignored         map[string]bool
-	faults          map[string]bool // the permanent faults that are on, by their words
-	trying          string          // names the attempt while a request is repeated
+	faults          map[string]bool // permanent faults that are switched on, by their words
+	trying          string          // the number of the attempt, as text, while a request is repeated; otherwise ""
 
-	// The following fields are used only with a model. The start sets them. After that,
-	// only the goroutine of the turn uses them.
+	// The following fields are used only by a fake with a model. After the start, only
+	// the goroutine of the turn uses them.
 	talk   []message
-	always map[string]bool // actions that the user has allowed permanently
-	mcp    *mcpClient      // nil if there is no server
+	always map[string]bool // actions that the user has permanently allowed
+	mcp    *mcpClient      // nil without an MCP server
 }
 
-// Run plays an agent CLI on a terminal. It ends when a command, a signal, two Ctrl-C,
-// the end of the terminal or the end of ctx ends the fake. It returns the exit code
-// that the process should have. The file in must be a terminal. Run puts it into raw
-// mode, and restores its mode at the end. If ctx has ended Run, a read of in may still
-// be waiting. Run returns an error if it cannot use the script, the record, the MCP
-// server or the terminal.
+// Run plays an agent CLI on a terminal, which is the file in. It returns the exit code
+// for the process. The fake ends after any of these:
+//   - a command, a signal, a Ctrl-D, or two Ctrl-C
+//   - the end of the terminal or of ctx
+//
+// Run puts the terminal into raw mode, and restores the old mode at the end. After Run
+// has returned because of ctx, a goroutine can still wait for input. Run returns an
+// error if it cannot use the script, the record, the conversation, the MCP server or
+// the terminal.
 func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, err error) {
 	if err := c.Script.check(); err != nil {
 		return 1, fmt.Errorf("script: %w", err)
@@ -95,7 +98,7 @@ func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, e
 	return code, nil
 }
 
-// connect reads the kept conversation and starts the MCP server, if the model has them.
+// connect reads the saved conversation and starts the MCP server, if the fake has them.
 func (p *program) connect() (err error) {
 	m := p.cfg.Model
 	if m == nil {
@@ -108,18 +111,18 @@ func (p *program) connect() (err error) {
 	return err
 }
 
-// run reads keys and signals until the program ends. It returns the program's exit
-// code.
+// run reads keys and signals until the fake ends. It returns the exit code for the
+// process.
 func (p *program) run(ctx context.Context) int {
 	ctx, cancel := context.WithCancel(ctx)
 	p.write("\x1b[?2004h")
 	defer p.write("\x1b[?2004l\x1b[?25h\r\n")
 	defer p.turns.Wait()
 	defer cancel()
-	signals := make(chan os.Signal, 4) // one of each kind
+	signals := make(chan os.Signal, 4) // more than enough for one signal of each kind
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGWINCH)
-	// The signals are caught until the program has ended. Otherwise a second SIGHUP
-	// could kill the fake while it ends. Then its exit code would be lost.
+	// This process catches these signals until it has ended. Otherwise a second SIGHUP
+	// could kill the fake while it ends, and the fake's exit code would be lost.
 	input, stop := p.read()
 	defer stop()
 
@@ -143,15 +146,16 @@ func (p *program) run(ctx context.Context) int {
 	}
 }
 
-// read reads the terminal in the background. The function stop ends the reading at once
-// if the file supports deadlines. Otherwise the reading ends after the next byte.
+// read reads the terminal in the background, and sends the bytes to the channel input.
+// If the file supports deadlines, stop() ends the reading immediately. Otherwise the
+// reading ends after the next input.
 func (p *program) read() (input <-chan []byte, stop func()) {
 	chunks, ended, done := make(chan []byte), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		defer close(chunks)
 		for {
-			b := make([]byte, 64<<10) // a terminal never returns as much at once
+			b := make([]byte, 64<<10) // more than a terminal returns in one read
 			n, err := p.in.Read(b)
 			if n > 0 {
 				p.rec.add(Bytes, "", b[:n])
@@ -175,8 +179,8 @@ func (p *program) read() (input <-chan []byte, stop func()) {
 	}
 }
 
-// exitedBySignal is added to the number of a signal to get the exit code that shells
-// report.
+// exitedBySignal is added to the number of a signal. The sum is the exit code that
+// shells report for a process that this signal has ended.
 const exitedBySignal = 128
 
 func (p *program) signalled(s os.Signal) {
@@ -200,7 +204,8 @@ func (p *program) signalled(s os.Signal) {
 	}
 }
 
-// hungUp ends the fake when its terminal is gone, unless the fake ignores SIGHUP.
+// hungUp ends the fake because its terminal has gone. If the fake ignores SIGHUP, it
+// continues.
 func (p *program) hungUp() {
 	p.rec.add(HungUp, "", nil)
 	p.mu.Lock()
@@ -210,7 +215,8 @@ func (p *program) hungUp() {
 	}
 }
 
-// end makes the loop end. If end is called several times, the first code counts.
+// end ends the fake with an exit code. If end is called several times, the first code
+// is used.
 func (p *program) end(code int) {
 	select {
 	case p.quit <- code:

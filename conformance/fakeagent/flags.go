@@ -7,14 +7,14 @@ import (
 	"fmt"
 )
 
-// Harness is the TOML description for a fake with a Model. Its command is "fakeagent".
-// Its arguments are those that ParseFlags takes.
+// Harness is the TOML description of the harness for a fake with a Model. It starts the
+// command "fakeagent" with arguments that ParseFlags understands.
 //
 //go:embed harness.toml
 var Harness []byte
 
-// ParseFlags parses the arguments of a command line. The program's name is not among
-// them. The error names the wrong flag or command.
+// ParseFlags parses the arguments of the fake's command line, without the program's
+// name. The error names the wrong flag or command.
 func ParseFlags(args []string) (Config, error) {
 	var m Model
 	c := Config{Model: &m}

@@ -11,8 +11,8 @@ const (
 	pasteEnds   = "\x1b[201~"
 )
 
-// keys handles the bytes of one read. A lone ESC is the Esc key. A sequence or paste
-// that is split between two reads is joined.
+// keys handles the bytes of one read. A single ESC is the Esc key. If the bytes end in
+// the middle of a key or a paste, keys handles that key or paste after the next read.
 func (p *program) keys(ctx context.Context, b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,8 +33,8 @@ func (p *program) keys(ctx context.Context, b []byte) {
 	p.draw()
 }
 
-// key handles the key or paste at the beginning of s. It returns the length of the key
-// or paste, or 0 if it is still incomplete.
+// key handles the key or paste at the beginning of s, and returns its length in bytes.
+// If s has only a part of the key or paste, key does nothing and returns 0.
 func (p *program) key(ctx context.Context, s string) int {
 	if strings.HasPrefix(s, pasteBegins) {
 		text, _, whole := strings.Cut(s[len(pasteBegins):], pasteEnds)
@@ -65,7 +65,7 @@ func (p *program) key(ctx context.Context, s string) int {
 	default:
 		n := strings.IndexFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == '\x7f' })
 		if n == 0 {
-			return 1 // a control character that has no meaning here
+			return 1 // this control character has no meaning for the fake
 		}
 		if n < 0 {
 			n = len(s)
@@ -76,8 +76,8 @@ func (p *program) key(ctx context.Context, s string) int {
 	return 1
 }
 
-// escape handles an escape sequence. Arrows move the mark in a dialog. All other
-// sequences have no effect.
+// escape handles an escape sequence at the beginning of s, and returns its length in
+// bytes. In a dialog, the arrows move the mark. Other sequences have no effect.
 func (p *program) escape(s string) int {
 	if len(s) == 1 || s[1] != '[' && s[1] != 'O' {
 		p.esc()
@@ -96,8 +96,8 @@ func (p *program) escape(s string) int {
 	return 0
 }
 
-// typed adds text to the composer. If a dialog is open, the first digit in the text
-// chooses an option instead.
+// typed adds text to the composer. If a dialog is open, the first digit that is the
+// number of an option chooses that option. The rest of the text is lost.
 func (p *program) typed(text string) {
 	if p.dialog == nil {
 		p.composer += text
@@ -127,8 +127,9 @@ func (p *program) esc() {
 	p.stopTurn()
 }
 
-// ctrlC interrupts a turn or clears the composer. A second Ctrl-C in a row ends the
-// fake.
+// ctrlC does the first of these that is possible: it cancels a dialog, interrupts the
+// turn, clears the composer, or ends the fake. It ends the fake only at the second
+// Ctrl-C within againWithin.
 func (p *program) ctrlC() {
 	switch {
 	case p.dialog != nil:
@@ -143,8 +144,8 @@ func (p *program) ctrlC() {
 	p.lastCtrlC = time.Now()
 }
 
-// againWithin is how long after a first Ctrl-C a second one ends the fake. In real
-// agent CLIs this time is 1 to 2 s.
+// againWithin is the longest time between the two Ctrl-C that end the fake. In real
+// agent CLIs, this time is 1 to 2 s.
 const againWithin = 2 * time.Second
 
 func (p *program) stopTurn() {
@@ -154,7 +155,8 @@ func (p *program) stopTurn() {
 	}
 }
 
-// choose closes the dialog with option n. -1 chooses no option.
+// choose closes the dialog with the option number n, from 0. If n is -1, no option is
+// chosen.
 func (p *program) choose(n int) {
 	text := ""
 	if n >= 0 {

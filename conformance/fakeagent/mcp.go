@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-// mcpClient is a connection to an MCP server. It uses the server's standard input and
-// output. It makes one call at a time.
+// mcpClient is a connection to an MCP server. The client starts the server, and uses
+// the server's standard input and output. It makes one call at a time.
 type mcpClient struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -28,7 +28,7 @@ type mcpTool struct {
 // mcpVersion is the protocol version that the client requests.
 const mcpVersion = "2025-06-18"
 
-// startMCP starts a server and requests its tools.
+// startMCP starts an MCP server and requests the list of its tools.
 func startMCP(argv []string) (*mcpClient, error) {
 	c := &mcpClient{cmd: exec.Command(argv[0], argv[1:]...)}
 	in, err := c.cmd.StdinPipe()
@@ -76,8 +76,8 @@ func (c *mcpClient) send(v any) error {
 	return nil
 }
 
-// call makes a request and decodes its result. It ignores other messages that the
-// server sends before the result.
+// call makes a request, and decodes the answer into result. It ignores other messages
+// from the server.
 func (c *mcpClient) call(method string, params, result any) error {
 	c.calls++
 	if err := c.send(map[string]any{"jsonrpc": "2.0", "id": c.calls, "method": method, "params": params}); err != nil {
@@ -103,7 +103,8 @@ func (c *mcpClient) call(method string, params, result any) error {
 	return fmt.Errorf("MCP %s: the server has gone", method)
 }
 
-// use calls a tool. It returns the result or the error as text.
+// use calls a tool of the MCP server and returns its result as text. If the call fails,
+// use returns the error as text.
 func (c *mcpClient) use(name, args string) string {
 	var result json.RawMessage
 	if err := c.call("tools/call", map[string]any{"name": name, "arguments": json.RawMessage(args)},
@@ -113,9 +114,9 @@ func (c *mcpClient) use(name, args string) string {
 	return string(result)
 }
 
-// close ends the server.
+// close ends the MCP server.
 func (c *mcpClient) close() {
 	c.in.Close()
 	_ = c.cmd.Process.Kill()
-	_ = c.cmd.Wait() // an error is expected, because the server was killed
+	_ = c.cmd.Wait() // an error is normal, because the server was killed
 }

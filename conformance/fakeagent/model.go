@@ -14,28 +14,31 @@ import (
 	"time"
 )
 
-// Model makes a fake ask a model server what to do. The fake then does not obey the
-// words of its prompts. The requests have the form of Chat Completions. The fake is
-// then a small agent CLI. It has tools to write a file, to run a command, to ask the
-// user, and to call the tools of one MCP server. The prompt "/compact" shortens the
-// conversation. "!" at the beginning of a prompt runs the rest as a command of the
-// user.
+// Model makes a fake a small agent CLI, which asks a model server what to do. Such a
+// fake does not obey the words of its prompts. The requests have the form of Chat
+// Completions. The model can write files, run commands, ask the user, and call the
+// tools of one MCP server.
+//
+// The prompt "/compact" shortens the conversation. If a prompt begins with "!", the
+// fake runs the rest of the prompt as a shell command of the user.
 type Model struct {
-	URL     string   // of the model server, without /v1
-	Name    string   // of the model
-	Workdir string   // folder in which files are written and commands run
-	Keep    string   // file in which the conversation is kept; "" for none
-	Resume  bool     // continue the conversation in Keep
-	Ask     bool     // ask before a file is written or a command run
+	URL     string   // address of the model server, without /v1
+	Name    string   // name of the model
+	Workdir string   // folder in which the fake writes files and runs commands
+	Keep    string   // path of the file in which the conversation is saved; "" for none
+	Resume  bool     // continue the conversation that is saved in Keep
+	Ask     bool     // ask the user before each action of the model
 	MCP     []string // command line of an MCP server; empty for none
 }
 
 const systemText = "You are played by a script. Use the tools."
 
-// summaryText asks for a summary, in words that a model server recognizes.
+// summaryText is the system text of a request for a summary. Package modelserver
+// recognizes the request by this text.
 const summaryText = "You are the context summarization of an agent CLI."
 
-// resume reads the conversation that was kept.
+// resume returns the saved conversation. If Resume is not set, or if there is no file
+// for the conversation, it returns nil.
 func (m *Model) resume() ([]message, error) {
 	if !m.Resume || m.Keep == "" {
 		return nil, nil
@@ -68,7 +71,7 @@ func (m *Model) keep(talk []message) error {
 	return nil
 }
 
-// asked runs the turn of a prompt with the help of the model.
+// asked runs the turn of a prompt, in a fake with a model.
 func (p *program) asked(ctx context.Context, prompt string) {
 	var err error
 	switch {
@@ -89,8 +92,9 @@ func (p *program) asked(ctx context.Context, prompt string) {
 	}
 }
 
-// converse asks the model, and uses the tools that the model calls. It ends when a
-// reply has no calls.
+// converse sends a prompt to the model, uses the tools that the model calls, and sends
+// their results to the model. It returns after a reply without calls, or after an
+// error.
 func (p *program) converse(ctx context.Context, prompt string) error {
 	if p.has(narrow) {
 		prompt = strings.Map(func(r rune) rune { return min(r, '~') }, prompt)
@@ -113,8 +117,8 @@ func (p *program) converse(ctx context.Context, prompt string) error {
 	}
 }
 
-// reply sends the whole conversation to the model, and returns the model's reply. If a
-// request can succeed later, reply repeats it.
+// reply sends the whole conversation to the model and returns the model's reply. After
+// a failure that can be temporary, it repeats the request up to retries times.
 func (p *program) reply(ctx context.Context) (message, error) {
 	talk := append([]message{{Role: "system", Content: systemText}}, p.talk...)
 	for n := 1; ; n++ {
@@ -132,7 +136,8 @@ func (p *program) reply(ctx context.Context) (message, error) {
 	}
 }
 
-// streamed returns a function that shows the growing text of a reply.
+// streamed returns a function that shows the text of one reply. The function is called
+// again whenever the text grows, and replaces the text that it has shown.
 func (p *program) streamed() func(string) {
 	begun := -1
 	return func(text string) {
@@ -158,15 +163,16 @@ func (p *program) compact(ctx context.Context) error {
 	return p.cfg.Model.keep(p.talk)
 }
 
-// shellGrace is how long processes that a command left behind may keep its output open.
+// shellGrace is how long the fake still waits for output after a command has ended. A
+// process that the command has left behind can keep the output open.
 const shellGrace = 100 * time.Millisecond
 
-// armMark is the beginning of the environment variable that marks the processes of an
-// arm.
+// armMark is the beginning of an environment variable. Coleo finds the processes of an
+// arm by this variable.
 const armMark = "COLEO_ARM="
 
-// shell runs a command line and returns its output. The command has its own session, as
-// in real agent CLIs.
+// shell runs a command line and returns its output. As in real agent CLIs, the command
+// runs in its own session.
 func (p *program) shell(ctx context.Context, command string) string {
 	c := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	c.Dir, c.WaitDelay = p.cfg.Model.Workdir, shellGrace

@@ -7,7 +7,8 @@ import (
 	"unsafe"
 )
 
-// makeRaw switches off everything that the terminal itself does with input and output.
+// makeRaw puts the terminal f into raw mode. In this mode, the terminal does not change
+// its input and output. The returned function restores the old mode.
 func makeRaw(f *os.File) (restore func(), err error) {
 	var old syscall.Termios
 	if err := ioctl(f, getTermios, unsafe.Pointer(&old)); err != nil {
@@ -23,11 +24,11 @@ func makeRaw(f *os.File) (restore func(), err error) {
 	if err := ioctl(f, setTermios, unsafe.Pointer(&raw)); err != nil {
 		return nil, err
 	}
-	// The error is ignored, because the terminal may be gone.
+	// The error is ignored, because the terminal can already be closed.
 	return func() { _ = ioctl(f, setTermios, unsafe.Pointer(&old)) }, nil
 }
 
-// The size that is used if a terminal reports none.
+// This is the size of the fake's screen, in cells, if the terminal reports no size.
 const (
 	defaultCols = 80
 	defaultRows = 24
@@ -42,7 +43,8 @@ func size(f *os.File) (cols, rows int) {
 	return int(ws.col), int(ws.row)
 }
 
-// ioctl does not change the mode of the file, as Fd would.
+// ioctl makes an ioctl call on f. It does not use f.Fd, because Fd puts the file into
+// blocking mode.
 func ioctl(f *os.File, request uintptr, arg unsafe.Pointer) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

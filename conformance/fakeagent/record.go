@@ -17,14 +17,14 @@ type Kind string
 // The values of Kind.
 const (
 	Started   Kind = "started"   // Text is the process id
-	Bytes     Kind = "bytes"     // Bytes were read; they may have had no effect
+	Bytes     Kind = "bytes"     // Bytes were read; they can have had no effect
 	Prompted  Kind = "prompted"  // Text was submitted
-	Chosen    Kind = "chosen"    // Text is the option of a dialog that was chosen
+	Chosen    Kind = "chosen"    // Text is the option that was chosen in a dialog; "" for none
 	Stopped   Kind = "stopped"   // a key interrupted the turn
 	InState   Kind = "state"     // Text is the new state: "idle", "busy" or "dialog"
-	Signalled Kind = "signalled" // Text names the signal, which may be ignored
-	HasChild  Kind = "child"     // Text is the process id of a child that is left behind
-	HungUp    Kind = "hung up"   // the terminal is gone
+	Signalled Kind = "signalled" // Text names a signal that arrived; the fake can ignore it
+	HasChild  Kind = "child"     // Text is the process id of a child that the fake leaves behind
+	HungUp    Kind = "hung up"   // the terminal has gone
 	Ended     Kind = "ended"     // Text is the exit code
 )
 
@@ -40,7 +40,7 @@ type Entry struct {
 type recorder struct {
 	mu  sync.Mutex
 	out io.Writer
-	err error // the first error
+	err error // first error of a write
 }
 
 func (r *recorder) add(k Kind, text string, bytes []byte) {
@@ -55,9 +55,9 @@ func (r *recorder) add(k Kind, text string, bytes []byte) {
 	}
 }
 
-// ReadRecord reads the record of a fake. The fake may still be running. If the file
-// does not exist yet, there are no entries. ReadRecord leaves out a last line that is
-// still incomplete. The error names the file and the line that cannot be read.
+// ReadRecord reads the record of a fake, which can still be running. If the file does
+// not exist, there are no entries. If the last line is incomplete, it is ignored. An
+// error names the file. If a line cannot be decoded, the error also names the line.
 func ReadRecord(path string) ([]Entry, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

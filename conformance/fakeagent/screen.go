@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// dialog is an open question. The answer is sent on the channel answer.
+// dialog is an open question. When it is answered, the index of the chosen option is
+// sent on the channel answer. If no option was chosen, -1 is sent.
 type dialog struct {
 	head    string
 	subject string
@@ -17,7 +18,7 @@ type dialog struct {
 	answer  chan int
 }
 
-// permission returns a dialog that asks for permission.
+// permission returns a dialog that asks for permission to do what subject says.
 func permission(subject string) *dialog {
 	return &dialog{
 		head: "Permission required", subject: subject, title: "Do you want to proceed?", options: options[:],
@@ -26,28 +27,28 @@ func permission(subject string) *dialog {
 	}
 }
 
-// options are the options of each permission dialog, in order.
+// options has the options of each permission dialog, in order.
 var options = [...]string{"Yes", "Yes, and do not ask again", "No"}
 
-// forEver is the index of the option that allows the same action permanently. refused
-// is the index of the option that Esc chooses.
+// These are indexes of options. The option forEver allows an action permanently. The
+// option refused denies an action, and the Esc key also chooses it.
 const (
 	forEver = 1
 	refused = len(options) - 1
 )
 
-// write sends bytes to the terminal. It ignores errors, because the read loop notices
-// when the terminal is gone.
+// write writes text to the terminal. It ignores errors. If the terminal has gone, the
+// loop that reads keys notices it.
 func (p *program) write(s string) { _, _ = io.WriteString(p.out, s) }
 
-// redraw does the same as draw, for callers that do not hold mu.
+// redraw takes mu and calls draw.
 func (p *program) redraw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.draw()
 }
 
-// draw draws the whole screen, as one synchronized update. The caller must hold mu.
+// draw draws the whole screen as one synchronized update. The caller must hold mu.
 func (p *program) draw() {
 	if p.dark || p.foreign || p.state == "" {
 		return
@@ -80,8 +81,9 @@ func (p *program) draw() {
 	p.write(b.String())
 }
 
-// composerLines returns the lines of the composer with its rules and its footer. It
-// also returns the column of the cursor. The cursor is on the composer's last line.
+// composerLines returns the lines of the composer, with the lines around it and the
+// footer. It also returns the column of the cursor, which is on the last line of the
+// composer's text.
 func (p *program) composerLines(cols, rows int) (lines []string, column string) {
 	rule := strings.Repeat("─", cols)
 	text := wrap(p.composer, cols-3)
@@ -124,17 +126,17 @@ func (p *program) dialogLines(cols int) []string {
 	return append(lines, "  Esc to cancel")
 }
 
-// wrapped returns the last lines of the transcript. It returns at least as many as the
-// screen has rows, if there are so many. It does not look at the lines above these.
+// wrapped returns the end of the transcript, broken into lines that fit the screen. The
+// result has at least as many lines as the screen, if the transcript is long enough.
 func (p *program) wrapped(cols, rows int) []string {
 	from, have := len(p.transcript), 0
 	for from > 0 && have < rows {
 		from--
-		have += 1 + len(p.transcript[from])/max(4*cols, 1) // a character takes at most 4 bytes per cell
+		have += 1 + len(p.transcript[from])/max(4*cols, 1) // a character needs at most 4 bytes per cell
 	}
 	var lines []string
 	for _, line := range p.transcript[from:] {
-		for most := 4 * cols * rows; len(line) > most; { // only the end of the line is visible
+		for most := 4 * cols * rows; len(line) > most; { // only the end of a very long line is visible
 			line = strings.ToValidUTF8(line[len(line)-most:], "")
 		}
 		lines = append(lines, wrap(line, cols-1)...)
@@ -142,7 +144,8 @@ func (p *program) wrapped(cols, rows int) []string {
 	return lines
 }
 
-// wrap breaks text into lines of at most cols cells. It returns at least one line.
+// wrap breaks text into lines of at most cols cells. It always returns at least one
+// line.
 func wrap(text string, cols int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -163,8 +166,7 @@ func wrap(text string, cols int) []string {
 	return lines
 }
 
-// width returns the number of cells that s takes. East Asian wide characters take two
-// cells.
+// width returns how many cells s needs. An East Asian wide character needs two.
 func width(s string) int {
 	n := 0
 	for _, r := range s {

@@ -9,26 +9,28 @@ import (
 	"strings"
 )
 
-// Script tells what the fake does, in addition to obeying the words of its prompts.
+// Script says what the fake does at its start and how it answers prompts.
 type Script struct {
-	// Start are commands that run before the composer is first drawn. The screen stays
-	// blank until they are done or open a dialog.
+	// Start has commands that run before the composer is drawn for the first time. The
+	// screen is blank until the commands have ended or one opens a dialog.
 	Start []string `json:"start,omitempty"`
-	// Rules tell how prompts are answered. The first matching rule is used.
+	// Rules say which commands a prompt runs. The first matching rule is used. If no
+	// rule matches, the lines of the prompt are the commands.
 	Rules []Rule `json:"rules,omitempty"`
 	// Status makes the fake announce each state by OSC 7501.
 	Status bool `json:"status,omitempty"`
-	// Title makes the fake show each state in the window title.
+	// Title makes the fake show each state in the title of the window.
 	Title bool `json:"title,omitempty"`
 }
 
-// Rule replaces a prompt by other commands.
+// Rule runs commands in the place of a prompt.
 type Rule struct {
 	Contains string   `json:"contains"` // text that the prompt must contain; "" matches every prompt
 	Do       []string `json:"do"`
 }
 
-// LoadScript reads a script from a JSON file. An error names the file and the entry.
+// LoadScript reads a script from a JSON file. The error names the file, and the entry
+// that is wrong.
 func LoadScript(path string) (Script, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -46,8 +48,8 @@ func LoadScript(path string) (Script, error) {
 	return s, nil
 }
 
-// check returns an error if the script has an unknown command. In a prompt an unknown
-// command is echoed, but in a script it is an error.
+// check returns an error if a command of the script is unknown, or if a rule has no
+// commands.
 func (s Script) check() error {
 	known := (&program{}).words()
 	for i, line := range s.Start {
@@ -68,7 +70,7 @@ func (s Script) check() error {
 	return nil
 }
 
-// commands returns the commands for a prompt.
+// commands returns the commands that the fake runs for a prompt.
 func (s Script) commands(prompt string) []string {
 	for _, r := range s.Rules {
 		if strings.Contains(prompt, r.Contains) {

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// The tools that the fake offers to the model.
+// These are the names of the tools that the fake offers to the model.
 const (
 	toolWrite = "write"
 	toolRun   = "shell"
 	toolAsk   = "question"
-	toolMCP   = "mcp__" // prefix before the tool's own name
+	toolMCP   = "mcp__" // prefix of the names of MCP tools
 )
 
-// arguments has a field for each argument of any tool.
+// arguments has a field for each argument of each tool.
 type arguments struct {
 	Path      string `json:"path"`
 	Content   string `json:"content"`
@@ -50,7 +50,7 @@ func (p *program) tools() []any {
 	return list
 }
 
-// use runs a tool call. It returns the result for the model.
+// use carries out a tool call of the model, and returns the result for the model.
 func (p *program) use(ctx context.Context, c call) string {
 	var args arguments
 	if err := json.Unmarshal([]byte(c.Function.Arguments), &args); err != nil {
@@ -69,7 +69,9 @@ func (p *program) use(ctx context.Context, c call) string {
 	return "error: no tool is called " + c.Function.Name
 }
 
-// permitted performs an action. If permission is needed, it asks the user first.
+// permitted carries out an action of the model by calling do. The argument what
+// describes the action. If the action needs permission, permitted asks the user before
+// it calls do. A hasty fake calls do before it asks.
 func (p *program) permitted(ctx context.Context, what string, do func() string) string {
 	result := ""
 	if p.has(hasty) {
@@ -100,7 +102,8 @@ func (p *program) writeFile(a arguments) string {
 	return "written"
 }
 
-// pick asks the user a question of the model.
+// pick shows the first question of a tool call to the user, and returns the user's
+// answer for the model.
 func (p *program) pick(ctx context.Context, a arguments) string {
 	q := a.Questions[0]
 	d := &dialog{head: "Question", title: q.Question, esc: -1, answer: make(chan int, 1)}

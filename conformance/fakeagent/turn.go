@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// begin runs do in a new turn. The caller must hold mu.
+// begin begins a turn, which calls do and then next. The caller must hold mu.
 func (p *program) begin(ctx context.Context, do func(ctx context.Context)) {
 	turn, stop := context.WithCancel(ctx)
 	p.interrupt = stop
@@ -19,7 +19,7 @@ func (p *program) begin(ctx context.Context, do func(ctx context.Context)) {
 	})
 }
 
-// answer begins a turn for a prompt. The caller must hold mu.
+// answer begins the turn of a prompt. The caller must hold mu.
 func (p *program) answer(ctx context.Context, prompt string) {
 	p.add("❯ " + prompt)
 	if p.cfg.Model != nil {
@@ -29,7 +29,8 @@ func (p *program) answer(ctx context.Context, prompt string) {
 	p.begin(ctx, func(ctx context.Context) { p.turn(ctx, p.cfg.Script.commands(prompt)) })
 }
 
-// turn runs commands one by one. It stops when a command is interrupted.
+// turn runs commands one after another. If a command is interrupted, turn does not run
+// the commands after it.
 func (p *program) turn(ctx context.Context, commands []string) {
 	words := p.words()
 	for _, line := range commands {
@@ -45,8 +46,8 @@ func (p *program) turn(ctx context.Context, commands []string) {
 	}
 }
 
-// next continues with the oldest prompt in the queue. If the queue is empty, the fake
-// becomes idle.
+// next begins the turn of the oldest prompt in the queue. If the queue is empty, or ctx
+// has ended, the fake becomes idle instead.
 func (p *program) next(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,8 +87,8 @@ func (p *program) submit(ctx context.Context) {
 	p.answer(ctx, prompt)
 }
 
-// setState sets the state, records and announces it, and draws the screen. The caller
-// must hold mu.
+// setState sets the state and draws the screen. If the state is new, setState also
+// records and announces it. The caller must hold mu.
 func (p *program) setState(state string) {
 	if p.state != state {
 		p.state = state
@@ -107,10 +108,10 @@ func status(state string) string {
 	return "\x1b]7501;state=" + state + ":app=fake\x1b\\"
 }
 
-// print does the same as add, for callers that do not hold mu.
+// print takes mu and calls add.
 func (p *program) print(text string) { p.set(func() { p.add(text) }) }
 
-// add adds lines to the transcript, and draws the screen. The caller must hold mu.
+// add adds lines to the transcript and draws the screen. The caller must hold mu.
 func (p *program) add(text string) {
 	p.transcript = append(p.transcript, strings.Split(text, "\n")...)
 	if extra := len(p.transcript) - keptLines; extra > 0 {
@@ -119,6 +120,5 @@ func (p *program) add(text string) {
 	p.draw()
 }
 
-// keptLines is the number of lines that the transcript keeps. The tallest screen shows
-// fewer.
+// keptLines is how many lines the transcript keeps. No screen has that many lines.
 const keptLines = 1000

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// act runs a command. Its error is the error of ctx.
+// act runs a command. The argument rest is the text after the command's word. If the
+// command is interrupted, act returns the error of ctx.
 type act func(ctx context.Context, rest string) error
 
 func (p *program) words() map[string]act {
@@ -30,7 +31,7 @@ func (p *program) words() map[string]act {
 	return words
 }
 
-// Faults that are permanent once they are switched on.
+// These are the words of permanent faults. A fault stays until the fake ends.
 const (
 	hasty     = "hasty"
 	narrow    = "narrow"
@@ -40,7 +41,7 @@ const (
 	stubborn  = "stubborn"
 )
 
-// has reports whether the fake has a fault, for callers that do not hold mu.
+// has takes mu, and reports whether a permanent fault is switched on.
 func (p *program) has(fault string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +53,8 @@ func (p *program) say(_ context.Context, text string) error {
 	return nil
 }
 
-// shorten stands for the command that shortens the conversation, in a fake without a model.
+// shorten pretends to shorten the conversation. A fake without a model has no
+// conversation.
 func (p *program) shorten(context.Context, string) error {
 	p.print("⎿ Compacted")
 	return nil
@@ -96,7 +98,7 @@ func (p *program) ask(ctx context.Context, subject string) error {
 	return err
 }
 
-// put shows a dialog, and returns the index of the chosen option.
+// put shows a dialog, waits for the answer, and returns the index of the chosen option.
 func (p *program) put(ctx context.Context, d *dialog) (int, error) {
 	p.set(func() {
 		p.dialog = d
@@ -121,8 +123,8 @@ func (p *program) exit(ctx context.Context, rest string) error {
 	return ctx.Err()
 }
 
-// crash ends the fake in the same way as a signal from outside. There is no message,
-// and the terminal's mode is not restored.
+// crash ends the fake by SIGKILL. So the fake prints no message and does not restore
+// the terminal's mode.
 func (p *program) crash(ctx context.Context, _ string) error {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 		return err
@@ -131,7 +133,7 @@ func (p *program) crash(ctx context.Context, _ string) error {
 	return ctx.Err()
 }
 
-// garbage draws a screen that has no composer, no footer and no dialog.
+// garbage draws a screen without a composer, a footer or a dialog.
 func (p *program) garbage(ctx context.Context, rest string) error {
 	p.set(func() {
 		p.foreign = true
@@ -177,8 +179,8 @@ func (p *program) flood(ctx context.Context, rest string) error {
 	return nil
 }
 
-// childLifetime is how long a child of the fake lives, in seconds. If a test forgets the
-// child, it ends by itself after this time.
+// childLifetime is how long a child of the fake lives, in seconds. It is needed for
+// tests that do not end the child.
 const childLifetime = "600"
 
 func (p *program) child(_ context.Context, rest string) error {
@@ -241,7 +243,7 @@ func (p *program) status(_ context.Context, state string) error {
 	return nil
 }
 
-// set changes the program while it holds mu.
+// set takes mu and calls change.
 func (p *program) set(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

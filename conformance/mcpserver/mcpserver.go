@@ -1,8 +1,8 @@
 // Package mcpserver is a small MCP server for tests. Agent CLIs start it. It has one
 // tool, ping, and records each request. The record proves that an MCP connection works,
-// whatever the agent CLI reports.
+// whatever the agent CLI itself reports.
 //
-// The server uses only standard input and output. It offers nothing except the tool.
+// The server uses only standard input and output. It offers nothing but the tool.
 package mcpserver
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Tool is the name of the only tool. The tool takes {"text": string} and returns "pong:
-// " followed by that text.
+// Tool is the name of the only tool. The tool takes {"text": string}, and returns the
+// text with "pong: " before it.
 const Tool = "ping"
 
-// Request is one line of the record. It is a request or a notification that the server
+// Request is one line of the record: a request or a notification that the server
 // received.
 type Request struct {
 	At     time.Time       `json:"at"`
@@ -36,10 +36,11 @@ type pingInput struct {
 	Text string `json:"text" jsonschema:"the text that comes back"`
 }
 
-// Run serves one client on in and out. It returns when in ends, which is not an error,
-// or when ctx is canceled. Before it answers a request, it appends the request to
-// recordFile as a line of JSON. If recordFile is empty, there is no record. Nobody else
-// may write to out.
+// Run serves one client on in and out, until in ends or ctx is canceled. The end of in
+// is no error. Nobody else is allowed to write to out.
+//
+// Before Run answers a request, it appends the request to recordFile as a line of JSON.
+// If recordFile is empty, there is no record.
 func Run(ctx context.Context, in io.Reader, out io.Writer, recordFile string) (err error) {
 	log := io.Discard
 	if recordFile != "" {
@@ -63,13 +64,14 @@ func ping(_ context.Context, _ *mcp.CallToolRequest, in pingInput) (*mcp.CallToo
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "pong: " + in.Text}}}, nil, nil
 }
 
-// noClose does not close the caller's writer.
+// noClose is a writer with a Close that does nothing, so that the SDK does not close
+// the caller's writer.
 type noClose struct{ io.Writer }
 
 func (noClose) Close() error { return nil }
 
-// recorder records all requests that its connection reads, including those with unknown
-// methods.
+// recorder records all requests that its connections read, including requests with
+// unknown methods.
 type recorder struct {
 	mcp.Transport
 	log io.Writer
@@ -114,8 +116,8 @@ func (r *recorded) write(q Request) error {
 // request of more than 16 MiB. A line is only a little longer than its request.
 const longestLine = 17 << 20
 
-// ReadRecord reads a record file. If the file does not exist yet, the record is empty.
-// The error names the file and the line that cannot be read.
+// ReadRecord reads a record file. If the file does not exist, the record is empty. An
+// error names the file. If a line cannot be decoded, the error also names the line.
 func ReadRecord(path string) ([]Request, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

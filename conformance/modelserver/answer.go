@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// maxBody is the largest size of a request, in bytes. With present agent CLIs, even the
-// longest conversations with pictures stay below 32 MiB.
+// maxBody is the largest allowed size of a request, in bytes. In the present agent
+// CLIs, even the longest conversations with pictures are smaller than 32 MiB.
 const maxBody = 64 << 20
 
 // answer answers one HTTP request.
@@ -45,9 +45,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	s.fixed(q, r.URL.Path, body, o)
 }
 
-// fromHere reports whether the Host of a request is a loopback name, or the request
-// came over a unix socket. Without this check, a page in a browser could reach the
-// server by a name that the page's owner controls.
+// fromHere reports whether a request has a loopback name as its Host, or came over a
+// unix socket. Without this check, a page in a browser could reach the server: the
+// page's owner can make any other name lead to a loopback address.
 func fromHere(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -65,7 +65,8 @@ func authOf(h http.Header) string {
 	return strings.ToLower(scheme)
 }
 
-// fixed answers requests that need no script.
+// fixed answers a request for something other than a reply of the model. It does not
+// use the script.
 func (s *Server) fixed(q Request, path string, body []byte, o *httpWriter) {
 	n := s.rec.add(q)
 	for _, d := range dialects() {
@@ -83,7 +84,7 @@ func (s *Server) fixed(q Request, path string, body []byte, o *httpWriter) {
 	s.finish(n, o, o.err)
 }
 
-// turn answers a request for a reply.
+// turn answers a request for a reply of the model.
 func (s *Server) turn(client context.Context, q Request, d dialect, body []byte, o *httpWriter) {
 	t, err := d.decode(body)
 	if err != nil {
@@ -116,13 +117,14 @@ func (s *Server) turn(client context.Context, q Request, d dialect, body []byte,
 	s.finish(n, o, p.play(steps))
 }
 
-// httpPath returns the address of a request without its query.
+// httpPath returns a request's URI without the query.
 func httpPath(uri string) string {
 	path, _, _ := strings.Cut(uri, "?")
 	return path
 }
 
-// failures returns how many times the prompt was answered with a failure or a cut.
+// failures returns how many times the server has answered a prompt with a failure or a
+// cut.
 func (s *Server) failures(prompt string) int {
 	return s.rec.count(func(q Request) bool {
 		if q.Prompt != prompt || q.Side != "" || len(q.Reply) == 0 {
@@ -133,8 +135,8 @@ func (s *Server) failures(prompt string) int {
 	})
 }
 
-// finish records how a request ended. If an error comes neither from the server nor
-// from the script, the client has disconnected.
+// finish records how the request with the number n ended. If err comes neither from the
+// script nor from the server, the client has disconnected.
 func (s *Server) finish(n int, o *httpWriter, err error) {
 	s.rec.update(n, func(q *Request) {
 		q.Done, q.Stalled, q.Status, q.First, q.Last = true, false, o.status, o.first, o.last

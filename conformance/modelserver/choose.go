@@ -21,7 +21,8 @@ func (c *chooser) set(s Script) {
 	c.script, c.used = s, make([]int, len(s.Rules))
 }
 
-// choose returns the steps of the reply to t. It also returns what chose these steps.
+// choose returns the steps of the reply to t. The result rule says what chose these
+// steps: a rule of the script, "side" or "words".
 func (c *chooser) choose(t Turn, failed func(prompt string) int) (rule string, steps []Step) {
 	if rule, steps := c.byRule(t); rule != "" {
 		return rule, steps
@@ -49,7 +50,8 @@ func (c *chooser) byRule(t Turn) (string, []Step) {
 
 var placeholder = regexp.MustCompile(`\$\{(prompt|result|[0-9])\}`)
 
-// expand replaces the ${names} in a rule's reply by their values.
+// expand returns the steps of a rule's reply, with values in the place of ${prompt} and
+// the other placeholders.
 func expand(steps []Step, t Turn, groups []string) []Step {
 	out := make([]Step, len(steps))
 	for i, s := range steps {
@@ -70,8 +72,9 @@ func expand(steps []Step, t Turn, groups []string) []Step {
 	return out
 }
 
-// fill replaces ${prompt}, ${result} and ${0} to ${9} in text. A number for which the
-// pattern has no match is replaced by nothing. Any other ${…} stays unchanged.
+// fill replaces ${prompt}, ${result} and ${0} to ${9} in a text by their values. A
+// number for which the rule's pattern has no match is replaced by nothing. Any other
+// ${…} is not replaced.
 func fill(text string, t Turn, groups []string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
 		switch name {

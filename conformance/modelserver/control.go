@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// longestWait is the longest time that GET /coleo/record waits.
+// longestWait is how long GET /coleo/record waits at most for a request.
 const longestWait = time.Minute
 
 // control handles the paths below /coleo/:
 //
-//	GET  /coleo/record?from=N&wait=10s   returns the requests from number N; with wait, waits until there is one
+//	GET  /coleo/record?from=N&wait=10s   returns the requests from number N on; with wait, first waits for such a request
 //	POST /coleo/script                   replaces the script
-//	POST /coleo/release                  continues the stalled replies
+//	POST /coleo/release                  continues all stalled replies
 func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 	o := &httpWriter{w: w, now: time.Now}
 	switch r.Method + " " + r.URL.Path {
@@ -38,7 +38,7 @@ func (s *Server) controlRecord(o *httpWriter, r *http.Request) {
 	if wait, err := time.ParseDuration(r.URL.Query().Get("wait")); err == nil {
 		ctx, stop := context.WithTimeout(r.Context(), min(wait, longestWait))
 		defer stop()
-		// If the wait timed out, the reply is still the list.
+		// If there is no such request in time, the answer is an empty list.
 		_, _ = s.Wait(ctx, func(q Request) bool { return q.N >= from })
 	}
 	o.json(http.StatusOK, fields{"requests": s.rec.from(from)})

@@ -5,19 +5,20 @@ import (
 	"strings"
 )
 
-// A dialect is one model API. It decodes requests and encodes replies. Each dialect has
-// its own file. The function dialects lists all dialects.
+// dialect is one model API. It decodes requests and encodes replies. Each dialect has
+// files of its own, and the function dialects lists all dialects.
 type dialect interface {
 	name() string
-	// serves reports whether this dialect handles requests for a reply at this path.
+	// serves reports whether a request to this path asks for a reply of the model.
 	serves(path string) bool
-	// fixed returns the answer to another small request, such as a model list or a
-	// token count. It returns nil for any other request.
+	// fixed returns the answer to a request that does not ask for a reply of the model,
+	// such as a request for a model list or a token count. If the dialect does not know
+	// the request, fixed returns nil.
 	fixed(method, path string, body []byte) any
 	decode(body []byte) (Turn, error)
-	// addressed adds the data in the path of a request to the decoded request.
+	// addressed returns t with the data that are in the path of the request.
 	addressed(t Turn, path string) Turn
-	// stream returns an encoder that writes a reply piece by piece.
+	// stream returns an encoder that sends a reply in pieces.
 	stream(o *httpWriter, t Turn) encoder
 	// whole returns a complete reply as one JSON document.
 	whole(t Turn, c collected, u usage) any
@@ -26,7 +27,7 @@ type dialect interface {
 
 func dialects() []dialect { return []dialect{anthropic{}, chat{}, responses{}, gemini{}} }
 
-// An encoder writes one reply. Errors are kept in the encoder's httpWriter.
+// encoder encodes one reply. Errors are stored in the encoder's httpWriter.
 type encoder interface {
 	text(s string)
 	thinking(s string)
@@ -35,13 +36,13 @@ type encoder interface {
 	end(u usage)
 }
 
-// collected is a reply that is sent in one piece.
+// collected has the whole content of a reply that is sent in one piece.
 type collected struct {
 	text, thinking string
 	calls          []toolCall
 }
 
-// collector is the encoder of a reply that is not streamed.
+// collector is the encoder of a reply that is sent in one piece.
 type collector struct {
 	dialect dialect
 	out     *httpWriter
@@ -62,10 +63,11 @@ var (
 		`\t]*(/[^\r\n]*?)[ \t]*$|<cwd>(/[^<]*)</cwd>|working in the directory:? *(/\S+)`)
 	pasted = regexp.MustCompile(`(?s)^\s*<pasted_content id="[^"]*">\n(.*)\n</pasted_content[^>]*>\s*$`)
 	dated  = regexp.MustCompile(`^<current_datetime>[^<]*</current_datetime>\n\n`)
-	// deferredTools finds names of tools, one in each row (Claude Code 2.1.329).
+	// deferredTools finds the names of deferred tools. Each name has a row of its own
+	// (Claude Code 2.1.329).
 	deferredTools = regexp.MustCompile(`deferred tools are now available[^\n]*\n((?:[A-Za-z0-9_.-]+\n)+)`)
-	// reachableTools finds the rows with such tools, and quotedTool the name in each of them
-	// (Qwen Code 0.24.4).
+	// reachableTools finds the text that lists deferred tools, and quotedTool finds
+	// each name in that text (Qwen Code 0.24.4).
 	reachableTools = regexp.MustCompile(`tools are reachable through [^<]*`)
 	quotedTool     = regexp.MustCompile(`(?m)^- "([A-Za-z0-9_.-]+)": `)
 	addedText      = regexp.MustCompile(`(?s)^\s*(?:<system-reminder>|<local-command-|<command-name>|\[Request ` +
@@ -73,7 +75,7 @@ var (
 		`<permissions|<session_context>|<turn_aborted>|# AGENTS\.md|This is the Gemini CLI\.)`)
 )
 
-// folderIn returns the working folder that is named in text, or "".
+// folderIn returns the working folder that a text names, or "".
 func folderIn(text string) string {
 	if m := workingFolder.FindStringSubmatch(text); m != nil {
 		return m[1] + m[2] + m[3]
@@ -81,16 +83,18 @@ func folderIn(text string) string {
 	return ""
 }
 
-// turnReader makes a Turn from messages, which it reads in order.
+// turnReader makes a Turn from the messages of a request. The messages must be given in
+// order.
 type turnReader struct {
 	turn       Turn
-	newMessage bool // the next user text begins a new message
+	newMessage bool // the next text of the user begins a new message
 }
 
-// beginMessage marks the beginning of the next message.
+// beginMessage is called before the texts of each message of the user.
 func (r *turnReader) beginMessage() { r.newMessage = true }
 
-// user reads a text that has the role of the user.
+// user reads a text of a message of the user. A text that the agent CLI has added does
+// not become the prompt.
 func (r *turnReader) user(text string) {
 	if addedText.MatchString(text) {
 		r.turn.added += text + "\n"

@@ -39,13 +39,13 @@ type anthropicMessage struct {
 	Content anthropicContent `json:"content"`
 }
 
-// anthropicContent is a list of blocks. In JSON it may also be a string.
+// anthropicContent is a list of blocks. In JSON, a string is also allowed.
 type anthropicContent []anthropicBlock
 
 type anthropicBlock struct {
 	Type    string           `json:"type"`
 	Text    string           `json:"text"`
-	Content anthropicContent `json:"content"` // for a tool_result
+	Content anthropicContent `json:"content"` // content of a block of the type tool_result
 }
 
 func (c *anthropicContent) UnmarshalJSON(data []byte) error {
@@ -58,7 +58,7 @@ func (c *anthropicContent) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	if len(data) > 0 && data[0] == '{' {
-		*c = nil // the result of a server tool, which is not text
+		*c = nil // result of a server tool, which is not text
 		return nil
 	}
 	return json.Unmarshal(data, (*[]anthropicBlock)(c))
@@ -99,8 +99,8 @@ func (anthropic) decode(body []byte) (Turn, error) {
 	return r.finish(), nil
 }
 
-// read adds a message to the turn. Some agent CLIs put system entries after the user's
-// entries.
+// read adds a message to the turn. Some agent CLIs send messages with the role system
+// after the user's messages.
 func (m anthropicMessage) read(r *turnReader) {
 	if m.Role == "system" {
 		r.system(m.Content.text())

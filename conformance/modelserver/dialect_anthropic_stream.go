@@ -1,17 +1,17 @@
 package modelserver
 
-// thinkingSignature stands for the signature that the real API gives to thinking
-// blocks.
+// thinkingSignature takes the place of the signature that the real API puts into
+// thinking blocks.
 const thinkingSignature = "c2NyaXB0ZWQ="
 
-// anthropicStream writes a message as events. Content blocks come one after the other.
-// Each block is opened, filled by deltas and closed.
+// anthropicStream sends a message as events. The content blocks are sent one after
+// another. Each block is opened, filled by deltas and closed.
 type anthropicStream struct {
 	out     *httpWriter
 	turn    Turn
 	begun   bool
 	index   int
-	open    string // the type of the open block, or ""
+	open    string // the kind of the open block; "" if no block is open
 	stopped string // the reason why the message ended
 }
 
@@ -33,7 +33,8 @@ func (s *anthropicStream) begin() {
 	s.send("message_start", fields{"message": anthropicReply(s.turn, []any{}, nil, u)})
 }
 
-// block opens a block of the given kind, unless such a block is already open.
+// block makes sure that a block of the given kind is open. If another block is open,
+// block closes it first.
 func (s *anthropicStream) block(kind string, start fields) {
 	s.begin()
 	if s.open == kind {

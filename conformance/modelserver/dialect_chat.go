@@ -17,7 +17,7 @@ func (chat) name() string { return chatDialect }
 
 func (chat) serves(path string) bool { return path == "/v1/chat/completions" }
 
-// modelListed is the only model in the list of models. But a request may name any
+// modelListed is the only model in the list of models. A request can name any other
 // model.
 const modelListed = "mock-model"
 
@@ -54,7 +54,7 @@ type chatMessage struct {
 	Content chatContent `json:"content"`
 }
 
-// chatContent holds the texts of a message. In JSON it is a string, null, or a list of
+// chatContent has the texts of a message. In JSON, it is a string, null, or a list of
 // parts.
 type chatContent []string
 
@@ -118,13 +118,14 @@ func (m chatMessage) read(r *turnReader) {
 	}
 }
 
-// repeatedAtLeast is the smallest length, in bytes, of a repeated text that is cut off.
-// It is more than a user would quote, and less than the length of any agent CLI's
-// reminder.
+// repeatedAtLeast is the smallest size of a repeated text that withoutRepeat removes,
+// in bytes. It is more than a user would quote. The reminders of all agent CLIs are
+// longer.
 const repeatedAtLeast = 200
 
-// withoutRepeat cuts off the end of the prompt if the end repeats a part of the system
-// text. Some agent CLIs add their rules to each prompt after an empty line.
+// withoutRepeat removes the end of a prompt if that end is a copy of a part of the
+// system text. It is needed because some agent CLIs add an empty line and a copy of
+// their rules to each prompt.
 func withoutRepeat(prompt, system string) string {
 	for at := 0; ; {
 		i := strings.Index(prompt[at:], "\n\n")

@@ -1,6 +1,6 @@
 package modelserver
 
-// chatStream writes a completion as chunks. Each chunk is an unnamed event.
+// chatStream sends a completion as chunks. Each chunk is an event without a name.
 type chatStream struct {
 	out     *httpWriter
 	turn    Turn

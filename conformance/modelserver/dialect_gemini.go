@@ -27,7 +27,8 @@ func (gemini) fixed(method, path string, body []byte) any {
 	return nil
 }
 
-// addressed adds the data that only the address has in this dialect.
+// addressed takes the model, and whether the reply is streamed, from the path. In this
+// dialect, the body of a request does not have them.
 func (gemini) addressed(t Turn, path string) Turn {
 	if m := geminiPath.FindStringSubmatch(path); m != nil {
 		t.Model, t.Stream = m[1], m[2] == "streamGenerateContent"
@@ -65,7 +66,8 @@ type geminiPart struct {
 	} `json:"functionResponse"`
 }
 
-// UnmarshalJSON reads a content that has parts, or a string.
+// UnmarshalJSON reads a content in one of its two forms: a string, or an object with
+// parts.
 func (c *geminiContent) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		c.Parts = []geminiPart{{}}
@@ -137,8 +139,8 @@ func geminiUsage(u usage) fields {
 	return fields{"promptTokenCount": u.input, "candidatesTokenCount": u.output, "totalTokenCount": u.input + u.output}
 }
 
-// geminiChunk returns a whole document, or a piece of a stream. The argument finish is
-// "" except in the last piece.
+// geminiChunk returns a document that is a whole reply or a piece of a stream. The
+// argument finish says why the reply ended. In all pieces but the last one, it is "".
 func geminiChunk(t Turn, id string, parts []fields, finish string) fields {
 	c := fields{"content": fields{"role": "model", "parts": parts}, "index": 0}
 	if finish != "" {
@@ -147,8 +149,9 @@ func geminiChunk(t Turn, id string, parts []fields, finish string) fields {
 	return fields{"candidates": []fields{c}, "modelVersion": t.Model, "responseId": id}
 }
 
-// geminiCall returns a call as a part. In this dialect the arguments are an object. If
-// the arguments are not JSON, they are sent as one argument.
+// geminiCall returns a tool call as a part of a reply. This dialect needs a JSON object
+// as the arguments. If the arguments are not JSON, the object has a single field "raw"
+// with the text of the arguments.
 func geminiCall(c toolCall) fields {
 	args := json.RawMessage(c.args)
 	if !json.Valid(args) {
@@ -173,7 +176,8 @@ func (gemini) whole(t Turn, c collected, u usage) any {
 	return doc
 }
 
-// geminiStream writes a reply as unnamed events. Each event is a separate document.
+// geminiStream sends a reply as events without names. The data of each event are a
+// complete document.
 type geminiStream struct {
 	out   *httpWriter
 	turn  Turn

@@ -14,8 +14,8 @@ func (responses) name() string { return responsesDialect }
 
 func (responses) serves(path string) bool { return path == "/v1/responses" }
 
-// fixed always returns nil: the chat dialect, which has the same host, answers the
-// request for the list of models.
+// fixed always returns nil. The chat dialect already answers such requests, because in
+// the real API both dialects have the same host.
 func (responses) fixed(string, string, []byte) any { return nil }
 
 func (responses) addressed(t Turn, _ string) Turn { return t }
@@ -30,7 +30,7 @@ type responsesRequest struct {
 }
 
 // responsesTool is a function, a tool that takes plain text ("custom"), or a named
-// group of functions ("namespace"). MCP tools are in such groups.
+// group of functions ("namespace"). MCP tools are functions in such groups.
 type responsesTool struct {
 	Type       string          `json:"type"`
 	Name       string          `json:"name"`
@@ -38,8 +38,8 @@ type responsesTool struct {
 	Tools      []responsesTool `json:"tools"`
 }
 
-// responsesInput holds the items of a conversation. In JSON it is a list, or a string
-// that is a single message of the user.
+// responsesInput has the items of a conversation. In JSON, it is a list of items, or a
+// string. The string is the only message of the user.
 type responsesInput []responsesItem
 
 type responsesItem struct {
@@ -104,8 +104,8 @@ func (item responsesItem) read(r *turnReader) {
 	}
 }
 
-// plainText returns the text of a JSON string. For any other JSON value, it returns the
-// JSON.
+// plainText returns the text of a JSON string. It returns any other JSON value
+// unchanged.
 func plainText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

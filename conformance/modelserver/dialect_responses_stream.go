@@ -1,16 +1,17 @@
 package modelserver
 
-// responsesStream writes a response as named events. Items come one after the other. An
-// item stays open as long as words of the same kind come.
+// responsesStream sends a response as named events. The items are sent one after
+// another. A message or a reasoning item stays open until an item of another kind
+// begins.
 type responsesStream struct {
 	out   *httpWriter
 	turn  Turn
 	id    string
 	begun bool
-	index int      // index of the open item, or of the next one
+	index int      // index of the open item, or of the next item if none is open
 	items []fields // finished items
 
-	open   string // kind of the open item: "message", "reasoning", or ""
+	open   string // kind of the open item: "message" or "reasoning"; "" if none is open
 	itemID string
 	words  string
 }
@@ -33,7 +34,8 @@ func (s *responsesStream) response(status string) fields {
 		"output": append([]fields{}, s.items...)}
 }
 
-// within opens an item of the given kind, unless such an item is already open.
+// within makes sure that an item of the given kind is open. If another item is open,
+// within closes it first.
 func (s *responsesStream) within(kind string, item fields) {
 	if s.open == kind {
 		return
@@ -44,7 +46,7 @@ func (s *responsesStream) within(kind string, item fields) {
 	s.event("response.output_item.added", fields{"output_index": s.index, "item": item})
 }
 
-// shut ends the open item.
+// shut closes the open item, if there is one.
 func (s *responsesStream) shut() {
 	switch s.open {
 	case "":

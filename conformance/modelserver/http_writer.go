@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// httpWriter writes the reply to the client. After the first error it does nothing.
+// httpWriter writes a reply to the client. After the first error, it writes nothing.
 type httpWriter struct {
 	w           http.ResponseWriter
 	now         func() time.Time
-	status      int // 0 until something has been sent
+	status      int // HTTP status that was sent; 0 until then
 	first, last time.Time
-	onFirstByte func() // called once, when the first byte has been written; may be nil
+	onFirstByte func() // called once, after the first byte has been written; may be nil
 	err         error
 }
 
@@ -47,7 +47,8 @@ func (o *httpWriter) flush() {
 	}
 }
 
-// json sends v as a document. The value v always comes from this package.
+// json sends a value as a JSON document. If the reply has already begun, json does
+// nothing. The value comes from this package, so it can always be encoded.
 func (o *httpWriter) json(status int, v any) {
 	if o.status != 0 {
 		return
@@ -57,8 +58,8 @@ func (o *httpWriter) json(status int, v any) {
 	o.flush()
 }
 
-// fail answers with a failure. It sends the status and the Retry-After header of f, and
-// v as JSON.
+// fail sends a failure: the status and the Retry-After header of f, and v as a JSON
+// document.
 func (o *httpWriter) fail(f Failure, v any) {
 	if f.RetryAfter > 0 {
 		o.w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))
@@ -66,7 +67,7 @@ func (o *httpWriter) fail(f Failure, v any) {
 	o.json(f.Status, v)
 }
 
-// event sends a server-sent event. The name may be "".
+// event sends a server-sent event. If name is "", the event has no name.
 func (o *httpWriter) event(name string, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -88,7 +89,7 @@ func (o *httpWriter) line(name, data string) {
 	o.write([]byte(head + "data: " + data + "\n\n"))
 }
 
-// cut closes the connection in the middle of a reply.
+// cut closes the connection, so that the client gets only a part of the reply.
 func (o *httpWriter) cut() {
 	o.flush()
 	conn, _, err := http.NewResponseController(o.w).Hijack()

@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// player runs the steps of one reply.
+// player carries out the steps of one reply.
 type player struct {
-	ctx     context.Context // ends when the client disconnects or the server closes
+	ctx     context.Context // ends when the client disconnects or the server is closed
 	turn    Turn
 	enc     encoder
 	out     *httpWriter
 	release func() <-chan struct{}
 	used    func(usage) // called with the usage when the whole reply has been sent
 	stalled func(bool)  // called with true when a stall begins, and with false when it ends
-	output  int         // number of bytes of text, thoughts and calls
+	output  int         // number of bytes of text, thoughts and arguments of calls
 }
 
 var errCut = errors.New("connection cut by the script")
 
-// play runs all steps. It returns an error if the reply was not sent as the script
-// specifies.
+// play carries out all steps. It returns an error if the reply was not sent completely,
+// also if the script itself cuts the connection.
 func (p *player) play(steps []Step) error {
 	for _, s := range steps {
 		done, err := p.step(s)
@@ -43,7 +43,8 @@ func (p *player) play(steps []Step) error {
 	return p.out.err
 }
 
-// step runs one step. The result done is true if nothing may follow this step.
+// step carries out one step. The result done is true if the reply has ended with this
+// step.
 func (p *player) step(s Step) (done bool, err error) {
 	switch {
 	case s.Text != "":
@@ -73,7 +74,7 @@ func (p *player) step(s Step) (done bool, err error) {
 
 var word = regexp.MustCompile(`\s*\S+\s*|\s+`)
 
-// words sends text word by word. The argument pace is the time between two words, in
+// words sends a text word by word. The argument pace is the pause after each word, in
 // ms.
 func (p *player) words(text string, pace int, send func(string)) error {
 	p.output += len(text)
@@ -106,8 +107,9 @@ func (p *player) wait(ms int) error {
 
 func (p *player) stall() error {
 	p.out.flush()
-	// The channel must be taken before the stall is recorded: a reader of the record
-	// may release the stall at once.
+	// This line must come before p.stalled(true). After that call, another goroutine
+	// can release the stall at any time, and a release closes only a channel that was
+	// taken before the release.
 	release := p.release()
 	p.stalled(true)
 	defer p.stalled(false)

@@ -11,39 +11,39 @@ import (
 	"time"
 )
 
-// Request is one HTTP request, and what became of the request.
+// Request is one HTTP request, and how the server has answered it.
 type Request struct {
-	N         int       `json:"n"` // number of the request; the first request has 1
+	N         int       `json:"n"` // number of the request, from 1
 	At        time.Time `json:"at"`
 	Method    string    `json:"method"`
-	Path      string    `json:"path"`           // including the query
-	Auth      string    `json:"auth,omitempty"` // "bearer", "x-api-key", another scheme or ""; not the credential
+	Path      string    `json:"path"`           // with the query
+	Auth      string    `json:"auth,omitempty"` // "bearer", "x-api-key", another scheme or ""; never the credential itself
 	UserAgent string    `json:"user_agent,omitempty"`
 
-	Turn // empty, unless this is a request for a reply
+	Turn // empty if the request does not ask for a reply of the model
 
-	// Rule tells what chose the reply: "rule 2 (name)", "side" or "words". It is "" if
-	// nothing had to be chosen.
+	// Rule says what has chosen the reply: "rule 2 (name)", "side" or "words". It is ""
+	// if the request does not ask for a reply of the model.
 	Rule    string    `json:"rule,omitempty"`
-	Reply   []Step    `json:"reply,omitempty"`         // the chosen steps, with their names replaced
-	Status  int       `json:"status,omitempty"`        // HTTP status that was sent; 0 before that
-	Stalled bool      `json:"stalled,omitempty"`       // the reply waits for a release
-	Aborted bool      `json:"aborted,omitempty"`       // the client disconnected before the reply was sent
+	Reply   []Step    `json:"reply,omitempty"`         // the chosen steps, with their placeholders replaced
+	Status  int       `json:"status,omitempty"`        // HTTP status that was sent; 0 until then
+	Stalled bool      `json:"stalled,omitempty"`       // the reply is waiting for a release
+	Aborted bool      `json:"aborted,omitempty"`       // the client disconnected before the reply was complete
 	Error   string    `json:"error,omitempty"`         // why the reply differs from the script
-	Input   int       `json:"input_tokens,omitempty"`  // from the reply's usage; 0 if not sent completely
-	Output  int       `json:"output_tokens,omitempty"` // the same for the output
+	Input   int       `json:"input_tokens,omitempty"`  // tokens of the request; 0 until the reply is complete
+	Output  int       `json:"output_tokens,omitempty"` // tokens of the reply; 0 until the reply is complete
 	Done    bool      `json:"done"`
 	First   time.Time `json:"first,omitzero"` // time of the first byte of the reply
 	Last    time.Time `json:"last,omitzero"`  // time of the last byte of the reply
 }
 
-// record is the list of requests. It is safe for concurrent use.
+// record has the requests that the server has got. It is safe for concurrent use.
 type record struct {
 	mu      sync.Mutex
 	list    []Request
-	minKept int           // smallest number of requests to keep; 0: keep all
-	dropped int           // number of requests that were dropped from the beginning
-	changed chan struct{} // closed and replaced at each change
+	minKept int           // smallest number of requests that the list keeps; 0: all
+	dropped int           // number of the oldest requests that are not in the list any more
+	changed chan struct{} // closed and replaced after each change
 	log     io.Writer     // may be nil
 	logErr  error
 }
@@ -52,7 +52,8 @@ func newRecord(log io.Writer) *record {
 	return &record{changed: make(chan struct{}), log: log}
 }
 
-// add appends a request, and returns the request's number.
+// add adds a request to the record and returns its number. If the record then has more
+// than twice minKept requests, add drops the oldest ones.
 func (r *record) add(q Request) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +66,8 @@ func (r *record) add(q Request) int {
 	return q.N
 }
 
-// update changes request n, if the record still has this request.
+// update changes the request with the number n. If the record has dropped this request,
+// update does nothing.
 func (r *record) update(n int, change func(*Request)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,8 +79,8 @@ func (r *record) update(n int, change func(*Request)) {
 	r.announce(*q)
 }
 
-// announce wakes callers that wait, and writes a line to the log. A request gets a line
-// when it arrives, when its reply begins or ends a stall, and when it is done.
+// announce is called after each change of a request. It wakes the callers of wait, and
+// writes the request to the log.
 func (r *record) announce(q Request) {
 	close(r.changed)
 	r.changed = make(chan struct{})
@@ -110,7 +112,8 @@ func (r *record) count(matches func(Request) bool) int {
 
 var errClosed = errors.New("model server closed")
 
-// wait returns the first request for which matches returns true.
+// wait returns the first request for which matches returns true. If there is no such
+// request, wait waits for one. It returns an error if the server is closed or ctx ends.
 func (r *record) wait(ctx context.Context, closed <-chan struct{}, matches func(Request) bool) (Request, error) {
 	for {
 		r.mu.Lock()

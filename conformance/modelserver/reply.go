@@ -11,44 +11,46 @@ type Reply struct {
 	Steps []Step `json:"steps"`
 }
 
-// Step is one action of the scripted model. Exactly one of its fields is set. Pace does
-// not count: it is used together with Text or Thinking.
+// Step is one action of the scripted model. Exactly one field is set. The only
+// exception is Pace, which belongs to Text or Thinking.
 //
-// Text, Thinking and the arguments of a Tool may contain names. ${prompt} stands for
-// the user's prompt, and ${result} for the last tool result. ${0} to ${9} stand for the
-// matches of the rule's pattern.
+// Text, Thinking and the arguments of Tool can contain placeholders:
+//   - ${prompt} is the user's prompt.
+//   - ${result} is the last tool result.
+//   - ${0} to ${9} are the matches of the rule's pattern.
 type Step struct {
 	Text     string   `json:"text,omitempty"`
 	Thinking string   `json:"thinking,omitempty"`
-	Pace     int      `json:"pace_ms,omitempty"` // time between two words in ms; 0 sends everything at once
+	Pace     int      `json:"pace_ms,omitempty"` // pause after each word, in ms; 0 for none
 	Tool     *Call    `json:"tool,omitempty"`
-	Pause    int      `json:"pause_ms,omitempty"` // time without output, in ms
-	Stall    bool     `json:"stall,omitempty"`    // sends nothing until Release, or until the client disconnects
-	Fail     *Failure `json:"fail,omitempty"`     // sends an HTTP status, or in a begun stream an error event
-	Cut      bool     `json:"cut,omitempty"`      // closes the connection at once
+	Pause    int      `json:"pause_ms,omitempty"` // pause in which nothing is sent, in ms
+	Stall    bool     `json:"stall,omitempty"`    // sends nothing until Release is called or the client disconnects
+	Fail     *Failure `json:"fail,omitempty"`     // sends an HTTP status, or an error event if a stream has begun
+	Cut      bool     `json:"cut,omitempty"`      // closes the connection
 }
 
 // Call asks the agent CLI to use one of its tools.
 type Call struct {
-	// Name is the tool's own name. The agent CLI may have no such tool.
+	// Name is the name of a tool. A script can also name a tool that the agent CLI does
+	// not have.
 	Name string `json:"name,omitempty"`
-	// Does is used instead of Name. It is the purpose of the tool. The server then
-	// looks for the tool and the names of its arguments among those that the agent CLI
-	// offers:
+	// Does is the purpose of the tool. It is set if Name is not set. The server looks
+	// for an offered tool with this purpose, and for the names of that tool's
+	// arguments. Args must have these names:
 	//
 	//	write  path, content
 	//	run    command
-	//	ask    question, options (a list of strings), more (a list of such objects)
+	//	ask    question, options (a list of strings), more (a list of other questions, as objects)
 	//	mcp    tool (the end of the tool's name), text
 	Does Purpose `json:"does,omitempty"`
-	// Args are the arguments. With Name they are the tool's own arguments, and with
-	// Does those listed above.
+	// Args has the arguments of the tool. With Name, the arguments have the names that
+	// the tool uses. With Does, they have the names that are listed at Does.
 	Args map[string]any `json:"args,omitempty"`
-	// Raw is sent instead of the encoded arguments. It may be invalid.
+	// Raw is sent in the place of the encoded Args. It can be invalid JSON.
 	Raw string `json:"raw,omitempty"`
 }
 
-// Purpose is what a tool is for.
+// Purpose is the purpose of a tool.
 type Purpose string
 
 // The values of Purpose.
@@ -59,14 +61,14 @@ const (
 	MCP   Purpose = "mcp"
 )
 
-// Failure is an answer with an HTTP status other than 200.
+// Failure is an answer with an HTTP status for an error.
 type Failure struct {
-	Status     int    `json:"status"`                // 400 to 599
-	RetryAfter int    `json:"retry_after,omitempty"` // in seconds, sent as a header; 0 sends no header
+	Status     int    `json:"status"`                // from 400 to 599
+	RetryAfter int    `json:"retry_after,omitempty"` // header Retry-After, in seconds; 0 for none
 	Message    string `json:"message,omitempty"`
 }
 
-// check returns an error if the step is invalid in a script.
+// check returns an error if the step is not valid.
 func (s Step) check() error {
 	if n := s.count(); n != 1 {
 		return fmt.Errorf("has %d of text, thinking, tool, pause_ms, stall, fail and cut, want one", n)
@@ -105,14 +107,14 @@ func (c Call) check() error {
 	return fmt.Errorf("tool: does %q, want write, run, ask or mcp", c.Does)
 }
 
-// toolCall is a Call in the form in which a dialect sends it.
+// toolCall is a Call in the form that a dialect encodes.
 type toolCall struct {
 	id, name, args string
 	custom         bool   // args is plain text
 	namespace      string // namespace of the tool, or ""
 }
 
-// usage counts the tokens of one exchange.
+// usage is the number of tokens of one request and its reply.
 type usage struct{ input, output int }
 
 func mustJSON(v any) string {

@@ -7,35 +7,36 @@ import (
 	"time"
 )
 
-// The built-in scenario obeys the first line of a prompt that begins with a known verb.
-// If "then say" stands anywhere in the prompt, the word after it is the closing text.
-// With this text, a test can distinguish the ends of turns.
+// scenario is the built-in scenario. It obeys the first line of a prompt that begins
+// with a known verb. If the prompt contains "then say", the word after it is the
+// closing text of the answer. Tests use a different closing text for each turn, to
+// distinguish the ends of turns.
 //
 //	say TEXT                        answers exactly TEXT
-//	write FILE with TEXT            writes TEXT and a newline, with the agent CLI's own tool or edit format
-//	run COMMAND                     runs COMMAND with the agent CLI's own tool
+//	write FILE with TEXT            writes TEXT and a newline, with a tool or an edit format of the agent CLI
+//	run COMMAND                     runs COMMAND with a tool of the agent CLI
 //	count to N [every 50ms]         streams 1 to N, by default 200ms apart
 //	think TEXT [for 2s]             thinks TEXT, then answers
-//	ask QUESTION [with A or B]      uses the agent CLI's question tool; several
+//	ask QUESTION [with A or B]      uses the question tool of the agent CLI; several
 //	                                questions are joined by "and ask"
 //	mcp TOOL TEXT                   calls the MCP tool whose name ends in TOOL
 //	pause 2s                        sends nothing for this time, then answers
 //	fail CODE [after 5s] [N times]  answers with this HTTP status and with Retry-After: 5;
 //	                                after N times for this prompt, answers normally
-//	stall                           stops in the middle of the stream until released, or until the client disconnects
+//	stall                           stops in the middle of the stream until Release, or until the client disconnects
 //	cut [N times]                   closes the connection in the middle of the stream;
 //	                                after N times for this prompt, answers normally
 //	garble                          calls a tool with arguments that are not JSON
 //	show markdown|dialog            answers with marked-up text, or with text that looks like an agent CLI's own screen
 //
-// Any other prompt is echoed: "ECHO: " and the prompt.
+// The answer to any other prompt is "ECHO: " and the prompt.
 type scenario struct {
 	turn        Turn
-	failed      func(prompt string) int // how many times this prompt was answered with a failure or a cut
+	failed      func(prompt string) int // how many times the server has answered a prompt with a failure or a cut
 	closingText string                  // the word after "then say", or ""
 }
 
-// verbs maps each verb to its method. The order is irrelevant.
+// verbs maps each verb to the method that makes its reply.
 func (s scenario) verbs() map[string]func(rest string) []Step {
 	return map[string]func(string) []Step{
 		"say": s.say, "write": s.write, "run": s.run, "count": s.count, "think": s.think,
@@ -46,7 +47,7 @@ func (s scenario) verbs() map[string]func(rest string) []Step {
 
 var thenSay = regexp.MustCompile(`(?i)[,;]?\s*(?:and )?then say (\S+)\s*`)
 
-// obey returns the reply to a turn for which no rule matches.
+// obey returns the reply to a turn for which no rule of the script matches.
 func obey(t Turn, failed func(string) int) Reply {
 	s := scenario{turn: t, failed: failed}
 	if m := thenSay.FindStringSubmatch(unquoted(t.Prompt)); m != nil {
@@ -65,8 +66,8 @@ func obey(t Turn, failed func(string) int) Reply {
 	return textReply("ECHO: " + t.Prompt)
 }
 
-// unquoted returns the prompt without quotes around it. An agent CLI may put them
-// around a prompt from its command line.
+// unquoted returns the prompt without the quotes around it. Some agent CLIs put quotes
+// around a prompt that comes from their command line.
 func unquoted(prompt string) string {
 	if n := len(prompt); n > 1 && prompt[0] == '"' && prompt[n-1] == '"' {
 		return prompt[1 : n-1]
@@ -74,8 +75,8 @@ func unquoted(prompt string) string {
 	return prompt
 }
 
-// endWith returns a step with the closing text that the prompt asks for. If the prompt asks
-// for none, the step has the text otherwise.
+// endWith returns a step that sends the closing text of the prompt. If the prompt asks
+// for no closing text, the step sends the argument otherwise.
 func (s scenario) endWith(otherwise string) Step {
 	if s.closingText != "" {
 		return Step{Text: s.closingText}
@@ -83,8 +84,8 @@ func (s scenario) endWith(otherwise string) Step {
 	return Step{Text: otherwise}
 }
 
-// headOfResult is how many bytes of a tool's result the model's closing text repeats, at
-// most.
+// headOfResult is how many bytes of a tool's result the model repeats at most in its
+// answer after the tool call.
 const headOfResult = 80
 
 func (s scenario) afterTool() []Step {
@@ -145,7 +146,8 @@ func (s scenario) mcp(rest string) []Step {
 	return s.call(Call{Does: MCP, Args: map[string]any{"tool": tool, "text": text}}, "")
 }
 
-// call returns a tool call, with a text before it if before is not empty.
+// call returns the steps that make a tool call. If before is not empty, the first step
+// sends it as text.
 func (s scenario) call(c Call, before string) []Step {
 	if before == "" {
 		return []Step{{Tool: &c}}
@@ -153,11 +155,11 @@ func (s scenario) call(c Call, before string) []Step {
 	return []Step{{Text: before}, {Tool: &c}}
 }
 
-// Default values of the slow verbs.
+// These values are used if the prompt does not give any.
 const (
 	countEvery = 200 * time.Millisecond // slow enough for a person to see: 5 tokens a second
 	countTo    = 300                    // a minute of output
-	thinkFor   = 2 * time.Second        // longer than any agent CLI waits before it shows a busy marker
+	thinkFor   = 2 * time.Second        // longer than any agent CLI waits before it shows that it is busy
 )
 
 func (s scenario) count(rest string) []Step {

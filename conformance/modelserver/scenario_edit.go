@@ -2,8 +2,9 @@ package modelserver
 
 import "strings"
 
-// Some agent CLIs have no tools, and take edits from the model's text. These are the
-// formats of such edits. The system text explains which format the agent CLI wants.
+// These are the formats in which some agent CLIs take edits. Such an agent CLI offers
+// no tools to the model. It takes edits from the model's text, and explains their
+// format in the system text.
 const (
 	editWhole   = "whole"
 	editDiff    = "diff"
@@ -25,7 +26,7 @@ func editFormat(t Turn) string {
 	return ""
 }
 
-// editText returns a new file with the given content, in the given edit format.
+// editText returns a text that creates a file. The text is in the given edit format.
 func editText(format, path, content string) string {
 	switch format {
 	case editDiff:

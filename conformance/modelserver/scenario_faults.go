@@ -62,8 +62,7 @@ func (s scenario) garble(string) []Step {
 	return []Step{{Tool: &Call{Name: "no_such_tool", Raw: `{"command": "tr`}}}
 }
 
-// show answers with texts that are difficult to distinguish from a screen's own
-// elements.
+// show answers with a text that looks similar to the agent CLI's own screen.
 func (s scenario) show(what string) []Step {
 	text := "# Heading\n\nSome **bold** words and a list:\n\n- one\n- two\n\n```python\nif x > 3:\n    " +
 		"print('hi')\n```\n\n" +
@@ -78,7 +77,7 @@ func (s scenario) show(what string) []Step {
 	return []Step{{Text: text}}
 }
 
-// cutLast does the same as strings.Cut, but cuts at the last sep.
+// cutLast is strings.Cut, but cuts around the last sep.
 func cutLast(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true

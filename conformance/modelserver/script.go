@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// Script is a list of rules. The first matching rule answers a request. If no rule
-// matches, the answers for side requests and the built-in scenario are used.
+// Script is a list of rules. The first matching rule chooses the reply to a request. If
+// no rule matches, a side request gets a fixed reply, and a main request gets the reply
+// of the built-in scenario.
 type Script struct {
 	Rules []Rule `json:"rules"`
 }
@@ -20,24 +21,25 @@ type Script struct {
 type Rule struct {
 	Name  string `json:"name,omitempty"`
 	When  When   `json:"when"`
-	Times int    `json:"times,omitempty"` // how many times the rule may answer; 0: no limit
+	Times int    `json:"times,omitempty"` // how many times the rule can be used; 0: no limit
 	Reply []Step `json:"reply"`
 }
 
-// When is the condition under which a rule answers a request. A field that is not set
-// has no effect. Side is an exception: a rule without Side answers only main requests.
+// When says which requests a rule matches. Fields that are not set have no effect. The
+// only exception is Side: a rule without Side matches only main requests.
 type When struct {
-	Contains   string      `json:"contains,omitempty"`    // text in the prompt
-	Matches    string      `json:"matches,omitempty"`     // regular expression (RE2) that must match in the prompt
-	ToolResult *bool       `json:"tool_result,omitempty"` // whether a tool's result came after the prompt
+	Contains   string      `json:"contains,omitempty"`    // text that the prompt must contain
+	Matches    string      `json:"matches,omitempty"`     // regular expression (RE2) that matches in the prompt
+	ToolResult *bool       `json:"tool_result,omitempty"` // true: a tool result must follow the prompt; false: none
 	Dialect    string      `json:"dialect,omitempty"`
-	Side       SideRequest `json:"side,omitempty"` // "any" for main requests and side requests
+	Side       SideRequest `json:"side,omitempty"` // SideAny for all requests
 }
 
-// SideAny in a When matches main requests and side requests.
+// SideAny is a value of When.Side. It matches main requests and all side requests.
 const SideAny SideRequest = "any"
 
-// LoadScript reads a script from a JSON file. An error names the file and the entry.
+// LoadScript reads a script from a JSON file. The error names the file, and the entry
+// that is wrong.
 func LoadScript(path string) (Script, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -104,8 +106,8 @@ func (r Rule) check() error {
 	return nil
 }
 
-// match reports whether a request meets the condition. It also returns the matches of
-// the pattern, which may be empty.
+// match reports whether a request meets the condition. The result groups has the
+// matches of the pattern. Without a pattern, groups is nil.
 func (w When) match(t Turn) (groups []string, ok bool) {
 	if w.Side != SideAny && w.Side != t.Side ||
 		w.Dialect != "" && w.Dialect != t.Dialect ||
@@ -118,7 +120,7 @@ func (w When) match(t Turn) (groups []string, ok bool) {
 	}
 	re, err := regexp.Compile(w.Matches)
 	if err != nil {
-		return nil, false // check has already refused such a pattern
+		return nil, false // check has already refused a wrong pattern
 	}
 	groups = re.FindStringSubmatch(t.Prompt)
 	return groups, groups != nil

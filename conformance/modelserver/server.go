@@ -1,15 +1,20 @@
-// Package modelserver answers agent CLIs in the place of a model. It follows a script,
-// and records each request. Coleo's tests rely on this record: a prompt was delivered
-// if, and only if, it is in the record byte for byte.
+// Package modelserver answers agent CLIs in the place of a model. It follows a script
+// and records each request. Coleo's tests rely on the record: if the record contains a
+// prompt byte for byte, the prompt was delivered. Otherwise the prompt was not
+// delivered.
 //
-// A dialect decodes a request into a [Turn]. The script chooses a [Reply]. If no rule
-// matches, a built-in scenario chooses it, which obeys the words of the prompt. The
-// dialect encodes the reply as a stream or as one JSON document. Each dialect has its
-// own file. There are four dialects: the Anthropic Messages API (version 2023-06-01),
-// the OpenAI Chat Completions API, the OpenAI Responses API, and the Gemini API.
+// A dialect decodes a request into a [Turn]. The first matching rule of the script
+// chooses the [Reply]. If no rule matches, a built-in scenario chooses the reply by the
+// words of the prompt. The dialect encodes the reply as a stream or as one JSON
+// document.
+//
+// There are four dialects: the Anthropic Messages API (version 2023-06-01), the OpenAI
+// Chat Completions API, the OpenAI Responses API, and the Gemini API. Each dialect has
+// files of its own.
 //
 // The server listens only on loopback addresses and on unix sockets. It neither checks
-// nor keeps credentials. The record shows only which kind of credential was sent.
+// nor stores credentials. The record contains only the kind of credential that was
+// sent.
 package modelserver
 
 import (
@@ -26,11 +31,11 @@ import (
 
 // Config is the configuration of a Server.
 type Config struct {
-	Addr    string // TCP address; "" means "127.0.0.1:0"; must be a loopback address
-	Control string // path of a unix socket, mode 0600, for the same requests; "" for none
-	Log     string // file for a JSON line per change of the record; "" for none
-	Script  Script // may be empty; then the built-in scenario answers
-	Keep    int    // smallest number of requests to keep in the record; it keeps up to twice as many; 0: all
+	Addr    string // TCP address on loopback; "" means "127.0.0.1:0"
+	Control string // path of a unix socket for the same requests, mode 0600; "" for none
+	Log     string // file that gets a line of JSON for each change of the record; "" for none
+	Script  Script // if it is empty, the built-in scenario answers
+	Keep    int    // the record keeps this number of requests, and up to twice as many; 0: all
 }
 
 // Server is a running model server.
@@ -42,16 +47,16 @@ type Server struct {
 	https   []*http.Server
 	ctx     context.Context // canceled by Close
 	cancel  context.CancelFunc
-	serving sync.WaitGroup // the accept loops and the requests
+	serving sync.WaitGroup // counts the listeners and the requests that are being served
 
 	mu      sync.Mutex
 	closed  bool
 	release chan struct{} // closed and replaced by Release
 }
 
-// Start begins to listen, and returns. Requests are served in the background until
-// Close. It returns an error if the script, the address, the control socket or the
-// record cannot be used.
+// Start starts a server, which serves requests in the background until Close. It
+// returns an error if it cannot use the script, the address, the control socket or the
+// log file.
 func Start(c Config) (*Server, error) {
 	if err := c.Script.check(); err != nil {
 		return nil, fmt.Errorf("script: %w", err)
@@ -81,7 +86,8 @@ func Start(c Config) (*Server, error) {
 	return s, nil
 }
 
-// listen opens the TCP listener, and then the listener of the control socket.
+// listen opens a listener for TCP. If c.Control is set, listen also opens and returns a
+// second listener, for the control socket.
 func (c Config) listen() ([]net.Listener, error) {
 	addr := c.Addr
 	if addr == "" {
@@ -111,7 +117,7 @@ func (c Config) listen() ([]net.Listener, error) {
 func closeAll(ls []net.Listener) {
 	for _, l := range ls {
 		if l != nil {
-			_ = l.Close() // no connection has been accepted yet
+			_ = l.Close() // no connection has been accepted
 		}
 	}
 }
@@ -133,7 +139,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// headerTimeout is how long a client may take to send the header of a request.
+// headerTimeout is how long the server waits for the complete header of a request.
 const headerTimeout = 10 * time.Second
 
 func (s *Server) serve(l net.Listener) {
@@ -142,23 +148,22 @@ func (s *Server) serve(l net.Listener) {
 	s.serving.Go(func() { _ = h.Serve(l) }) // ends with http.ErrServerClosed
 }
 
-// URL returns the address of the server, "http://127.0.0.1:PORT". The base address of
-// the chat dialect is URL + "/v1".
+// URL returns the address of the server, "http://127.0.0.1:PORT". For the chat dialect,
+// the base address of a client is URL + "/v1".
 func (s *Server) URL() string { return s.url }
 
-// Record returns a copy of the requests so far, in order of arrival.
+// Record returns a copy of the recorded requests, in order of arrival.
 func (s *Server) Record() []Request { return s.rec.from(1) }
 
-// Wait returns the first request for which matches returns true. The request may have
-// arrived already, or arrive later. Wait calls matches again each time a request
-// arrives, stalls, continues or is done. It returns an error if ctx ends or the server
-// is closed.
+// Wait returns the first request for which matches returns true. If there is no such
+// request, Wait waits for one: it calls matches again after each change of the record.
+// It returns an error if ctx ends or the server is closed.
 func (s *Server) Wait(ctx context.Context, matches func(Request) bool) (Request, error) {
 	return s.rec.wait(ctx, s.ctx.Done(), matches)
 }
 
-// SetScript replaces the script. Replies that have already begun do not change. The
-// error tells what is wrong with the script.
+// SetScript replaces the script. A reply that has already begun does not change. The
+// error says what is wrong with the script.
 func (s *Server) SetScript(script Script) error {
 	if err := script.check(); err != nil {
 		return fmt.Errorf("script: %w", err)
@@ -167,7 +172,7 @@ func (s *Server) SetScript(script Script) error {
 	return nil
 }
 
-// Release continues all stalled replies, and returns their number.
+// Release continues all stalled replies and returns their number.
 func (s *Server) Release() int {
 	n := s.rec.count(func(q Request) bool { return q.Stalled })
 	s.mu.Lock()
@@ -183,8 +188,8 @@ func (s *Server) released() <-chan struct{} {
 	return s.release
 }
 
-// enter counts a request as being served, if the server is still open. It reports
-// whether it is open.
+// enter registers one more request, so that Close waits for the end of this request. If
+// the server is closed, enter returns false and registers nothing.
 func (s *Server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,8 +199,8 @@ func (s *Server) enter() bool {
 	return !s.closed
 }
 
-// Close closes all connections, and waits until their handlers have returned. It
-// returns the errors of closing, and the first error of writing the record.
+// Close closes all connections and waits for the end of all requests. It returns all
+// errors of closing, and the first error of writing the log.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true

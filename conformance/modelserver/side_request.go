@@ -2,8 +2,8 @@ package modelserver
 
 import "strings"
 
-// SideRequest is the kind of a request that an agent CLI makes for itself, and not for
-// the user's prompt.
+// SideRequest is a kind of side request. An agent CLI makes a side request for itself,
+// and not for a prompt of the user.
 type SideRequest string
 
 // The values of SideRequest.
@@ -11,21 +11,21 @@ const (
 	SideTitle   SideRequest = "title"   // a name for the conversation
 	SideSummary SideRequest = "summary" // a shorter form of the conversation, for compaction
 	SideCommit  SideRequest = "commit"  // a commit message for a diff
-	SideProbe   SideRequest = "probe"   // one token, to find out whether the endpoint answers
-	SideForm    SideRequest = "form"    // an answer in a given JSON form, for a classifier
-	SideOther   SideRequest = "other"   // any other request without the tools that a main request has
+	SideProbe   SideRequest = "probe"   // a single token, which shows whether the endpoint answers
+	SideForm    SideRequest = "form"    // an answer in a given JSON form, for example to classify something
+	SideOther   SideRequest = "other"   // any other request without tools, in the Anthropic dialect
 )
 
-// A sideMark identifies a side request by words. These words are in its system text, or
-// at the beginning of its user text.
+// sideMark identifies a kind of side request by words. The words are in the system
+// text, or near the beginning of the user's text.
 type sideMark struct {
 	kind     SideRequest
 	inSystem bool
 	words    string // lower case
 }
 
-// markHead is how far from the beginning of the user's text the words of a sideMark may
-// stand, in bytes. If the words come later, the text is the user's own and quotes them.
+// markHead is how many bytes at the beginning of the user's text are searched for the
+// words of a sideMark. After these bytes, the words can be a quotation by the user.
 const markHead = 200
 
 func sideMarks() []sideMark {
@@ -72,7 +72,8 @@ func sideRequestOf(t Turn) SideRequest {
 	return ""
 }
 
-// replyToSideRequest returns the reply to a side request for which no rule matches.
+// replyToSideRequest returns the fixed reply to a side request. It is used if no rule
+// matches.
 func replyToSideRequest(t Turn) Reply {
 	switch t.Side {
 	case SideTitle:

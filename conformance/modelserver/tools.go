@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// schema is the part of a JSON schema that is needed to make a tool's arguments.
+// schema has the parts of a JSON schema from which the arguments of a tool are made.
 type schema struct {
 	Type       any               `json:"type"` // a string, or a list of strings
 	Properties map[string]schema `json:"properties"`
@@ -20,7 +20,7 @@ type schema struct {
 	Enum       []any             `json:"enum"`
 }
 
-// UnmarshalJSON reads any schema. It drops the parts that it cannot use.
+// UnmarshalJSON reads any JSON schema. It ignores schemas that it does not understand.
 func (s *schema) UnmarshalJSON(data []byte) error {
 	type plain schema
 	var p plain
@@ -30,8 +30,9 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// The names that agent CLIs give to their tools and arguments, by purpose. They are in
-// lower case. They come from the tool lists of ten agent CLIs in November 2026.
+// These are the names of tools and arguments in agent CLIs. Each list has the
+// lower-case names for one purpose. The names come from the tool lists of ten agent
+// CLIs in November 2026.
 var (
 	writeTools = []string{"write", "apply_patch", "write_file", "write_to_file", "create_file", "create", "editor"}
 	runTools   = []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_command",
@@ -44,7 +45,8 @@ var (
 	commandArgs = []string{"command", "cmd", "commands"}
 )
 
-// resolve turns a Call in a script into a call that the agent CLI understands.
+// resolve turns a Call of a script into a call of a tool that the agent CLI has
+// offered.
 func resolve(c Call, t Turn) (toolCall, error) {
 	out := toolCall{id: newID("call_"), name: c.Name}
 	args := c.Args
@@ -76,22 +78,23 @@ func resolve(c Call, t Turn) (toolCall, error) {
 	return out, nil
 }
 
-// asCommand turns a write into a command that writes the file. It is for agent CLIs
-// that have no tool for writing.
+// asCommand turns a call that writes a file into a call that runs a command, which
+// writes the file. It is for agent CLIs that have no tool to write files.
 func asCommand(c Call) Call {
 	quote := func(v any) string { return "'" + strings.ReplaceAll(str(v), "'", `'\''`) + "'" }
 	command := "printf %s " + quote(c.Args["content"]) + " > " + quote(c.Args["path"])
 	return Call{Does: Run, Args: map[string]any{"command": command}}
 }
 
-// patch returns a new file in a form that all tools with plain text arguments accept.
+// patch returns a patch that creates a file. All tools that take plain text accept
+// patches in this form.
 func patch(c Call) string {
 	lines := strings.TrimSuffix(str(c.Args["content"]), "\n")
 	return "*** Begin Patch\n*** Add File: " + str(c.Args["path"]) + "\n+" + strings.ReplaceAll(lines, "\n", "\n+") +
 		"\n*** End Patch\n"
 }
 
-// find returns the tool that the agent CLI offers for a purpose.
+// find returns the offered tool that has the purpose of the call c.
 func find(c Call, t Turn) (Tool, error) {
 	names := map[Purpose][]string{Write: writeTools, Run: runTools, Ask: askTools}[c.Does]
 	if c.Does == MCP {
@@ -107,8 +110,9 @@ func find(c Call, t Turn) (Tool, error) {
 	return Tool{}, fmt.Errorf("none of the %d tools offered serves to %s", len(t.Tools), c.Does)
 }
 
-// findMCP returns the MCP tool whose name ends with name. Some agent CLIs do not list
-// such tools. They mention a tool as mcp__server__tool, and accept calls of it.
+// findMCP returns the MCP tool whose name ends with the given name. Some agent CLIs do
+// not list their MCP tools in the request. They only mention mcp__server__tool in a
+// text, and accept calls of this tool.
 func findMCP(name string, t Turn) (Tool, error) {
 	for _, tool := range t.Tools {
 		if tool.Name == name || strings.HasSuffix(tool.Name, "_"+name) || strings.HasSuffix(tool.Name, "-"+name) {
@@ -125,8 +129,8 @@ func findMCP(name string, t Turn) (Tool, error) {
 	return Tool{}, fmt.Errorf("no MCP tool whose name ends in %q is offered or mentioned", name)
 }
 
-// arguments fills in the arguments of a tool. Each other argument that the tool
-// requires gets a value of the right type.
+// arguments returns the arguments for a call of a tool. If the tool requires an
+// argument that the call c does not give, the argument gets a sample value.
 func arguments(c Call, tool Tool, t Turn) map[string]any {
 	props := tool.schema.Properties
 	args := map[string]any{}
@@ -157,8 +161,9 @@ func arguments(c Call, tool Tool, t Turn) map[string]any {
 	return args
 }
 
-// argument returns the first of names that the tool has as an argument. The names are
-// in lower case. If the tool has none of them, argument returns the first name.
+// argument returns the name that a tool uses for an argument. The list names has all
+// possible names, in lower case. If the tool uses none of these names, argument returns
+// names[0].
 func argument(props map[string]schema, names []string) string {
 	for _, want := range names {
 		for name := range props {
@@ -170,8 +175,9 @@ func argument(props map[string]schema, names []string) string {
 	return names[0]
 }
 
-// textArgument returns "text" if there is such an argument. Otherwise it returns the
-// first argument that takes a string.
+// textArgument returns the name of the argument for a text: "text", if the tool has an
+// argument with this name. Otherwise it is the first argument, in alphabetical order,
+// that takes a string.
 func textArgument(props map[string]schema) string {
 	if _, ok := props["text"]; ok || len(props) == 0 {
 		return "text"
@@ -186,9 +192,9 @@ func textArgument(props map[string]schema) string {
 	return append(names, "text")[0]
 }
 
-// question returns the arguments for a question tool. Most such tools take a list of
-// questions, and each question has options with labels. Some take one question, and its
-// options are strings.
+// question returns the arguments for a question tool. Most question tools take a list
+// of questions, whose options have labels. Others take one question, whose options are
+// strings.
 func question(c Call, s schema) map[string]any {
 	if _, ok := s.Properties["question"]; ok {
 		return map[string]any{"question": c.Args["question"], "options": c.Args["options"]}
@@ -207,7 +213,8 @@ func question(c Call, s schema) map[string]any {
 	return map[string]any{"questions": questions}
 }
 
-// listed returns one question for a list, in the form that the schema wants.
+// listed returns a question for a tool that takes a list of questions. It adds a sample
+// value for each other field that the schema want requires.
 func listed(args map[string]any, want schema) map[string]any {
 	q := map[string]any{"question": str(args["question"]), "header": "Question"}
 	list, _ := args["options"].([]any)
@@ -231,7 +238,7 @@ func (s schema) is(kind string) bool {
 	return s.Type == kind
 }
 
-// sample returns a value that the schema allows.
+// sample returns a value that the schema s allows.
 func (s schema) sample() any {
 	switch {
 	case len(s.Enum) > 0:
@@ -266,8 +273,9 @@ func str(v any) string {
 	return s
 }
 
-// newID returns an id that no other reply has, not even after a restart. Agent CLIs
-// keep ids in their conversations, and resume these conversations.
+// newID returns a random id. Agent CLIs save these ids in their conversations, and can
+// resume a conversation after a restart of the server. So an id must never be used
+// twice.
 func newID(prefix string) string {
 	var b [10]byte
 	_, _ = rand.Read(b[:]) // never fails

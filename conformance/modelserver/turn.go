@@ -2,7 +2,7 @@ package modelserver
 
 import "strings"
 
-// The names of the dialects in records and scripts.
+// These are the names of the dialects in records and scripts.
 const (
 	anthropicDialect = "anthropic-messages"
 	chatDialect      = "openai-chat"
@@ -10,40 +10,41 @@ const (
 	geminiDialect    = "gemini-content"
 )
 
-// Turn is one request to the model, independent of its dialect.
+// Turn is a request for a reply of the model, in a form that does not depend on the
+// dialect.
 type Turn struct {
 	Dialect string `json:"dialect"`
 	Model   string `json:"model,omitempty"`
 	Stream  bool   `json:"stream"`
 
-	// System is the system text. A record keeps only the first 512 bytes of it.
+	// System is the system text. In the record, it has at most 512 bytes.
 	System string `json:"system,omitempty"`
-	// Folder is the working folder that the system text names, or "".
+	// Folder is the working folder that the agent CLI names in its texts, or "".
 	Folder string `json:"folder,omitempty"`
-	// Prompt is the last text of the user, byte for byte as it was sent. The agent
-	// CLI's additions are left out.
+	// Prompt is the last text of the user, byte for byte as the agent CLI sent it.
+	// Texts that the agent CLI itself has added do not count as texts of the user.
 	Prompt string `json:"prompt"`
-	// Texts are all texts of the message that has Prompt as its last text.
+	// Texts has all texts of the user's last message. The last one is Prompt.
 	Texts []string `json:"texts,omitempty"`
-	// HasToolResult is true if the result of a tool came after Prompt. The agent CLI
-	// then continues the same turn of the user.
+	// HasToolResult is true if there is a tool result after Prompt. The request then
+	// continues the turn that Prompt has begun.
 	HasToolResult bool `json:"has_tool_result"`
-	// Turns is the number of messages of the user in the request.
+	// Turns is the number of the user's messages in the request.
 	Turns int `json:"turns"`
-	// ToolResult is the text of the last result of a tool after Prompt.
+	// ToolResult is the text of the last tool result after Prompt.
 	ToolResult string `json:"tool_result,omitempty"`
 	Tools      []Tool `json:"tools,omitempty"`
-	// Deferred are the names of tools that the agent CLI only mentions. It sends their
-	// schemas when the model asks for them.
+	// Deferred has the names of tools whose schemas are not in the request. The agent
+	// CLI sends a schema when the model asks for it.
 	Deferred []string `json:"deferred,omitempty"`
-	// Side is the kind of a request that the agent CLI makes for itself. It is "" for a
-	// request that serves the user's prompt.
+	// Side is the kind of a side request. It is "" for a main request, which the agent
+	// CLI makes for the user's prompt.
 	Side SideRequest `json:"side,omitempty"`
 
 	maxTokens  int
-	form       schema // form of the answer; for SideForm
-	wantsUsage bool   // the client asked for usage at the end of a chat stream
-	added      string // texts that the agent CLI put among the user's texts
+	form       schema // form of the answer; only for SideForm
+	wantsUsage bool   // the client wants the usage at the end of a chat stream
+	added      string // texts that the agent CLI has added to the user's texts
 	size       int    // size of the request, in bytes
 }
 
@@ -53,15 +54,15 @@ type Tool struct {
 
 	schema    schema
 	custom    bool   // the tool takes plain text instead of arguments
-	namespace string // the namespace to call the tool in, or ""
+	namespace string // namespace in which the tool must be called, or ""
 }
 
-// maxRecordedSystem is the largest part of a request's system text that is kept, in
-// bytes. It is enough to recognize the sender. Agent CLIs send 10 to 60 kB of system
-// text with each request.
+// maxRecordedSystem is how many bytes of a system text the record keeps. They are
+// enough to recognize the agent CLI. Agent CLIs send 10 to 60 kB of system text with
+// each request.
 const maxRecordedSystem = 512
 
-// recorded returns t in the form in which the record keeps it.
+// recorded returns the part of t that the record keeps.
 func (t Turn) recorded() Turn {
 	if len(t.System) > maxRecordedSystem {
 		t.System = strings.ToValidUTF8(t.System[:maxRecordedSystem], "")
@@ -74,6 +75,6 @@ func (t Turn) recorded() Turn {
 	return t
 }
 
-// inputTokens counts tokens by a fixed rule instead of a tokenizer: four bytes are one
-// token.
+// inputTokens returns an estimate of the request's tokens: one token for each four
+// bytes.
 func (t Turn) inputTokens() int { return t.size/4 + 1 }

@@ -7,16 +7,17 @@ import (
 	"runtime"
 )
 
-// RunAgain runs the command line of this process once more in a new process. It returns
-// the exit code of the new process. The new process has its own network namespace, and
-// one additional variable in its environment. Test binaries call it so that the
-// programs that they start have no network. RunAgain returns 1 if the process cannot be
-// started or a signal ends it.
+// RunAgain runs the command line of this process in a new process, which has its own
+// network namespace. The environment of the new process is environ plus variable.
+// RunAgain returns the exit code of the new process. If the process cannot be started,
+// or if a signal ends it, RunAgain returns 1.
+//
+// Test binaries call RunAgain so that the programs that they start have no network.
 func RunAgain(environ []string, variable string) int {
 	cmd := exec.Command(os.Args[0], os.Args[1:]...)
 	cmd.Env = append(environ, variable)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	runtime.LockOSThread() // the child would end with this thread
+	runtime.LockOSThread() // the new process would get SIGTERM if this thread ended
 	Isolate(cmd)
 	err := cmd.Run()
 	if cmd.ProcessState == nil {

@@ -1,6 +1,5 @@
-// Package netns runs programs that have no network except loopback.
-//
-// Real agent CLIs are tested in this way. They cannot send anything to the outside, and
+// Package netns runs programs that have no network except loopback. Tests run real
+// agent CLIs in this way. Such an agent CLI cannot send anything to other machines, and
 // cannot reach any key of the user.
 package netns
 
@@ -16,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Isolated reports whether this process has no network except loopback. It returns
-// false if the interfaces cannot be listed.
+// Isolated reports whether this process has no network except loopback. If the
+// interfaces cannot be listed, Isolated returns false.
 func Isolated() bool {
 	list, err := net.Interfaces()
 	if err != nil {
@@ -31,9 +30,12 @@ func Isolated() bool {
 	return true
 }
 
-// Isolate makes cmd start in its own network namespace. Without root, cmd also gets its
-// own user namespace. The program in cmd must call LoopbackUp first. The program gets
-// SIGTERM when the thread that started it ends. So the caller must lock that thread.
+// Isolate makes cmd start its program in a new network namespace. Without root, the
+// program also gets a user namespace of its own. The program must call LoopbackUp
+// before it uses the network.
+//
+// The program gets SIGTERM when the thread that started it ends. So the caller must
+// call runtime.LockOSThread before it starts cmd.
 func Isolate(cmd *exec.Cmd) {
 	attr := cmd.SysProcAttr
 	if attr == nil {
@@ -49,8 +51,8 @@ func Isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = attr
 }
 
-// LoopbackUp switches on the loopback interface in this network namespace. It returns
-// an error if the kernel refuses this.
+// LoopbackUp switches on the loopback interface in the network namespace of this
+// process. If the kernel refuses this, LoopbackUp returns an error.
 func LoopbackUp() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -68,11 +70,11 @@ func LoopbackUp() error {
 	return nil
 }
 
-// Own returns arguments to put before the command line of a program. With them the
-// program runs in its own network namespace. The program runs in the same process,
-// without a process in between. Without root, the program also gets its own user
-// namespace. The program must call LoopbackUp first. Own returns an error if the
-// command unshare (from util-linux) is missing.
+// Own returns arguments that are put before the command line of a program. They make
+// the program run in its own network namespace, without another process in between.
+// Without root, the program also gets a user namespace of its own. The program must
+// call LoopbackUp before it uses the network. If the command unshare (from util-linux)
+// is missing, Own returns an error.
 func Own() ([]string, error) {
 	path, err := exec.LookPath("unshare")
 	if err != nil {
@@ -85,9 +87,10 @@ func Own() ([]string, error) {
 	return append(argv, "--"), nil
 }
 
-// Enter returns arguments to put before the command line of a program, for
-// SpawnConfig.Wrap. With them the program runs in the network namespace of the process
-// pid. Enter returns an error if the command nsenter (from util-linux) is missing.
+// Enter returns arguments that are put before the command line of a program, for
+// example as SpawnConfig.Wrap. They make the program run in the network namespace of
+// the process pid. If the command nsenter (from util-linux) is missing, Enter returns
+// an error.
 func Enter(pid int) ([]string, error) {
 	path, err := exec.LookPath("nsenter")
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package stranger runs parts of a test as another user of the machine.
+// Package stranger runs parts of a test as another user of the machine, the stranger.
 //
-// A test binary calls Play at the start of its TestMain. It passes the parts that a
-// stranger can play. A test then calls Start with the name of a part.
+// A test binary calls Play at the beginning of its TestMain, with all parts that it has
+// for the stranger. A test then calls Start with the name of one of these parts.
 package stranger
 
 import (
@@ -14,15 +14,17 @@ import (
 	"testing"
 )
 
-// UID is the user id and group id of the stranger. On Debian it is the user nobody.
+// UID is the user id and the group id of the stranger. On Debian, this id is the user
+// nobody.
 const UID = 65534
 
-// partVariable is the environment variable that names the part that a process plays.
+// partVariable is the name of an environment variable. Its value is the name of the
+// part that a process runs.
 const partVariable = "COLEO_TEST_STRANGER"
 
-// Play runs the part for which this process was started. It then exits with the result
-// of the part. If the part is unknown, it exits with 2. If the process was not started
-// by Start, Play returns.
+// Play does nothing in a process that was not started by Start. In a process that was
+// started by Start, Play runs the part that Start has named, and exits with the part's
+// result. If the part is unknown, Play exits with 2.
 func Play(parts map[string]func(args []string) int) {
 	name := os.Getenv(partVariable)
 	if name == "" {
@@ -36,10 +38,11 @@ func Play(parts map[string]func(args []string) int) {
 	os.Exit(part(os.Args[1:]))
 }
 
-// Start starts this test binary as the stranger, who plays the given part. The result
-// out is the standard output of the process. Its standard error goes to the standard
-// error of the test. Unless the test runs as root, it is skipped, because only root can
-// become another user. The process is killed at the end of the test.
+// Start starts this test binary as the stranger, who runs the given part. The process
+// is killed at the end of the test. The result out is the standard output of the
+// process. The standard error of the process is the standard error of the test.
+//
+// Start skips the test unless root runs it, because only root can become another user.
 func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Reader) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -61,15 +64,18 @@ func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Rea
 	return cmd, out
 }
 
-// write writes a program. No process is started meanwhile: until it runs its own program, it
-// would have the file open for writing, and the kernel runs no such file.
+// write writes a program to a file. It holds syscall.ForkLock, so that no process is
+// started during the write. A process that is started during the write would keep the
+// file open until the process runs its own program. The kernel does not run a file that
+// is open for writing.
 func write(path string, program []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	return os.WriteFile(path, program, 0o755)
 }
 
-// program copies the test binary to a path at which the stranger can read it.
+// program copies the test binary to a file that the stranger can read, and returns the
+// path of that file.
 func program(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "stranger")

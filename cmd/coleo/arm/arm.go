@@ -31,7 +31,8 @@ func Command() *cobra.Command {
 	return c
 }
 
-// oneArmCommand returns a verb that takes the name of an arm and prints one line.
+// oneArmCommand returns a verb that takes the name of one arm. The verb calls do and
+// prints the result of do: as JSON with --json, otherwise as a line of text.
 func oneArmCommand(
 	use, short string, do func(c *cobra.Command, client *api.Client, name string) (line string, result any, err error),
 ) *cobra.Command {
@@ -49,8 +50,8 @@ func oneArmCommand(
 	}
 }
 
-// These are parts of the help of verbs. Each says what the verb changes, and what the
-// verb does not change.
+// These texts are parts of the help of verbs. Each text says what a verb changes, and
+// what it does not change.
 const (
 	interruptHelp = `The agent CLI continues to run and takes the next prompt. On a screen that
 matches no rule, nothing is pressed and the exit code is 10. Look at the
@@ -81,7 +82,8 @@ type interrupted struct {
 	coleo.Interruption
 }
 
-// interruptLine says what an interrupt did and saw.
+// interruptLine returns a line that describes a finished interrupt. The line says what
+// Coleo did, and in which state the arm is after the interrupt.
 func interruptLine(name string, done coleo.Interruption) string {
 	now := fmt.Sprintf("it is %s now (%s)", done.State, done.Rule)
 	switch {
@@ -135,7 +137,8 @@ renamed.`,
 	}
 }
 
-// waitArm waits until an arm is in one of the states. It waits at most for limit.
+// waitArm waits until the arm is in one of the given states. If this does not happen
+// within the time limit, waitArm returns ETimeout.
 func waitArm(ctx context.Context, client *api.Client, name string, limit time.Duration,
 	states ...coleo.State) (coleo.Arm, error) {
 	bounded, cancel := context.WithTimeout(ctx, limit)
@@ -151,9 +154,8 @@ func waitArm(ctx context.Context, client *api.Client, name string, limit time.Du
 	return now, coleo.Errorf(coleo.ETimeout, "arm %s is still %s after %s", now.Name, stateWord(now), limit)
 }
 
-// liveArmCommand returns a verb for an arm with a live session. If the arm has no live
-// session, the verb returns an error. The error names the verb that brings the session
-// back.
+// liveArmCommand returns a verb for an arm with a live session. The verb calls do. If
+// the arm has no live session, the verb returns the error of hasEnded instead.
 func liveArmCommand(use, short string,
 	do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {
 	return &cobra.Command{
@@ -173,7 +175,8 @@ func liveArmCommand(use, short string,
 	}
 }
 
-// hasEnded returns an error if the arm has no live session.
+// hasEnded returns EExited if the arm has no live session. The error names the verb
+// that recovers the arm. Otherwise hasEnded returns nil.
 func hasEnded(arm coleo.Arm) error {
 	if arm.Status != coleo.StatusStopped {
 		return nil

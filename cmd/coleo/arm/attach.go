@@ -19,7 +19,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// detachKey ends attach. It is Ctrl-], which is also the escape key of telnet.
+// detachKey is the key that ends attach. It is Ctrl-], which is also telnet's escape
+// key.
 const detachKey = 0x1d
 
 func newAttachCommand() *cobra.Command {
@@ -29,7 +30,9 @@ func newAttachCommand() *cobra.Command {
 				return coleo.Errorf(coleo.EInvalid,
 					"attach needs a terminal: use 'coleo arm prompt' and 'coleo arm screen' from programs")
 			}
-			// A terminal that closes sends SIGHUP. The lease and the size are given back then.
+			// When the user closes the terminal, this process gets SIGHUP, and ctx
+			// ends. Then attach returns, releases the lease and restores the size of
+			// the arm's terminal.
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGHUP)
 			defer stop()
 			c.SetContext(ctx)
@@ -86,23 +89,23 @@ func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	return end.err
 }
 
-// attachEnd says how attach ended.
+// attachEnd says why attach ended. If err is nil, message has the reason.
 type attachEnd struct {
 	message string
 	err     error
 }
 
-// attach shows the arm on the alternate screen of the viewer's terminal. So the earlier
-// contents of the terminal come back after attach. leaveTerminal also resets the modes
-// that an agent CLI may have set.
+// attach shows the arm on the alternate screen of the viewer's terminal. After attach,
+// that terminal shows its earlier contents again. leaveTerminal also switches off the
+// modes that an agent CLI can have switched on.
 const (
 	enterTerminal = "\x1b[?1049h\x1b[2J\x1b[H"
 	leaveTerminal = "\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[m\r"
 )
 
-// giveSizeBack reads the size of the arm's terminal. It returns a function that
-// restores this size. After attach, recordings and viewers in the dashboard should not
-// have this viewer's size.
+// giveSizeBack remembers the present size of the arm's terminal, and returns a function
+// that restores this size. If attach did not call that function at its end, recordings
+// and the dashboard would continue with the size of this viewer's terminal.
 func giveSizeBack(c *cobra.Command, client *api.Client, arm, lease string) func() {
 	screen, err := client.Screen(c.Context(), arm)
 	if err != nil {
@@ -111,8 +114,9 @@ func giveSizeBack(c *cobra.Command, client *api.Client, arm, lease string) func(
 	return func() { _ = client.Resize(context.WithoutCancel(c.Context()), arm, lease, screen.Cols, screen.Rows) }
 }
 
-// attachPast is how many bytes of earlier output attach replays to draw the screen. The
-// agent CLI also redraws its screen when the size of the terminal changes.
+// attachPast is the number of bytes of past output from which attach draws the first
+// screen. They are not always enough for the whole screen. But the agent CLI redraws
+// its screen when attach changes the size of the arm's terminal.
 const attachPast = 256 << 10
 
 func me() string {
@@ -148,7 +152,7 @@ func typeInto(ctx context.Context, client *api.Client, arm, lease string) error 
 }
 
 // renewEvery is the time between two renewals of the lease. The renewals keep the lease
-// while the viewer does not type.
+// valid while the viewer types nothing.
 const renewEvery = 10 * time.Second
 
 func renew(ctx context.Context, client *api.Client, arm, lease string) {
@@ -164,7 +168,8 @@ func renew(ctx context.Context, client *api.Client, arm, lease string) {
 	}
 }
 
-// keepSize gives the arm's terminal the size of the viewer's terminal.
+// keepSize sets the size of the arm's terminal to the size of the viewer's terminal. It
+// does so immediately, and after each change of the viewer's terminal, until ctx ends.
 func keepSize(ctx context.Context, client *api.Client, arm, lease string, fd int, view *viewport) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)

@@ -10,24 +10,24 @@ import (
 	"coleo.dev/pty"
 )
 
-// minArmCols and minArmRows are the smallest size of an arm's terminal, in cells. On a
-// smaller terminal, agent CLIs draw garbage. If the viewer's terminal is smaller, it
-// shows a part of the arm's terminal.
+// minArmCols and minArmRows are the smallest size that attach gives an arm's terminal,
+// in cells. On a smaller terminal, agent CLIs draw garbage. If the viewer's terminal is
+// smaller, it shows only a part of the arm's terminal.
 const minArmCols, minArmRows = 80, 24
 
-// panEvery is the shortest time between two redraws if the viewer sees only a part of
-// the terminal.
+// panEvery is the shortest time between two redraws, if the viewer's terminal shows
+// only a part of the arm's terminal.
 const panEvery = 30 * time.Millisecond
 
 // viewport shows an arm's terminal on the viewer's terminal. If the viewer's terminal
-// is large enough, the viewport passes the output on unchanged. Otherwise it draws a
-// part of the arm's screen as text. This is the part around the cursor.
+// is large enough, the viewport passes all output on unchanged. Otherwise it draws only
+// the part of the arm's screen around the cursor, as plain text.
 type viewport struct {
 	mu         sync.Mutex
 	out        io.Writer
-	screen     *pty.Core // of the arm's terminal
-	cols, rows int       // of the viewer's terminal
-	x, y       int       // upper left corner of the part
+	screen     *pty.Core // the arm's terminal
+	cols, rows int       // size of the viewer's terminal, in cells
+	x, y       int       // upper left corner of the part that is shown
 	drawing    bool      // a redraw is scheduled
 }
 
@@ -37,14 +37,14 @@ func newViewport(out io.Writer, cols, rows int) *viewport {
 	return v
 }
 
-// armSize returns the size that the arm's terminal should have.
+// armSize returns the size that attach gives the arm's terminal.
 func (v *viewport) armSize() (cols, rows int) {
 	return max(v.cols, minArmCols), max(v.rows, minArmRows)
 }
 
 func (v *viewport) fits() bool { return v.cols >= minArmCols && v.rows >= minArmRows }
 
-// Write takes output of the arm.
+// Write shows output of the arm on the viewer's terminal.
 func (v *viewport) Write(p []byte) (int, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -58,8 +58,9 @@ func (v *viewport) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// resize sets a new size of the viewer's terminal. If the size of the arm's terminal
-// changes, the arm's program redraws its screen.
+// resize sets the new size of the viewer's terminal and clears that terminal. The
+// caller then resizes the arm's terminal. If the arm's terminal gets another size, the
+// agent CLI redraws its screen.
 func (v *viewport) resize(cols, rows int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -71,8 +72,9 @@ func (v *viewport) resize(cols, rows int) {
 	}
 }
 
-// drawSoon schedules a redraw. All output that arrives before the redraw is drawn
-// together. The caller holds mu.
+// drawSoon schedules a redraw after the time panEvery. If a redraw is already
+// scheduled, drawSoon does nothing, because that redraw will show the new output too.
+// The caller holds mu.
 func (v *viewport) drawSoon() {
 	if v.drawing {
 		return
@@ -88,7 +90,8 @@ func (v *viewport) drawSoon() {
 	})
 }
 
-// picture returns the part of the screen around the cursor. The caller holds mu.
+// picture returns the part of the arm's screen around the cursor, as text that the
+// viewer's terminal can draw. The caller holds mu.
 func (v *viewport) picture() string {
 	view := v.screen.View()
 	cx, cy := view.Cursor[0], view.Cursor[1]
@@ -108,8 +111,10 @@ func (v *viewport) picture() string {
 	return out.String()
 }
 
-// around returns a new start for a part, so that the part contains the position at. It
-// moves the start as little as possible.
+// around returns the first position of a part with the given size, so that the part
+// contains the position at. The argument begin is the old first position; around
+// changes it as little as possible. The argument all is the size of the whole screen in
+// this direction.
 func around(at, begin, size, all int) int {
 	begin = max(min(begin, all-size), 0)
 	switch {
@@ -121,8 +126,8 @@ func around(at, begin, size, all int) int {
 	return begin
 }
 
-// cells returns up to n cells of a line, starting at cell from. If the cut divides a
-// wide character, the character becomes a blank.
+// cells returns up to n cells of a line, beginning at the cell number from. If the cut
+// divides a wide character, that character becomes a blank.
 func cells(line string, from, n int) string {
 	var out strings.Builder
 	x := 0

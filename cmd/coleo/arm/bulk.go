@@ -17,8 +17,9 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// bulkAtOnce is how many arms a verb works on at the same time. With four, a slow arm
-// delays only a few other arms, and even a small machine can start four arms.
+// bulkAtOnce is how many arms a verb works on at the same time. The number is four for
+// two reasons: a slow arm delays only a few other arms, and even a small machine can
+// start four arms at the same time.
 const bulkAtOnce = 4
 
 // bulkHelp is the help that all verbs for several arms share.
@@ -30,13 +31,14 @@ if everything succeeded.`
 // bulk is a verb for several arms.
 type bulk struct {
 	name, short, long string
-	// appliesTo reports whether filters can select the arm for this verb. The filter
-	// --stopped ignores appliesTo.
+	// appliesTo reports whether the filters can select this arm for the verb. The
+	// filter --stopped does not use appliesTo: it selects all stopped arms.
 	appliesTo func(coleo.Arm) bool
 	do        func(ctx context.Context, client *api.Client, name string) (line string, result any, err error)
 }
 
-// choice has the filters that select arms. A user gives filters instead of names.
+// choice has the filters that select arms. The user gives either filters or the names
+// of arms.
 type choice struct {
 	all, stopped  bool
 	host, harness string
@@ -99,7 +101,8 @@ func bulkCommand(b bulk) *cobra.Command {
 	return c
 }
 
-// chosenNames returns the names of the chosen arms. It returns each name once.
+// chosenNames returns the names of the chosen arms in alphabetical order, each name
+// once.
 func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, args []string) ([]string, error) {
 	if !f.isSet() {
 		slices.Sort(args)
@@ -119,7 +122,8 @@ func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, arg
 	return names, nil
 }
 
-// each carries out the verb for each arm. It works on bulkAtOnce arms at the same time.
+// each calls do for each arm, for up to bulkAtOnce arms at the same time. It returns
+// the outcomes in the order of names.
 func (b bulk) each(ctx context.Context, client *api.Client, names []string) []outcome {
 	out := make([]outcome, len(names))
 	turn := make(chan struct{}, bulkAtOnce)
@@ -143,9 +147,9 @@ func (b bulk) each(ctx context.Context, client *api.Client, names []string) []ou
 	return out
 }
 
-// printOutcomes prints the result for each arm. If a verb failed, it returns an Exit
-// error with the exit code. If all failures have the same exit code, it is this code.
-// Otherwise it is 1.
+// printOutcomes prints the outcome for each arm. If do failed for some arms,
+// printOutcomes returns an Exit error. If all failures have the same exit code, the
+// error has that code. Otherwise the error has the code 1.
 func printOutcomes(c *cobra.Command, list []outcome) error {
 	code := 0
 	for _, o := range list {

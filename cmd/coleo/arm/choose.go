@@ -18,8 +18,8 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// pickArm asks the user to choose an arm. If there is no terminal, it returns the error
-// for a missing name.
+// pickArm asks the user to choose an arm. Without a terminal, or with --json, it
+// returns the error for a missing name.
 func pickArm(c *cobra.Command, client *api.Client) (string, error) {
 	missing := coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm (see %s --help)",
 		c.CommandPath(), c.CommandPath())
@@ -41,8 +41,8 @@ func pickArm(c *cobra.Command, client *api.Client) (string, error) {
 	return askWhich(c, pick(list))
 }
 
-// askWhich shows a numbered list of arms. The user types a number or a name. askWhich
-// returns the name of the chosen arm.
+// askWhich shows a numbered list of arms. It reads a number or a name from the user,
+// and returns the name of the arm that the user has chosen.
 func askWhich(c *cobra.Command, arms []coleo.Arm) (string, error) {
 	for i, arm := range arms {
 		fmt.Fprintf(c.ErrOrStderr(), "%3d  %s  (%s)\n", i+1, arm.Name, needWord(arm))
@@ -59,7 +59,7 @@ func askWhich(c *cobra.Command, arms []coleo.Arm) (string, error) {
 	return word, nil
 }
 
-// Names returns the names of all arms, most urgent first.
+// Names returns the names of all arms, with the most urgent arm first.
 func Names(ctx context.Context, s setup.Setup) []string {
 	client, err := s.Client()
 	if err != nil {
@@ -80,7 +80,7 @@ func Names(ctx context.Context, s setup.Setup) []string {
 	return out
 }
 
-// StateNames returns the values of the flag --state of arm list.
+// StateNames returns the allowed values of the flag --state of arm list.
 func StateNames(context.Context, setup.Setup) []string {
 	var out []string
 	for _, need := range coleo.Needs() {

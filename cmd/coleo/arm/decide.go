@@ -101,7 +101,7 @@ screen that you looked at.
 	return c
 }
 
-// optionNumbers reads a list of numbers of options, such as 1,3.
+// optionNumbers parses a list of option numbers, such as 1,3.
 func optionNumbers(list string) ([]int, error) {
 	var out []int
 	for word := range strings.SplitSeq(list, ",") {
@@ -117,8 +117,10 @@ func optionNumbers(list string) ([]int, error) {
 	return out, nil
 }
 
-// decide answers a dialog. If the fingerprint is empty, decide answers the dialog that
-// is open when it is called, and no later dialog.
+// decide answers the dialog that has the given fingerprint. If the fingerprint is
+// empty, decide answers the dialog that is open when decide is called. In both cases,
+// the answer never goes to another dialog: if the dialog has closed, decide returns
+// EStale.
 func decide(c *cobra.Command, client *api.Client, name, dialog string, d coleo.Decision) (string, any, error) {
 	if dialog == "" {
 		arm, err := client.Arm(c.Context(), name)

@@ -13,15 +13,16 @@ import (
 	"coleo.dev"
 )
 
-// maxEnvFile bounds an env file, in bytes. It is far more than the environment of an
-// arm may have.
+// maxEnvFile is the largest allowed size of an env file, in bytes. It is far more than
+// the allowed size of an arm's environment.
 const maxEnvFile = 1 << 20
 
-// lookup finds a variable in the caller's environment.
+// lookup returns the value of a variable in the caller's environment.
 type lookup = func(name string) (value string, found bool)
 
-// environment returns the environment from -e and --env-file. If a name has several
-// values, the last value wins. A value from -e wins over a value from a file.
+// environment returns the variables that the flags -e and --env-file give. If a name
+// has several values, the last value wins. A value from -e wins over a value from a
+// file.
 func (f spawnFlags) environment(c *cobra.Command) (map[string]string, error) {
 	env := map[string]string{}
 	for _, path := range f.envFiles {
@@ -39,8 +40,8 @@ func (f spawnFlags) environment(c *cobra.Command) (map[string]string, error) {
 	return env, coleo.CheckEnv(env)
 }
 
-// variable parses NAME=VALUE. If the text is only NAME, variable takes the value from
-// the caller's environment.
+// variable parses NAME=VALUE. If the text has only a NAME, variable returns the value
+// of that name in the caller's environment.
 func variable(text string, caller lookup) (name, value string, err error) {
 	name, value, assigned := strings.Cut(text, "=")
 	if err := coleo.CheckEnvName(name); err != nil {
@@ -57,8 +58,8 @@ func variable(text string, caller lookup) (name, value string, err error) {
 	return name, value, nil
 }
 
-// readEnvFile adds the variables of an env file to env. It warns if other users can
-// read the file.
+// readEnvFile adds the variables of the env file at path to env. It warns if other
+// users can read the file.
 func readEnvFile(c *cobra.Command, path string, env map[string]string) error {
 	text, mode, err := readBounded(path)
 	if err != nil {
@@ -102,8 +103,8 @@ func readBounded(path string) (text string, mode os.FileMode, err error) {
 	return string(raw), info.Mode(), nil
 }
 
-// envLine parses one line of an env file. It returns an empty name for an empty line or
-// a comment. No error contains the value of a variable.
+// envLine parses one line of an env file. If the line is empty or a comment, the
+// returned name is empty. No error contains the value of a variable.
 func envLine(line string, caller lookup) (name, value string, err error) {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' {
@@ -125,10 +126,12 @@ func envLine(line string, caller lookup) (name, value string, err error) {
 	return name, value, nil
 }
 
-// envValue removes the quotes from a value. Inside '…' every character stands for
-// itself. Inside "…" a backslash escapes a quote, a backslash, a dollar sign and a
-// backtick. The sequences \n, \r and \t have the same meaning as in C. Variables are
-// not expanded.
+// envValue removes the quotes from a value:
+//   - Inside '…', every character is literal.
+//   - Inside "…", a backslash escapes a quote, a backslash, a dollar sign and a
+//     backtick. The sequences \n, \r and \t have the same meaning as in C.
+//
+// Variables in a value are not expanded.
 func envValue(raw string) (string, error) {
 	if raw == "" || raw[0] != '"' && raw[0] != '\'' {
 		return bare(raw), nil
@@ -152,7 +155,7 @@ func envValue(raw string) (string, error) {
 	return "", fmt.Errorf("has no closing %c on its line", quote)
 }
 
-// unescaped returns the text that a backslash followed by b stands for.
+// unescaped returns the text that a backslash followed by b means.
 func unescaped(b byte) string {
 	switch b {
 	case 'n':
@@ -167,7 +170,8 @@ func unescaped(b byte) string {
 	return `\` + string(b)
 }
 
-// bare returns a value without quotes. The value ends before a # that follows a blank.
+// bare returns a value that is written without quotes. A # after a blank begins a
+// comment, so the value ends before that #.
 func bare(raw string) string {
 	for i := range len(raw) {
 		if raw[i] == '#' && i > 0 && (raw[i-1] == ' ' || raw[i-1] == '\t') {
@@ -178,8 +182,8 @@ func bare(raw string) string {
 	return strings.TrimSpace(raw)
 }
 
-// envNames returns the names of the variables that the user has given to an arm. Only
-// the arm's host agent knows the values.
+// envNames returns the names of the variables that the user has given to an arm. It
+// cannot return the values, because only the arm's host agent knows them.
 func envNames(arm coleo.Arm) []string {
 	var c coleo.SpawnConfig
 	if json.Unmarshal(arm.Config, &c) != nil {

@@ -67,8 +67,9 @@ takes needs-you, working, idle and ended, and states such as waiting_approval.
 	return c
 }
 
-// armTable returns the arms in rows as a table for users. If some is true, there are
-// arms that the list leaves out.
+// armTable returns a table of the arms in rows, for users. If rows is empty, it returns
+// a sentence instead. The sentence depends on the argument some, which says whether
+// there are any arms at all.
 func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 	switch {
 	case len(rows) > 0:
@@ -91,11 +92,11 @@ func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 	return table.String()
 }
 
-// needWidth is how many characters of the reason for an arm's need the list shows. With
-// this width, the whole row fits into a terminal of 120 columns.
+// needWidth is the largest length of a need's reason in the list, in characters. With
+// 48, a whole row fits into a terminal of 120 columns.
 const needWidth = 48
 
-// needWord returns the text that the list shows for the arm's need.
+// needWord returns the text with which the list shows the arm's need.
 func needWord(arm coleo.Arm) string {
 	need, why := arm.Need()
 	if need == coleo.NeedWorking && arm.State == coleo.Initializing {
@@ -140,9 +141,13 @@ func stateWord(arm coleo.Arm) string {
 	return string(arm.State)
 }
 
-// asOf returns a note about a state that may be out of date. If no host agent watches
-// the arm, the note is the age of the state, or says so if that age is unknown. If a
-// signal has stopped the agent CLI, or no host agent drives the arm, the note says so.
+// asOf returns a note about the arm's state. The first of these cases that applies
+// determines the note:
+//   - No host agent watches the arm. The note is the age of the state. If the age is
+//     unknown, the note says that nobody watches the arm.
+//   - A signal has stopped the agent CLI. The note says so.
+//   - The arm runs without a host agent. The note says so.
+//
 // Otherwise asOf returns "".
 func asOf(arm coleo.Arm, now time.Time) string {
 	switch r := arm.Runtime; {
@@ -255,7 +260,8 @@ func yes(b bool) string {
 	return "no"
 }
 
-// numbered returns options with the numbers that 'coleo arm answer' takes.
+// numbered returns the options in one line. Each option has the number that 'coleo arm
+// answer' takes.
 func numbered(options []string) string {
 	out := make([]string, len(options))
 	for i, option := range options {

@@ -8,10 +8,10 @@ import (
 	"coleo.dev"
 )
 
-// armOrders maps the values of --sort to their comparison functions.
+// armOrders maps each value of --sort to its comparison function.
 var armOrders = map[string]func(a, b coleo.Arm) int{
 	"need":    func(a, b coleo.Arm) int { return cmp.Compare(needRank(a), needRank(b)) },
-	"name":    func(coleo.Arm, coleo.Arm) int { return 0 }, // all arms are equal, so they are sorted by name
+	"name":    func(coleo.Arm, coleo.Arm) int { return 0 }, // always equal, so the names decide
 	"age":     func(a, b coleo.Arm) int { return b.LastOutputAt.Compare(a.LastOutputAt) },
 	"cost":    func(a, b coleo.Arm) int { return cmp.Compare(b.TotalCost, a.TotalCost) },
 	"harness": func(a, b coleo.Arm) int { return strings.Compare(a.Harness, b.Harness) },
@@ -22,11 +22,13 @@ func needRank(arm coleo.Arm) int {
 	return slices.Index(coleo.Needs(), need)
 }
 
-// needFlag returns a need in the form in which a user writes it as the value of a flag.
+// needFlag returns a need in the form in which the user writes it in a flag. In this
+// form, blanks are replaced by "-".
 func needFlag(n coleo.Need) string { return strings.ReplaceAll(string(n), " ", "-") }
 
-// picker returns a function that selects and sorts arms according to the flags. Equal
-// arms are sorted by name. picker returns EInvalid for a bad flag.
+// picker returns a function that selects and sorts arms as the flags demand. That
+// function sorts equal arms by name. If a flag has a bad value, picker returns
+// EInvalid.
 func (f listFlags) picker() (func([]coleo.Arm) []coleo.Arm, error) {
 	order, ok := armOrders[f.sort]
 	if !ok {

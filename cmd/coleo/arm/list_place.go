@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// place is an arm's work folder in the short form that users see.
+// place is an arm's work folder, in the short form that the user sees.
 type place struct {
-	folder string // path from the repository's folder on; outside of a repository, the whole path
+	folder string // begins with the name of the repository's folder; outside of a repository, the whole path
 	branch string // "" outside of a repository
 }
 
-// placeOf finds the repository that contains a folder. It reads two small files. It
-// does not run git, because an arm may have changed the repository's configuration.
+// placeOf returns the repository and the branch that the folder dir belongs to. It
+// reads two small files and does not run git. Git would follow the repository's
+// configuration, and an arm can have changed that configuration.
 func placeOf(dir string) place {
 	for root := dir; ; root = filepath.Dir(root) {
 		head, ok := headOf(filepath.Join(root, ".git"))
@@ -26,12 +27,13 @@ func placeOf(dir string) place {
 	}
 }
 
-// maxHead bounds the size of the files that are read, in bytes. The name of a branch is
-// shorter.
+// maxHead is the largest size of a file that readSmall reads, in bytes. A file with the
+// name of a branch is always smaller.
 const maxHead = 4 << 10
 
-// headOf returns the branch that is checked out. If no branch is checked out, it
-// returns the start of the commit id. In a worktree, .git is a file that names the real
+// headOf returns the name of the branch that is checked out. If no branch is checked
+// out, it returns the first characters of the commit id. The argument git is the path
+// of .git. In a worktree, .git is not a folder but a file with the path of the real
 // folder.
 func headOf(git string) (string, bool) {
 	if text, ok := readSmall(git); ok {
@@ -64,8 +66,8 @@ func readSmall(path string) (string, bool) {
 	return strings.TrimSpace(string(raw)), err == nil
 }
 
-// printable removes characters that a terminal could interpret as commands. This is
-// needed because an arm can write the files that headOf reads.
+// printable removes control characters from s, because a terminal could obey them. Such
+// characters are possible, because an arm can write the files that headOf reads.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -75,7 +77,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// homeShort replaces the user's home with ~.
+// homeShort replaces the user's home folder at the start of dir with ~.
 func homeShort(dir string) string {
 	home, err := os.UserHomeDir()
 	if rest, is := strings.CutPrefix(dir, home+string(filepath.Separator)); err == nil && home != "" && is {

@@ -17,16 +17,17 @@ import (
 
 const (
 	// watchRedraw is the shortest time between two redraws. Nobody can read more than
-	// four redraws in a second.
+	// four lists in a second.
 	watchRedraw = 250 * time.Millisecond
-	// watchTick is the time between two updates of the ages.
+	// watchTick is the time between two redraws while no arm changes. These redraws
+	// only update the ages in the list.
 	watchTick = time.Second
-	// watchAgain is the pause between two attempts to reach serve after serve has
+	// watchAgain is the pause before the next attempt to reach serve after serve has
 	// ended.
 	watchAgain = time.Second
 )
 
-// Escape sequences of the alternate screen.
+// These are the escape sequences of the alternate screen.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l"
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
@@ -35,8 +36,8 @@ const (
 	clearBelow  = "\x1b[J"
 )
 
-// watchArms shows the list of arms on the whole terminal. It redraws the list at each
-// change, until the command's context ends.
+// watchArms shows the list of arms on the whole terminal. It redraws the list after
+// each change, until the command's context ends.
 func watchArms(c *cobra.Command, client *api.Client, pick func([]coleo.Arm) []coleo.Arm) error {
 	out, ok := c.OutOrStdout().(*os.File)
 	if !ok || !term.IsTerminal(int(out.Fd())) || verb.WantsJSON(c) {
@@ -68,8 +69,9 @@ func watchArms(c *cobra.Command, client *api.Client, pick func([]coleo.Arm) []co
 	}
 }
 
-// followArms returns a channel of changes to the list. If serve ends, followArms tries
-// to reach serve again.
+// followArms returns a channel of functions. Each function applies one change to the
+// list of arms. If serve ends, followArms tries to reach serve again after each pause
+// of watchAgain.
 func followArms(c *cobra.Command, client *api.Client) <-chan func(map[string]coleo.Arm, *error) {
 	out := make(chan func(map[string]coleo.Arm, *error))
 	send := func(change func(map[string]coleo.Arm, *error)) {
@@ -100,7 +102,7 @@ func followArms(c *cobra.Command, client *api.Client) <-chan func(map[string]col
 	return out
 }
 
-// drawArms draws the list once. It cuts the list to the terminal's size.
+// drawArms draws the list once. It cuts the list to the size of the terminal.
 func drawArms(out *os.File, pick func([]coleo.Arm) []coleo.Arm, arms map[string]coleo.Arm, lost error) error {
 	cols, rows, err := term.GetSize(int(out.Fd()))
 	if err != nil {

@@ -60,7 +60,8 @@ of the text. --lines does not apply to them.`,
 	return c
 }
 
-// rawLogs prints the output of the agent CLI.
+// rawLogs prints the output of the agent CLI. With --follow, it continues until the arm
+// ends.
 func rawLogs(c *cobra.Command, client *api.Client, name string, f logFlags) error {
 	out := c.OutOrStdout()
 	if f.plain {
@@ -69,7 +70,7 @@ func rawLogs(c *cobra.Command, client *api.Client, name string, f logFlags) erro
 	return copyOutput(c, client, name, -f.bytes, f.follow, out)
 }
 
-// plainWriter writes its input without escape sequences.
+// plainWriter removes escape sequences from its input and writes the rest.
 type plainWriter struct {
 	to       io.Writer
 	stripper pty.Stripper
@@ -80,11 +81,12 @@ func (w *plainWriter) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// logWait is how long one request waits for more output.
+// logWait is how long one request to serve waits for more output.
 const logWait = 20 * time.Second
 
-// copyOutput writes terminal output to w, beginning at the given offset. If follow is
-// true, it continues until the arm ends.
+// copyOutput writes the arm's terminal output to w, beginning at the offset from. With
+// follow, it continues until the arm ends. Without follow, it ends at the present end
+// of the output.
 func copyOutput(c *cobra.Command, client *api.Client, name string, from int64, follow bool, w io.Writer) error {
 	wait := time.Duration(0)
 	for {

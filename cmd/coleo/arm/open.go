@@ -55,7 +55,7 @@ func terminalNames() []string {
 type opened struct {
 	Name     string          `json:"opened"`
 	Terminal window.Terminal `json:"terminal"`
-	Session  string          `json:"session,omitempty"` // of tmux, if a new one was started
+	Session  string          `json:"session,omitempty"` // the tmux session, if a new one was started
 }
 
 func (o opened) line() string {
@@ -65,7 +65,7 @@ func (o opened) line() string {
 	return fmt.Sprintf("Opened %s in %s", o.Name, o.Terminal)
 }
 
-// openWindow opens a window that shows an arm.
+// openWindow opens a window in which 'coleo arm attach' shows the arm.
 func openWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal window.Terminal) (opened, error) {
 	self, err := executable.Path()
 	if err != nil {
@@ -88,14 +88,16 @@ func openWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal wi
 	return done, nil
 }
 
-// windowOf returns the window for an arm. The program self runs in it.
+// windowOf returns the description of a window for an arm. In this window, the program
+// self runs 'arm attach'.
 func windowOf(arm coleo.Arm, terminal window.Terminal, self string) window.Window {
 	return window.Window{Terminal: terminal, Name: arm.Name, Workdir: arm.Workdir, Mac: runtime.GOOS == "darwin",
 		Inside: os.Getenv("TMUX") != "", Program: append(coleoHere(os.Getenv), self, "arm", "attach", arm.Name)}
 }
 
-// coleoHere returns the beginning of a command line that sets the folders of Coleo. The
-// program of a terminal may already run, with other variables than this one's.
+// coleoHere returns the beginning of a command line. It sets the variables that tell
+// Coleo where its folders are. This is needed because the terminal program can have
+// been started earlier, with other values of these variables.
 func coleoHere(getenv func(string) string) []string {
 	out := []string{"/usr/bin/env"}
 	for _, name := range []string{"COLEO_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"} {
@@ -106,9 +108,9 @@ func coleoHere(getenv func(string) string) []string {
 	return out
 }
 
-// mayAttach returns an error if 'coleo arm attach' would be refused now: the arm has no
-// terminal, or somebody types by hand. Otherwise the window would close at once, and
-// nobody could read why.
+// mayAttach returns an error if serve would now refuse 'coleo arm attach', because the
+// arm has no terminal or somebody types by hand. Without mayAttach, the window would
+// close immediately after it opens, and nobody could read the error.
 func mayAttach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	if _, err := client.Screen(c.Context(), arm.ID); err != nil {
 		return err

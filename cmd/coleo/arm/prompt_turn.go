@@ -9,8 +9,8 @@ import (
 	"coleo.dev/api"
 )
 
-// Turn is the JSON output of arm prompt --wait. It has the result of a prompt that was
-// delivered. If the turn has not ended, the outcome is empty.
+// Turn is the JSON output of arm prompt --wait, for a prompt that was delivered. If the
+// prompt's turn has not ended, Outcome is empty.
 type Turn struct {
 	Delivered bool          `json:"delivered"`
 	Run       string        `json:"run"`
@@ -18,9 +18,10 @@ type Turn struct {
 	coleo.RunEnd
 }
 
-// AwaitTurn waits for the end of the turn that a delivered prompt has started. It waits
-// at most for limit. If limit is 0, there is no limit. A dialog also ends the wait. If
-// the turn did not finish, the error says how the turn ended.
+// AwaitTurn waits for the end of the turn that a delivered prompt has started. The
+// argument run is the id of that prompt's run. A dialog also ends the wait. If limit is
+// not 0, AwaitTurn waits at most for that time. If the turn did not finish, the error
+// says why.
 func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit time.Duration) (Turn, error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -51,7 +52,8 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit 
 			t.RunEnd = end
 			err = t.failure(name)
 		} else if ctx.Err() == nil && (waiting.Err() != nil || limit > 0 && coleo.ErrorCode(err) == coleo.ETimeout) {
-			// Serve's own limit may end just before limit.
+			// Serve has a limit of its own for this wait, which can end just before
+			// limit.
 			err = coleo.Errorf(coleo.ETimeout,
 				"the prompt was delivered, and arm %s is still working after %s: 'coleo arm wait %s' continues to wait",
 				name, limit, name)
@@ -60,7 +62,8 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit 
 	return t, delivered(err)
 }
 
-// failure returns the error for a turn that did not finish.
+// failure returns an error that says how the turn ended. For a finished turn, it
+// returns nil.
 func (t Turn) failure(name string) error {
 	switch t.Outcome {
 	case coleo.OutcomeAsks:
@@ -87,7 +90,7 @@ func (t Turn) failure(name string) error {
 	return nil
 }
 
-// delivered marks an error that occurred after the prompt was delivered.
+// delivered returns a copy of err that also says that the prompt was delivered.
 func delivered(err error) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) {

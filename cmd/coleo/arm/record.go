@@ -44,10 +44,10 @@ func screenWhen(c *cobra.Command, client *api.Client, name, at string) (coleo.Sc
 	return client.ScreenAt(c.Context(), name, when)
 }
 
-// parseMoment parses a time in the past. The text has one of three forms. The first is
-// a time in RFC 3339. The second is an hour, minute and second. It means the last such
-// time before now, in the time zone of now. The third is a duration before now, with or
-// without a minus sign.
+// parseMoment parses a time in the past. The text has one of three forms:
+//   - a time in RFC 3339
+//   - an hour, a minute and a second: the last such time before now, in now's time zone
+//   - a duration before now, with or without a minus sign
 func parseMoment(text string, now time.Time) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return t, nil
@@ -92,7 +92,8 @@ screen that is kept. A recording may contain secrets.`,
 	return c
 }
 
-// record writes an arm's recording. It gets the recording in pieces from pieceFrom.
+// record writes an arm's recording to the output of the verb. It calls pieceFrom for
+// each piece of the recording.
 func record(c *cobra.Command, pieceFrom func(offset int64) (coleo.Recording, error)) error {
 	piece, err := pieceFrom(0)
 	if err != nil {
@@ -115,7 +116,7 @@ func record(c *cobra.Command, pieceFrom func(offset int64) (coleo.Recording, err
 		if piece.Next <= from {
 			return coleo.Errorf(coleo.EInternal, "the recording does not continue after offset %d", from)
 		}
-		if piece.Cols > 0 { // some output was deleted, so the recording continues with a later screen
+		if piece.Cols > 0 { // output was deleted, so this piece begins with a new screen
 			cast.Resize(firstTime(piece), piece.Cols, piece.Rows)
 		}
 	}
@@ -138,8 +139,9 @@ func firstTime(piece coleo.Recording) time.Time {
 	return piece.Events[0].Time
 }
 
-// progress returns a function that shows the progress of a download. If w is not a
-// terminal, the function shows nothing. If of is 0, the function clears its output.
+// progress returns a function that shows on w how many bytes of a download are done.
+// After the download, the returned function must be called with zeros, to clear the
+// line. If w is not a terminal, the returned function does nothing.
 func progress(w io.Writer) func(done, of int64) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

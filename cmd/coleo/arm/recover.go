@@ -50,9 +50,9 @@ func newRecoverCommand() *cobra.Command {
 	return c
 }
 
-// recoverArm brings an arm back and waits until the arm takes prompts. If the session
-// was reattached during a turn, recoverArm does not wait, because the session continues
-// the turn.
+// recoverArm asks serve to recover an arm. Then it waits until the arm takes prompts,
+// shows a dialog or shows an error. It does not wait if the agent CLI was still alive
+// and is in the middle of a turn.
 func recoverArm(ctx context.Context, client *api.Client, name string, f recoverFlags) (string, any, error) {
 	if f.local = f.local || setup.AllowsLocal(); f.local {
 		f.q.AllowLocalFallback = &f.local

@@ -33,7 +33,7 @@ type spawnFlags struct {
 	timeout  time.Duration
 	noWait   bool
 	local    bool
-	terminal string // in which a window is opened
+	terminal string // terminal program in which a window is opened
 	headless bool
 }
 
@@ -150,7 +150,8 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	return verb.Say(c, line, reply)
 }
 
-// besides returns the error for a window that could not be opened, although the arm runs.
+// besides returns the error for a window that could not be opened. The error also says
+// that the arm runs.
 func besides(err error, name string) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) {
@@ -161,7 +162,7 @@ func besides(err error, name string) error {
 	return &told
 }
 
-// checkWindow checks the flags for a window before anything is started.
+// checkWindow checks the flags for a window. It runs before the arm is started.
 func (f *spawnFlags) checkWindow(c *cobra.Command) error {
 	switch {
 	case f.terminal == "" && !f.headless:
@@ -175,7 +176,7 @@ func (f *spawnFlags) checkWindow(c *cobra.Command) error {
 	return window.Check(windowOf(coleo.Arm{}, window.Terminal(f.terminal), ""))
 }
 
-// prepare checks the flags and completes the request f.q.
+// prepare checks the flags and fills in the request f.q.
 func (f *spawnFlags) prepare(c *cobra.Command) error {
 	if err := f.checkWindow(c); err != nil {
 		return err
@@ -198,9 +199,9 @@ func (f *spawnFlags) prepare(c *cobra.Command) error {
 	return nil
 }
 
-// startedClient starts serve and the host agent if they do not run yet. It returns a
-// client of serve. With local, it starts no host agent, because the arm may run without
-// one.
+// startedClient starts serve and the host agent if they do not run, and returns a
+// client of serve. With local, it starts only serve, because the arm can run without a
+// host agent.
 func startedClient(c *cobra.Command, s setup.Setup, local bool) (*api.Client, error) {
 	start := s.Start
 	if local {
@@ -216,8 +217,8 @@ func startedClient(c *cobra.Command, s setup.Setup, local bool) (*api.Client, er
 	return s.Client()
 }
 
-// spawnedLine returns a line that describes a new arm, and the arm's dialog if there is
-// one.
+// spawnedLine returns a line that describes a new arm. If the arm shows a dialog, more
+// lines describe the dialog.
 func spawnedLine(arm coleo.Arm) string {
 	line := fmt.Sprintf("Spawned arm: %s (%s, process %d, %s)", arm.Name, arm.Harness, arm.PID, arm.State)
 	if d := arm.Dialog; d != nil {
@@ -226,7 +227,7 @@ func spawnedLine(arm coleo.Arm) string {
 	return line
 }
 
-// sayTrust tells the user in advance which of the user's files Coleo will edit.
+// sayTrust tells the user which of the user's files Coleo will edit for the new arm.
 func sayTrust(c *cobra.Command, client *api.Client, q wire.SpawnRequest, usual string) error {
 	list, err := client.Harnesses(c.Context())
 	if err != nil {
@@ -241,7 +242,7 @@ func sayTrust(c *cobra.Command, client *api.Client, q wire.SpawnRequest, usual s
 	return nil
 }
 
-// freeName returns a random name that no arm has.
+// freeName returns a random name that no other arm has.
 func freeName(ctx context.Context, client *api.Client) (string, error) {
 	list, err := client.Arms(ctx, true)
 	if err != nil {
@@ -252,7 +253,7 @@ func freeName(ctx context.Context, client *api.Client) (string, error) {
 	}), nil
 }
 
-// complete sets the fields of the request f.q that come from flags.
+// complete fills in the fields of f.q that come from flags.
 func (f *spawnFlags) complete() error {
 	if f.q.Workdir == "" {
 		f.q.Workdir = "."
@@ -280,8 +281,9 @@ func (f *spawnFlags) complete() error {
 	return nil
 }
 
-// awaitReady waits until a new arm takes input or shows a dialog. If the agent CLI ends
-// first, awaitReady returns EExited with the last screen.
+// awaitReady waits until an arm takes input, shows a dialog or shows an error. If the
+// agent CLI ends first, awaitReady returns EExited with the arm's last screen. After
+// the time limit, it returns ETimeout.
 func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit time.Duration) (coleo.Arm, error) {
 	now, err := waitArm(ctx, client, arm.ID, limit, coleo.Idle, coleo.WaitingApproval, coleo.Failed)
 	if err == nil || coleo.ErrorCode(err) != coleo.EExited {
@@ -294,7 +296,9 @@ func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit ti
 	return now, e
 }
 
-// lastScreen returns an arm's last screen from the arm's events.
+// lastScreen returns the last screen in the arm's events. If the events contain no
+// screen, it returns nil. If the events cannot all be read, it returns the last screen
+// of those that it has read.
 func lastScreen(ctx context.Context, client *api.Client, arm string) (last *coleo.Screen) {
 	for f := (wire.EventFilter{Arm: arm}); ; {
 		events, next, err := client.Events(ctx, f)

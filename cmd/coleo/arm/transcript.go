@@ -14,15 +14,15 @@ import (
 	"coleo.dev/wire"
 )
 
-// eventPage is how many events one request asks for.
+// eventPage is the number of events that one request asks for.
 const eventPage = 1000
 
 // conversationStep is one step of an arm's conversation.
 type conversationStep struct {
 	Time time.Time `json:"time"`
 	Run  string    `json:"run,omitempty"`
-	// Who is "user", "agent" or "decision". For a prompt without proof of arrival it is
-	// "lost".
+	// Who is "user", "agent" or "decision". For a prompt that was perhaps lost, because
+	// nothing proves its arrival, Who is "lost".
 	Who     string        `json:"who"`
 	Text    string        `json:"text"`
 	Outcome coleo.Outcome `json:"outcome,omitempty"` // for an answer: how the turn ended
@@ -53,14 +53,15 @@ screen may be incomplete.`
 	return c
 }
 
-// transcript returns an arm's conversation, read from its events.
+// transcript returns an arm's conversation. It reads the conversation from the arm's
+// events.
 func transcript(ctx context.Context, client *api.Client, name string) ([]conversationStep, error) {
 	out, _, err := transcriptAfter(ctx, client, name, "")
 	return out, err
 }
 
-// transcriptAfter returns the part of an arm's conversation that follows the cursor after.
-// It also returns the cursor of the end.
+// transcriptAfter returns the part of an arm's conversation after a cursor. It also
+// returns the cursor of the end of that part.
 func transcriptAfter(ctx context.Context, client *api.Client, name, after string) ([]conversationStep, string, error) {
 	out := []conversationStep{}
 	for f := (wire.EventFilter{Arm: name, Limit: eventPage, After: after}); ; {
@@ -82,8 +83,8 @@ func transcriptAfter(ctx context.Context, client *api.Client, name, after string
 	}
 }
 
-// stepOf returns the step that an event adds to the conversation. Most events add no
-// step.
+// stepOf returns the step that an event adds to the conversation. For most events, this
+// is the zero step, which adds nothing.
 func stepOf(e coleo.Event) (conversationStep, error) {
 	switch e.Kind {
 	case coleo.EventRunStart:
@@ -128,7 +129,7 @@ func decisionText(d coleo.Decided) string {
 	return text
 }
 
-// String returns a heading, followed by the step's text.
+// String returns the step as text: a heading and the step's text.
 func (s conversationStep) String() string {
 	head := map[string]string{"user": "prompt", "agent": "answer", "decision": "decision",
 		"lost": "not proven to have arrived"}[s.Who]

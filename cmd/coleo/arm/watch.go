@@ -75,8 +75,12 @@ func watchArm(c *cobra.Command, client *api.Client, args []string, f watchFlags)
 	return watchStates(c, client, arm)
 }
 
-// watched returns the name of the arm to watch. If no name is given, it asks on a terminal.
-// Elsewhere it takes the only arm that runs.
+// watched returns the name of the arm to watch:
+//   - the name in args, if there is one
+//   - on a terminal, the arm that the user chooses
+//   - otherwise the only arm that runs
+//
+// If no arm runs, the error is ENotFound. If several arms run, the error is EInvalid.
 func watched(c *cobra.Command, client *api.Client, args []string, onTerminal bool) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
@@ -104,7 +108,7 @@ func watched(c *cobra.Command, client *api.Client, args []string, onTerminal boo
 		len(names), strings.Join(names, ", "))
 }
 
-// otherStates returns all states except now.
+// otherStates returns all states except the state now.
 func otherStates(now coleo.State) []coleo.State {
 	var out []coleo.State
 	for _, s := range coleo.States() {
@@ -115,7 +119,8 @@ func otherStates(now coleo.State) []coleo.State {
 	return out
 }
 
-// watchStates prints a line for each change of state until the arm ends.
+// watchStates prints a line for each change of the arm's state. It returns when the arm
+// ends.
 func watchStates(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	for {
 		if err := verb.Say(c, fmt.Sprintf("%s %s %s", time.Now().Format(time.TimeOnly), arm.Name, stateWord(arm)),

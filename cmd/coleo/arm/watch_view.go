@@ -19,27 +19,27 @@ import (
 	"coleo.dev/cmd/coleo/watch"
 )
 
-// watchPause is the shortest time between two times that the screen is read. A person
-// sees no difference, and an arm that prints fast does not keep serve busy.
+// watchPause is the shortest time between two requests for the screen. A person does
+// not notice this pause. It limits the load on serve while an arm prints fast.
 const watchPause = 100 * time.Millisecond
 
-// sent says what became of a message.
+// sent is the outcome of sending one message.
 type sent struct {
 	text, note string
 	failed     bool
 }
 
-// watcher shows one arm on the terminal until the arm ends or the person quits.
+// watcher shows one arm on the terminal until the arm ends or the user quits.
 type watcher struct {
 	client *api.Client
 	flags  watchFlags
 	view   watch.View
-	cursor string // of the last event that the view has
+	cursor string // cursor of the last event that is in the view
 
-	changed chan struct{} // something of the arm has changed; holds one mark
+	changed chan struct{} // capacity 1; one element means that the arm has changed since the last read
 	keys    chan []rune
-	sent    chan sent  // what became of a message
-	ended   chan error // the output has ended, or cannot be read
+	sent    chan sent  // outcomes of the messages that were sent
+	ended   chan error // nil when the output has ended; an error if the output cannot be read
 }
 
 func watchView(c *cobra.Command, client *api.Client, arm coleo.Arm, f watchFlags) error {
@@ -68,7 +68,7 @@ func watchView(c *cobra.Command, client *api.Client, arm coleo.Arm, f watchFlags
 	return w.run(ctx, resized)
 }
 
-// run reads what has changed, draws, and takes keys.
+// run reads the arm again after each change, draws the view, and reads keys.
 func (w *watcher) run(ctx context.Context, resized <-chan os.Signal) error {
 	if err := w.read(ctx); err != nil {
 		return quiet(ctx, err)
@@ -115,7 +115,7 @@ func (w *watcher) run(ctx context.Context, resized <-chan os.Signal) error {
 	}
 }
 
-// quiet returns err, or nil if the command or the arm has ended.
+// quiet returns nil if the verb or the arm has ended. Otherwise it returns err.
 func quiet(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, errArmEnded) {
 		return nil
@@ -126,7 +126,8 @@ func quiet(ctx context.Context, err error) error {
 // errArmEnded means that the arm's agent CLI has ended.
 var errArmEnded = errors.New("the agent CLI has ended")
 
-// read brings the view up to date.
+// read brings the view up to date. If the agent CLI has ended, read returns
+// errArmEnded.
 func (w *watcher) read(ctx context.Context) error {
 	arm, err := w.client.Arm(ctx, w.view.Arm.ID)
 	if err != nil {
@@ -159,8 +160,8 @@ func (w *watcher) read(ctx context.Context) error {
 	return nil
 }
 
-// message returns a step of the conversation as the view shows it. It reports false for a
-// step that is left out.
+// message returns a step of the conversation in the form that the view shows. The bool
+// is false if the flags hide the step.
 func (w *watcher) message(s conversationStep) (watch.Message, bool) {
 	m := watch.Message{Who: s.Who, Time: s.Time, Text: s.Text}
 	switch {
@@ -205,7 +206,7 @@ func (w *watcher) send(ctx context.Context, id string, p coleo.Prompt) {
 	}
 }
 
-// mark notes that something of the arm has changed.
+// mark records that the arm has changed since the last read.
 func (w *watcher) mark() {
 	select {
 	case w.changed <- struct{}{}:
@@ -213,12 +214,13 @@ func (w *watcher) mark() {
 	}
 }
 
-// followOutput waits for output of the arm until it ends.
+// followOutput waits for output of the arm, and calls mark each time. It returns when
+// the output ends.
 func (w *watcher) followOutput(ctx context.Context, id string) {
 	for from := int64(-1); ; {
 		out, err := w.client.Output(ctx, id, from, logWait)
 		if coleo.ErrorCode(err) == coleo.EUnsupported {
-			return // it has no terminal; followEvents tells its end
+			return // the arm has no terminal; read notices its end
 		}
 		if err != nil || out.End {
 			w.ended <- err
@@ -229,8 +231,9 @@ func (w *watcher) followOutput(ctx context.Context, id string) {
 	}
 }
 
-// followEvents waits for changes of the arm and for events of its conversation. If serve
-// ends, it tries again; followOutput reports that.
+// followEvents waits for changes and events of the arm, and calls mark each time. If
+// serve ends, followEvents tries to reach serve again. It reports no errors, because
+// followOutput reports them.
 func (w *watcher) followEvents(ctx context.Context, id string) {
 	for ctx.Err() == nil {
 		for u, err := range w.client.Follow(ctx, "") {

@@ -1,4 +1,4 @@
-// Package executable has the paths and the version of the programs of this build: coleo
+// Package executable has the paths and the version of this build's programs: coleo
 // itself, and the program that holders run.
 package executable
 
@@ -22,5 +22,5 @@ func HolderCommand() ([]string, error) {
 	return []string{path, "hold", "--stdin"}, err
 }
 
-// Version is the version of Coleo. The build sets it: see the Makefile.
+// Version is the version of Coleo. The build sets it (see the Makefile).
 var Version = "dev"

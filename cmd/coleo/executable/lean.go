@@ -13,22 +13,25 @@ import (
 	"coleo.dev/config"
 )
 
-// executeOK is the mode with which access(2) checks whether a file can be executed.
-// Unlike a look at the file's mode, this check also fails on file systems that are
-// mounted noexec.
+// executeOK is the mode with which access(2) checks whether a file can be executed. On
+// a file system that is mounted noexec, this check fails. A look at the file's mode
+// bits would not show the problem.
 const executeOK = 1
 
 // holdProgramPath returns the path of the program that holders run. If this build has
-// the small holder program, holdProgramPath writes it below the state folder and
-// returns that path. Each version is written once, to a path of its own, so that a
-// running holder keeps its version. If there is no small program, or it cannot be
-// written or executed there, holdProgramPath returns the path of this program.
+// the small holder program, holdProgramPath writes the small program below the state
+// folder and returns the new path. Each version has its own path, so a running holder
+// keeps its version.
+//
+// If there is no small program, or if it cannot be written or executed, holdProgramPath
+// returns the path of coleo.
 func holdProgramPath() (string, error) {
 	if len(leanHolder) > 0 {
 		if path, err := writeLean(leanHolder); err == nil {
 			return path, nil
 		}
-		// The state folder may be read-only or mounted noexec.
+		// The state folder can be read-only or mounted noexec. In this case, holders
+		// run coleo itself.
 	}
 	return Path()
 }
@@ -54,8 +57,8 @@ func writeLean(program []byte) (string, error) {
 	return path, nil
 }
 
-// writeProgram writes the program to path. It writes the whole file or nothing. Several
-// processes may call writeProgram at the same time.
+// writeProgram writes a program to path, completely or not at all. Several processes
+// can call it for the same path at the same time.
 func writeProgram(dir, path string, program []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -2,5 +2,5 @@
 
 package executable
 
-// leanHolder is empty in a build without make. Holders then run this program.
+// leanHolder is empty in a build without `make build`. Holders then run coleo itself.
 var leanHolder []byte

@@ -15,12 +15,14 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// insideGrace bounds how long a command in a namespace may take to end. After it is
-// told to end, the command ends its own processes first.
+// insideGrace is how long RunIsolated waits at most for the end of its command, after
+// it has told the command to end. The command needs this time to end its own processes
+// first.
 const insideGrace = time.Minute
 
-// RunIsolated runs the same command line in a new network namespace, with flag as an
-// additional flag. The exit code is that of the command in the namespace.
+// RunIsolated runs the command line of this process, plus flag, in a new network
+// namespace. If the command ends with an exit code other than 0, RunIsolated returns a
+// verb.Exit with this code.
 func RunIsolated(c *cobra.Command, flag string) error {
 	program, err := Path()
 	if err != nil {

@@ -82,15 +82,15 @@ and 1 if no change was found.`,
 	return c
 }
 
-// calibration is the JSON form of what calibrate found.
+// calibration is the JSON output of harness calibrate.
 type calibration struct {
 	Held     []string       `json:"held"`
 	Breaks   []mend.Break   `json:"breaks"`
-	Changes  []string       `json:"changes"` // the proposal in words; empty if there is none
+	Changes  []string       `json:"changes"` // the proposed changes in words; empty without a proposal
 	Diff     string         `json:"diff"`
-	Nearest  []mend.Attempt `json:"nearest"` // without a proposal, what failed and why
+	Nearest  []mend.Attempt `json:"nearest"` // without a proposal: the attempts that came nearest, and why they failed
 	TimedOut bool           `json:"timed_out"`
-	// BrokenOff names the sessions that could not be played to their end.
+	// BrokenOff has the names of the sessions that could not be played to the end.
 	BrokenOff []string `json:"broken_off"`
 }
 
@@ -139,7 +139,7 @@ func calibrate(c *cobra.Command, name string, f calibrateFlags) error {
 	return nil
 }
 
-// check returns EInvalid if the flags contradict each other.
+// check returns EInvalid if the flags contradict each other or a value is out of range.
 func (f *calibrateFlags) check() error {
 	if (f.recordings == "") == (f.record == "") {
 		return coleo.Errorf(coleo.EInvalid, "name a folder: give --record to play sessions, or --recordings to read some")
@@ -150,7 +150,8 @@ func (f *calibrateFlags) check() error {
 	return nil
 }
 
-// cases reads the new recordings and the earlier ones.
+// cases reads all recordings. The result fresh has the new recordings, and the result
+// old has the earlier recordings.
 func (f *calibrateFlags) cases() (fresh, old []mend.Case, err error) {
 	if fresh, err = readCases(f.recordings, f.labels, f.slack); err != nil {
 		return nil, nil, err
@@ -165,7 +166,8 @@ func (f *calibrateFlags) cases() (fresh, old []mend.Case, err error) {
 	return fresh, old, nil
 }
 
-// describedBy returns the description of a harness with a screen.
+// describedBy returns the description of a harness that reads a screen. For any other
+// harness, it returns an error.
 func describedBy(name string) (mend.Description, error) {
 	if _, err := terminalHarness(name); err != nil {
 		return mend.Description{}, err
@@ -182,7 +184,8 @@ func describedBy(name string) (mend.Description, error) {
 	return mend.Description{File: path, Text: text, Bases: reg.Base}, err
 }
 
-// writeProposal writes a description to a file that must not exist.
+// writeProposal writes a description to a file, which must not exist. If path is "",
+// writeProposal does nothing.
 func writeProposal(path string, text []byte) error {
 	if path == "" {
 		return nil
@@ -195,7 +198,8 @@ func writeProposal(path string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// readCases reads the recordings of a folder and their labels.
+// readCases reads the recordings in the folder dir, and their labels from a file. The
+// argument labels is the path of that file. If it is "", the file is labelsFile in dir.
 func readCases(dir, labels string, slack float64) ([]mend.Case, error) {
 	if labels == "" {
 		labels = filepath.Join(dir, labelsFile)
@@ -233,7 +237,8 @@ func readCases(dir, labels string, slack float64) ([]mend.Case, error) {
 	return out, nil
 }
 
-// readLabels reads a file of labels, as writeLabels writes it.
+// readLabels reads a file of labels in the format of writeLabels. The keys of the
+// result are the names of the recordings.
 func readLabels(path string) (map[string]string, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -254,7 +259,7 @@ func readLabels(path string) (map[string]string, error) {
 	return out, nil
 }
 
-// text returns what was found as text for people.
+// text returns the calibration as text for users.
 func (r calibration) text(fresh, old int, f calibrateFlags) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d of %d recordings read as labelled.\n", len(r.Held), fresh)

@@ -17,11 +17,11 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// testRun runs the picked checks and prints their report. The version is that of the agent
-// CLI, if the user named one.
+// testRun runs checks and prints their report. The argument version is the version of
+// the agent CLI that the user has named, or "".
 type testRun func(c *cobra.Command, config conformance.Config, version string) error
 
-// pick returns what the flags select.
+// pick returns a function that runs the checks that the flags select.
 func (f testFlags) pick(h coleo.Harness) (testRun, error) {
 	switch {
 	case f.settings != "" && f.asks != "":
@@ -95,9 +95,9 @@ func (f testFlags) pickAsks(h coleo.Harness) (testRun, error) {
 	}, nil
 }
 
-// newConfig returns the configuration of the checks. This process is already in a
-// namespace without a network. The function removes what the checks leave, unless the user
-// wants to keep it.
+// newConfig returns the configuration of the checks. This process must already be in a
+// namespace without a network. The returned function removes the files of the checks,
+// unless the user has given --keep.
 func newConfig(c *cobra.Command, s setup.Setup, f testFlags) (conformance.Config, func(), error) {
 	none := conformance.Config{}
 	program, err := executable.Path()
@@ -171,7 +171,7 @@ func printReport(c *cobra.Command, r conformance.Report) error {
 	return result
 }
 
-// printSettings prints a line for each check with each setting.
+// printSettings prints one line for each check of each setting.
 func printSettings(c *cobra.Command, r conformance.SettingsReport) error {
 	var result error
 	if !r.Compatible {
@@ -192,7 +192,7 @@ func printSettings(c *cobra.Command, r conformance.SettingsReport) error {
 	return result
 }
 
-// printAsks prints a line for each line of the catalogue of dialogs.
+// printAsks prints one line for each dialog of the catalogue.
 func printAsks(c *cobra.Command, r conformance.AsksReport) error {
 	var result error
 	if !r.Compatible {
@@ -213,7 +213,7 @@ func printAsks(c *cobra.Command, r conformance.AsksReport) error {
 	return result
 }
 
-// printResults prints a line for each check.
+// printResults prints one line for each check.
 func printResults(out io.Writer, indent string, list []conformance.Result) {
 	for _, x := range list {
 		mark := "ok  "

@@ -1,5 +1,5 @@
 // Package harness has the verbs of coleo harness. They list, test and install
-// harnesses. They also read recordings with a harness.
+// harnesses, and read recordings with a harness.
 package harness
 
 import (
@@ -74,8 +74,8 @@ the harness was checked with, and the command that installs the agent CLI.`,
 	}
 }
 
-// noteVersions prints which pack a harness uses. It also tells if nobody has judged the
-// rules on the version that is installed.
+// noteVersions prints which pack the harness uses, if it uses one. It prints a note if
+// nobody has judged the rules on the version of the agent CLI that is installed.
 func noteVersions(c *cobra.Command, s setup.Setup, i coleo.Info) {
 	if i.Pack != nil {
 		fmt.Fprintf(c.OutOrStdout(), "%s: the pack %d is used; it was judged on %s\n", i.Name, i.Pack.Serial,
@@ -194,8 +194,7 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 	return run(c, config, version)
 }
 
-// terminal returns the size from the flag --size. It returns the zero value if the flag
-// is not given.
+// terminal returns the size from the flag --size, or the zero value without this flag.
 func (f testFlags) terminal() (conformance.Size, error) {
 	if f.size == "" {
 		return conformance.Size{}, nil

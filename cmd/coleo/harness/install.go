@@ -19,7 +19,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// installTimeout bounds an installation. Some agent CLIs are 200 MB large.
+// installTimeout bounds one installation. The files of some agent CLIs have 200 MB.
 const installTimeout = 20 * time.Minute
 
 func newInstallCommand() *cobra.Command {
@@ -67,16 +67,17 @@ installed last. 'coleo harness test NAME@VERSION' tests any of them.`,
 	}
 }
 
-// installation is one version of one agent CLI in Coleo's own folder.
+// installation is one version of an agent CLI that Coleo installs.
 type installation struct {
 	info         coleo.Info
-	manager, pkg string // manager is "npm" or "pip"; pkg is the agent CLI's name there
+	manager, pkg string // manager is "npm" or "pip"; pkg is the name of the package
 	version      string
-	root         string // folder of all agent CLIs that Coleo has installed
+	root         string // folder of all agent CLIs that Coleo installs
 }
 
-// versionPattern matches the text that a user may write after the @. This is a version
-// or a tag of npm or PyPI. The text becomes the name of a folder.
+// versionPattern matches what the user is allowed to write after the @ in NAME@VERSION:
+// a version, or a tag of npm or PyPI. Other characters are not allowed, because the
+// text becomes the name of a folder.
 var versionPattern = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}$`)
 
 func newInstallation(s setup.Setup, info coleo.Info, version string) (installation, error) {
@@ -96,8 +97,8 @@ func newInstallation(s setup.Setup, info coleo.Info, version string) (installati
 	return i, nil
 }
 
-// dir returns the folder of this version. The search for programs does not find this
-// folder, because it looks only into NAME/bin.
+// dir returns the folder of this version. Arms do not find programs in this folder,
+// because Coleo looks for them only in NAME/bin.
 func (i installation) dir() string { return filepath.Join(i.root, ".versions", i.info.Name, i.version) }
 
 // program returns the path of this version's program.
@@ -106,7 +107,7 @@ func (i installation) program() string {
 	return filepath.Join(i.dir(), bin, i.info.Command)
 }
 
-// complete returns the file that marks a complete installation.
+// complete returns the path of a file that exists if the installation is complete.
 func (i installation) complete() string { return filepath.Join(i.dir(), ".complete") }
 
 func (i installation) installed() bool {
@@ -114,8 +115,8 @@ func (i installation) installed() bool {
 	return err == nil
 }
 
-// install installs this version if it is missing. Then it makes new starts of arms use
-// this version.
+// install installs this version if it is missing. After that, new arms use this
+// version.
 func (i installation) install(ctx context.Context) error {
 	if err := i.fetchMissing(ctx); err != nil {
 		return err
@@ -123,7 +124,8 @@ func (i installation) install(ctx context.Context) error {
 	return i.use()
 }
 
-// fetchMissing installs this version if it is missing. Arms do not use it yet.
+// fetchMissing installs this version if it is missing. It does not change which version
+// new arms use.
 func (i installation) fetchMissing(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(i.dir()), 0o755); err != nil {
 		return fmt.Errorf("install %s: %w", i.info.Title, err)
@@ -140,7 +142,7 @@ func (i installation) fetchMissing(ctx context.Context) error {
 }
 
 func (i installation) fetch(ctx context.Context) error {
-	if err := os.RemoveAll(i.dir()); err != nil { // removes the files of an interrupted installation
+	if err := os.RemoveAll(i.dir()); err != nil { // an interrupted installation can have left files
 		return fmt.Errorf("install %s: %w", i.info.Title, err)
 	}
 	if err := os.MkdirAll(i.dir(), 0o755); err != nil {
@@ -171,7 +173,7 @@ func (i installation) fetch(ctx context.Context) error {
 	return os.WriteFile(i.complete(), nil, 0o644)
 }
 
-// use makes later starts of arms use this version.
+// use makes new arms use this version.
 func (i installation) use() error {
 	link := filepath.Join(i.root, i.info.Name, "bin", i.info.Command)
 	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {

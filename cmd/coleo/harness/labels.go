@@ -11,12 +11,12 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// labelsFile is the name of the file with the labels of a folder's recordings.
+// labelsFile is the name of the file with the labels of all recordings in a folder.
 const labelsFile = "labels.txt"
 
-// writeLabels replays the recordings of a folder and writes one label line for each
-// recording. A label shows what the harness reads in the recording. The labels have the
-// same format as in the tests of the harnesses.
+// writeLabels replays the recordings in a folder, and writes one label per recording to
+// the file labelsFile. A label has the states that the harness reads in the recording.
+// The tests of the harnesses use labels in the same format.
 func writeLabels(h coleo.Harness, dir string) error {
 	th, ok := h.(*terminal.Harness)
 	if !ok {

@@ -26,14 +26,14 @@ func newPackCommand() *cobra.Command {
 	return c
 }
 
-// packInfo is a pack as the verbs print it.
+// packInfo is a pack in the form in which the verbs print it.
 type packInfo struct {
 	Harness  string   `json:"harness"`
 	Serial   int64    `json:"serial,omitempty"`
 	Versions []string `json:"versions,omitempty"`
 	Expires  string   `json:"expires,omitempty"`
 	SignedBy string   `json:"signed_by,omitempty"`
-	Problems []string `json:"problems"` // why it is not used, or cannot be installed
+	Problems []string `json:"problems"` // why the pack is not used, or cannot be installed
 }
 
 func infoOf(harness string, p *pack.Pack, problems []error) packInfo {
@@ -144,9 +144,10 @@ func checkPack(c *cobra.Command, file, recordings string) error {
 	return result
 }
 
-// readPack reads a file that may be a pack. It reads no more bytes than a pack may have.
+// readPack reads a file that the user has named as a pack. It stops one byte after the
+// largest allowed size, so that the caller can recognize a file that is too large.
 func readPack(file string) ([]byte, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block if the file is a pipe
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // so that a pipe does not block
 	if err != nil {
 		return nil, coleo.Errorf(coleo.EInvalid, "open the pack: %w", err)
 	}
@@ -157,8 +158,10 @@ func readPack(file string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, pack.MaxSize+1))
 }
 
-// fits returns an error if the harness of a pack is not here, or if recordings read
-// otherwise with the pack than their labels say. An empty recordings means none.
+// fits returns an error if the pack p cannot be used: the harness of p does not exist,
+// or p does not fit that harness. If the argument recordings is not "", it is a folder
+// of recordings. In this case, fits also returns an error if a recording does not read
+// as its label says.
 func fits(s setup.Setup, p *pack.Pack, recordings string) error {
 	reg, err := s.ReadRegistry()
 	if reg == nil {
@@ -175,8 +178,9 @@ func fits(s setup.Setup, p *pack.Pack, recordings string) error {
 	return readsAsLabelled(joined, p.Versions[0], recordings)
 }
 
-// changePacks calls do with the installed packs, while no other process changes them. An
-// arm must not change the rules by which it is read.
+// changePacks calls do with the store of the installed packs. It holds a lock during
+// the call, so that no other process changes the packs. Inside an arm, it returns an
+// error, because an arm must not change the rules by which Coleo reads it.
 func changePacks(do func(s setup.Setup, store pack.Store) error) error {
 	s, err := setup.New()
 	if err != nil {

@@ -15,18 +15,20 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// playedSizes are the sizes of the terminals in which sessions are played. What an agent
-// CLI draws depends on them.
+// playedSizes are the sizes of the terminals in which sessions are played. There are
+// several, because an agent CLI draws differently in terminals of different sizes.
 const playedSizes = "120x40,80x24,200x50"
 
-// playedSlack is the tolerance, in seconds, for a label that was made from the model
-// server's record. A state may begin so much earlier or later than the label says. An agent
-// CLI takes up to a second to draw what happens, and idle counts only after some time.
+// playedSlack is the tolerance for the times in labels, in seconds: a state can begin
+// this much earlier or later than its label says. It is needed because the times come
+// from the model server's record. An agent CLI needs up to a second to draw something,
+// and Coleo reports idle only after a further time.
 const playedSlack = 2.5
 
-// play plays sessions of the agent CLI of calibrate, and writes their recordings and
-// labels to a folder. It returns the names of sessions that were broken off. The result
-// done is true if another process did all the work.
+// play plays sessions of an agent CLI, and writes their recordings and labels to a
+// folder. It returns the names of the sessions that could not be played to the end. The
+// result done is true if another process, in a network namespace, has done all the
+// work.
 func (f *calibrateFlags) play(c *cobra.Command, name, version string) (brokenOff []string, done bool, err error) {
 	s, err := setup.New()
 	if err != nil {
@@ -109,15 +111,16 @@ func (f *calibrateFlags) playSizes(c *cobra.Command, s setup.Setup, h coleo.Harn
 	return brokenOff, os.WriteFile(filepath.Join(f.record, labelsFile), []byte(labels.String()), 0o600)
 }
 
-// stage is a harness and the terminal in which its sessions are played.
+// stage is a harness and the size of the terminal in which its sessions are played.
 type stage struct {
 	harness coleo.Harness
 	size    conformance.Size
-	prefix  string // what the names of the recordings begin with
+	prefix  string // beginning of the recordings' names
 }
 
-// stages returns a stage for each size, and one in the first size for each setting of
-// users that --settings picks and that the harness does not refuse.
+// stages returns one stage for each size. For each setting that --settings selects, it
+// also returns a stage in the first size. It leaves out settings that the harness
+// refuses.
 func (f *calibrateFlags) stages(h coleo.Harness, sizes []conformance.Size) (out []stage, err error) {
 	for _, size := range sizes {
 		out = append(out, stage{h, size, fmt.Sprintf("%dx%d-", size.Cols, size.Rows)})
@@ -142,7 +145,7 @@ func (f *calibrateFlags) stages(h coleo.Harness, sizes []conformance.Size) (out 
 	return out, nil
 }
 
-// parseSizes reads sizes that are separated by commas.
+// parseSizes parses sizes with commas between them.
 func parseSizes(text string) (sizes []conformance.Size, err error) {
 	for one := range strings.SplitSeq(text, ",") {
 		size, err := conformance.ParseSize(strings.TrimSpace(one))

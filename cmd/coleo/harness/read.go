@@ -24,14 +24,14 @@ import (
 
 // readFlags are the flags of harness read, replay and explain.
 type readFlags struct {
-	at      float64 // seconds; negative means the end
+	at      float64 // time in the recording, in seconds; negative means the end
 	witness string
 }
 
-// moment is the JSON form of a reading in a recording.
+// moment is the JSON form of one reading of a recording.
 type moment struct {
 	conformance.Moment
-	Since *float64 `json:"since,omitempty"` // seconds; set for a single reading
+	Since *float64 `json:"since,omitempty"` // when the reading began, in seconds; nil in a list of changes
 }
 
 func newReadCommand() *cobra.Command {
@@ -102,7 +102,7 @@ is not changed.`,
 		},
 	}
 	c.Flags().Float64Var(&f.at, "at", -1, "read up to this time, in `SECONDS` (default: the end)")
-	c.Flags().Lookup("at").DefValue = "0" // the help must not show the number that means the end
+	c.Flags().Lookup("at").DefValue = "0" // the help must not show the value that means the end
 	c.Flags().StringVar(&f.witness, "witness", "all", "all, or screen for its rules alone")
 	return c
 }
@@ -128,7 +128,7 @@ func terminalHarness(name string) (*terminal.Harness, error) {
 	return th, nil
 }
 
-// input is a recording or a screen. It is a screen if cast is nil.
+// input is a recording or a screen. If cast is nil, it is a screen.
 type input struct {
 	cast   *pty.Cast
 	screen coleo.Screen
@@ -158,8 +158,8 @@ func openInput(path string) (input, error) {
 	return input{cast: cast}, nil
 }
 
-// read returns the reading at the moment that f names. It calls onChange for each
-// change up to that moment.
+// read returns the reading at the time f.at of the recording. It calls onChange for
+// each change up to that time.
 func (in input) read(h *terminal.Harness, f readFlags, onChange func(coleo.Change)) moment {
 	x := in.replay(h, f, onChange)
 	m := momentOf(coleo.Change{Kind: coleo.ChangeState, Reading: x.Reading, Time: x.Now})
@@ -174,14 +174,16 @@ func (in input) explain(h *terminal.Harness, f readFlags) coleo.Explanation {
 	return in.replay(h, f, func(coleo.Change) {})
 }
 
-// replay reads the recording up to the moment that f names, and returns the evidence.
-// A single screen has no history. So replay reads it as a session reads its first
-// picture, and an unknown screen counts as initializing.
+// replay reads the recording up to its time f.at. It calls onChange for each change,
+// and returns the evidence for the last reading.
+//
+// If the input is a single screen, replay reads it as a session reads its first screen.
+// If no rule recognizes such a screen, the state is initializing.
 func (in input) replay(h *terminal.Harness, f readFlags, onChange func(coleo.Change)) coleo.Explanation {
 	if in.cast == nil {
 		x := h.Explain(in.screen)
 		if !x.Reading.Known {
-			x.Reading.State = coleo.Initializing // an unknown screen must not count as idle
+			x.Reading.State = coleo.Initializing // an unknown screen without a past must not be idle
 		}
 		return x
 	}
@@ -197,7 +199,8 @@ func momentOf(c coleo.Change) moment {
 	return moment{Moment: conformance.MomentOf(c, reading.Since(c.Time))}
 }
 
-// String returns a moment in one line, followed by the lines of a dialog.
+// String returns the moment as one line. If there is a dialog, more lines describe the
+// dialog.
 func (m moment) String() string {
 	var b strings.Builder
 	if m.Event != "" {

@@ -1,10 +1,10 @@
 // Package model has the verbs about models. They list the available models, and run the
-// scripted model, which answers in place of a model.
+// scripted model: a program that answers in the place of a model.
 package model
 
 import "github.com/spf13/cobra"
 
-// Commands returns the verbs about models, including the verbs of the scripted model.
+// Commands returns the verbs of this package.
 func Commands() []*cobra.Command {
 	return []*cobra.Command{
 		newModelsCommand(), newModelserverCommand(), newScriptedModelCommand(), newProbeCommand(),

@@ -66,9 +66,8 @@ instead, and the reason on standard error.`,
 	return c
 }
 
-// oneWish checks that the user names a model either by the argument or by the flags. It
-// returns an error if the user does both or neither. If there is an argument, oneWish
-// copies it to model.
+// oneWish checks that the user has named one model: either by an argument or by flags.
+// If not, it returns EInvalid. If there is an argument, oneWish copies it to model.
 func oneWish(c *cobra.Command, args []string, model *string) error {
 	flags := c.Flags().Changed("provider") || c.Flags().Changed("model")
 	if len(args) > 1 || (len(args) == 1) == flags {
@@ -85,7 +84,8 @@ func catalogFlag(c *cobra.Command, file *string) {
 	c.Flags().StringVar(file, "catalog", "", "`FILE` with a model catalogue (default: ask serve)")
 }
 
-// readCatalog reads the catalogue from the file, or from the server if file is empty.
+// readCatalog reads the catalogue of models from a file. If file is "", it gets the
+// catalogue from serve.
 func readCatalog(c *cobra.Command, file string) (modelresolver.Catalog, error) {
 	if file == "" {
 		return askCatalog(c)

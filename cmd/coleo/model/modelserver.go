@@ -66,11 +66,11 @@ need this server.`,
 	return c
 }
 
-// scriptedModel is the JSON output of modelserver.
+// scriptedModel is the JSON output of the verb modelserver.
 type scriptedModel struct {
 	URL  string   `json:"url"`
 	PID  int      `json:"pid"`
-	Wrap []string `json:"wrap,omitempty"` // arguments that start an arm in the model's network namespace
+	Wrap []string `json:"wrap,omitempty"` // put before a command line: it runs in the model's network namespace
 }
 
 func announce(c *cobra.Command, url string, isolated bool) error {
@@ -88,7 +88,8 @@ func announce(c *cobra.Command, url string, isolated bool) error {
 	return verb.Say(c, line, m)
 }
 
-// newProbeCommand returns the MCP server that the conformance suite gives to agent CLIs.
+// newProbeCommand returns the verb that runs an MCP server. Agent CLIs start this verb
+// during the conformance suite.
 func newProbeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "mcp-probe RECORD",

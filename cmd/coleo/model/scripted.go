@@ -22,25 +22,29 @@ import (
 )
 
 const (
-	// ScriptedVerb is the verb that runs an arm's agent CLI with the scripted model.
+	// ScriptedVerb is the name of the verb that runs an arm's agent CLI with the
+	// scripted model.
 	ScriptedVerb = "scripted-model"
-	// scriptedReady is the word that the model's process sends when it has begun to
-	// listen.
+	// scriptedReady is the word that the model's process sends to its parent. It means
+	// that the model listens.
 	scriptedReady = "ready"
-	// scriptedTimeout bounds the wait for scriptedReady. The model opens only one
-	// socket, but a loaded machine may take seconds to start a process.
+	// scriptedTimeout is how long the parent waits at most for scriptedReady. The model
+	// opens only one socket, but a loaded machine can take seconds to start a process.
 	scriptedTimeout = 20 * time.Second
-	// scriptedRecord is how many requests the model remembers. Nobody reads these
-	// requests.
+	// scriptedRecord is how many requests the model's record keeps. It can be small,
+	// because nobody reads the record.
 	scriptedRecord = 10
-	// maxScript bounds a script, in bytes. A request to the API has at most 1 MiB.
+	// maxScript is the largest allowed size of a script, in bytes. A script is part of
+	// a request to the API, and such a request has at most 1 MiB.
 	maxScript = 512 << 10
 )
 
-// scriptedFlags are the flags of the scripted model. The verb has up to three stages.
-// The first stage enters a new network namespace and replaces itself with the second
-// stage. The second stage starts the model as a new process, and then replaces itself
-// with the agent CLI. The model's process is the third stage.
+// scriptedFlags are the flags of the verb ScriptedVerb. The verb has three stages:
+//   - The first stage enters a new network namespace. There it replaces itself with the
+//     second stage.
+//   - The second stage starts the third stage as another process. Then it replaces
+//     itself with the agent CLI.
+//   - The third stage is the model.
 type scriptedFlags struct {
 	addr, script string
 	inside       bool // this process is in its own network namespace
@@ -70,7 +74,7 @@ func newScriptedModelCommand() *cobra.Command {
 	return c
 }
 
-// enter replaces this process with the same command in a new network namespace.
+// enter replaces this process with the second stage, in a new network namespace.
 func (f scriptedFlags) enter(args []string) error {
 	if _, err := f.rules(); err != nil {
 		return err
@@ -87,9 +91,9 @@ func (f scriptedFlags) enter(args []string) error {
 	return fmt.Errorf("start %s: %w", argv[0], syscall.Exec(argv[0], argv, os.Environ()))
 }
 
-// become starts the model. Then it replaces the program of this process with the
-// command. The process keeps its identity, so its parent can follow the command. If
-// there is no command, become only checks that the model starts.
+// become is the second stage. It starts the model, and then replaces the program of
+// this process with the command args. The process keeps its id, so its parent process
+// can still wait for it. If args is empty, become only checks that the model can start.
 func (f scriptedFlags) become(args []string) error {
 	if err := netns.LoopbackUp(); err != nil {
 		return coleo.Errorf(coleo.EUnsupported, "the scripted model needs a network namespace: %w", err)
@@ -108,7 +112,7 @@ func (f scriptedFlags) become(args []string) error {
 	return fmt.Errorf("start %s: %w", args[0], syscall.Exec(args[0], args, os.Environ()))
 }
 
-// commandLine returns the command line of this verb with one more flag.
+// commandLine returns the command line of this verb, with one more flag.
 func (f scriptedFlags) commandLine(flag string) ([]string, error) {
 	program, err := executable.Path()
 	argv := []string{program, ScriptedVerb, flag, "--addr", f.addr}
@@ -118,10 +122,10 @@ func (f scriptedFlags) commandLine(flag string) ([]string, error) {
 	return argv, err
 }
 
-// startModel starts the model as a new process. It waits until the model listens. The
-// model does not get the terminal. The model's environment has only the arm's mark and
-// GOMAXPROCS. The model ends with the arm, because the holder ends all remaining
-// processes after the agent CLI has ended.
+// startModel starts the model as a new process, and waits until the model listens. The
+// model has no terminal. Its environment has only the arm's mark and GOMAXPROCS. When
+// the agent CLI has ended, the holder ends all other processes of the arm. The model is
+// one of them.
 func (f scriptedFlags) startModel() (*os.Process, error) {
 	argv, err := f.commandLine("--serve")
 	if err != nil {
@@ -152,8 +156,9 @@ func (f scriptedFlags) startModel() (*os.Process, error) {
 	return nil, coleo.Errorf(coleo.EInternal, "start the scripted model: %s", line)
 }
 
-// answer runs the model. It writes to descriptor 3. If the model listens, it writes
-// scriptedReady. Otherwise it writes the reason.
+// answer is the third stage: it runs the model. When the model listens, answer writes
+// scriptedReady to descriptor 3. If the model cannot listen, answer writes the reason
+// there.
 func (f scriptedFlags) answer(ctx context.Context) error {
 	readyIn := os.NewFile(3, "starter")
 	server, err := f.listen()
@@ -188,7 +193,8 @@ func (f scriptedFlags) rules() (modelserver.Script, error) {
 	return script, nil
 }
 
-// ReadScript returns the text of a valid script.
+// ReadScript returns the text of a script. If the script is not valid, it returns an
+// error.
 func ReadScript(path string) (string, error) {
 	if _, err := (scriptedFlags{script: path}).rules(); err != nil {
 		return "", err
@@ -204,9 +210,9 @@ func ReadScript(path string) (string, error) {
 	return string(raw), nil
 }
 
-// CheckScripted checks in advance whether an arm with the scripted model can start on
-// this machine. The start needs a network namespace. Without the namespace, the agent
-// CLI could reach the network and cause costs that nobody expects.
+// CheckScripted checks whether this machine can start an arm with the scripted model.
+// Such an arm needs a network namespace. Without the namespace, the agent CLI could
+// reach the network and cause costs that nobody expects.
 func CheckScripted(ctx context.Context) error {
 	program, err := executable.Path()
 	if err != nil {

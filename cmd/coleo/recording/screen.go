@@ -1,5 +1,5 @@
-// Package recording has the verb screen. It replays a recording and prints the screen
-// at the end.
+// Package recording has the verb screen. The verb replays a recording, and prints the
+// screen at the end of the recording or at a given time.
 package recording
 
 import (
@@ -21,9 +21,9 @@ import (
 // screenFlags are the flags of screen.
 type screenFlags struct {
 	size     string
-	at       float64 // seconds
+	at       float64 // time in the recording, in seconds
 	atEnd    bool
-	chunk    int // bytes; 0 means the pieces of the recording
+	chunk    int // bytes per write; 0 means the pieces of the recording
 	emulator string
 }
 
@@ -56,7 +56,8 @@ bytes is 120x40.`,
 	return c
 }
 
-// render replays a recording up to the moment that f names, and returns the screen.
+// render replays a recording up to the time f.at, or up to the end, and returns the
+// screen.
 func render(path string, f screenFlags) (coleo.Screen, error) {
 	open, known := map[string]func(cols, rows int) pty.Screen{
 		"core":  func(cols, rows int) pty.Screen { return pty.New(cols, rows) },
@@ -115,7 +116,8 @@ func readRecording(path string) (*pty.Cast, error) {
 	return cast, nil
 }
 
-// rootCause returns err without the path, because the message already has the path.
+// rootCause returns err without the path of the file. The caller's message already has
+// this path.
 func rootCause(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {
@@ -125,7 +127,7 @@ func rootCause(err error) error {
 }
 
 const (
-	mostCells = 1000 // maximum of a screen's row or column, as in package pty
+	mostCells = 1000 // largest number of columns or rows, as in package pty
 	sizeHelp  = "--size %q: write it as COLSxROWS, such as 120x40, at most 1000x1000"
 )
 
@@ -159,8 +161,8 @@ func play(s pty.Screen, cast *pty.Cast, f screenFlags) coleo.Screen {
 	return s.View()
 }
 
-// write writes output to a screen. If chunk is 0, it writes all output at once.
-// Otherwise it writes pieces of chunk bytes.
+// write writes output to a screen, in pieces of chunk bytes. If chunk is 0, it writes
+// all output in one piece.
 func write(s pty.Screen, p []byte, chunk int) {
 	if chunk == 0 {
 		chunk = max(len(p), 1)

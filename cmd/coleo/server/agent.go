@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	// busWait bounds how long a host agent waits for the bus when it starts.
+	// busWait is how long a host agent waits at most for a connection to the bus.
 	busWait = 15 * time.Second
-	// busLook is the pause between two attempts to reach the bus.
+	// busLook is the pause between two attempts to connect to the bus.
 	busLook = 100 * time.Millisecond
 )
 
 // agentFlags are the flags of the verb agent start.
 type agentFlags struct {
-	url     string // URL of a bus on another machine; such a URL is refused
+	url     string // URL of a bus on another machine, which runAgent refuses
 	id      string
 	maxArms int
 	now     func() time.Time
@@ -66,8 +66,9 @@ The arms continue to run. 'coleo up' starts a host agent in the background.`,
 	return c
 }
 
-// runAgent runs the host agent on serve's bus. If the bus refuses the key, runAgent
-// reads the key again and reconnects.
+// runAgent runs the host agent on serve's bus until ctx ends. If the connection has
+// ended permanently, runAgent reads the key again and makes a new connection. A
+// connection ends permanently if the bus refuses the key.
 func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 	if f.url != "" {
 		return coleo.Errorf(coleo.EUnsupported,
@@ -82,7 +83,7 @@ func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 		return openError(err)
 	}
 	defer db.Close()
-	if err := s.RecordProcess("agent", os.Getpid()); err != nil { // the database lock excludes a second host agent
+	if err := s.RecordProcess("agent", os.Getpid()); err != nil { // only one process can have the database
 		return err
 	}
 	defer s.RemoveRecord("agent")
@@ -102,15 +103,16 @@ func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 	return nil
 }
 
-// nameHost sets the host agent's id. If the host agent already has an id, nameHost does
-// not change it.
+// nameHost gives the host agent its id. If the argument id is "", a host agent with an
+// id keeps that id. A host agent without an id gets the last id in the arms' folders,
+// or a new id. The id of host local is refused with EInvalid.
 func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	if id == coleo.LocalHost {
 		return coleo.Errorf(coleo.EInvalid, "--id %s: this id means serve itself; choose another one", id)
 	}
 	const prefix = "agent-"
 	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
-		id = host.LastID(dir) // the database was lost, but the arms' folders were not
+		id = host.LastID(dir) // the database can be lost while the arms' folders still exist
 	}
 	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
 		hostname, err := os.Hostname()
@@ -125,8 +127,8 @@ func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	return db.SetHost(ctx, id)
 }
 
-// joinBus connects to serve's bus. If serve has not yet started the bus, joinBus waits,
-// but at most for busWait.
+// joinBus connects to serve's bus. If serve has not yet started the bus, joinBus tries
+// again, but not longer than busWait.
 func joinBus(ctx context.Context, s setup.Setup) (*bus.Conn, error) {
 	deadline := time.Now().Add(busWait)
 	for {
@@ -150,8 +152,8 @@ func joinBus(ctx context.Context, s setup.Setup) (*bus.Conn, error) {
 	}
 }
 
-// runOnBus runs the host agent. It returns when ctx ends, or when the connection has
-// ended for good.
+// runOnBus runs the host agent. It returns when ctx ends, or when the connection to the
+// bus has ended permanently.
 func runOnBus(ctx context.Context, s setup.Setup, f agentFlags, db *store.HostDB, conn *bus.Conn) error {
 	reg, err := s.Registry()
 	if err != nil {

@@ -56,26 +56,27 @@ that you gave to arms (-e, --env-file).`,
 	}
 }
 
-// writeBackup writes the backup to path. It writes the whole file or nothing. It
-// returns the names of the files in the backup.
+// writeBackup writes a backup to the file at path, completely or not at all. It returns
+// the names of the files in the backup. If path already exists, the error is EConflict.
 func writeBackup(ctx context.Context, s setup.Setup, path string) (names []string, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "%s exists already: nothing was written", path)
 	}
-	// Use a folder on the same disk as the target, because that disk must have room.
+	// The temporary folder is on the same disk as path. That disk must have room for
+	// the backup anyway, and os.Link works only within one disk.
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".coleo-backup-")
 	if err != nil {
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	// Copy serve's database first. Then a host's log may have newer events than serve's
-	// database, but it never lacks events.
+	// Serve's database is copied before the hosts' logs. So the copy of a log can have
+	// newer events than the copy of serve's database, but it never lacks events.
 	files := map[string]string{}
 	for _, db := range []string{s.ServeDB(), s.HostDB(), s.LocalDB()} {
 		copied := filepath.Join(dir, filepath.Base(db))
 		err := store.Copy(ctx, db, copied)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // this machine has no serve, no host agent, or no arm without a host agent
+			continue // no serve, no host agent, or no arm without a host agent on this machine
 		}
 		if err != nil {
 			return nil, err
@@ -108,7 +109,7 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 	return names, nil
 }
 
-// pack writes files into a compressed archive and syncs it to the disk.
+// pack writes files into a compressed archive, and syncs the archive to the disk.
 func pack(to string, names []string, files map[string]string) error {
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -189,8 +190,8 @@ restored.`,
 	}
 }
 
-// openError returns err. If err means that a database is damaged, openError adds the
-// command that repairs the database.
+// openError returns err. If err says that a database is damaged, openError adds how to
+// repair it.
 func openError(err error) error {
 	if !store.Damaged(err) {
 		return err

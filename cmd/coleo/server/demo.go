@@ -25,13 +25,13 @@ var demoArms = []struct{ name, harness string }{
 	{"opencode", "opencode"},
 }
 
-// demoTimeout bounds the demonstration of one arm. Agent CLIs start slowly on a machine
-// that has never run them.
+// demoTimeout bounds the demonstration of one arm. An agent CLI is slow when it starts
+// on a machine for the first time.
 const demoTimeout = 3 * time.Minute
 
-// demonstrate starts serve and the host agent if they do not run yet. Then it spawns
-// the arms in demoArms. Each arm answers a prompt, and then is asked to write a file.
-// At the end demonstrate prints the state of the arms.
+// demonstrate starts serve and the host agent if they do not run. Then it starts the
+// arms in demoArms. It asks each arm to answer a prompt and to write a file. At the
+// end, it prints the state of the arms.
 func demonstrate(c *cobra.Command, s setup.Setup, ownLogin bool) error {
 	step := func(format string, args ...any) { fmt.Fprintf(c.OutOrStdout(), "· "+format+"\n", args...) }
 	if !ownLogin {
@@ -71,8 +71,8 @@ func demonstrate(c *cobra.Command, s setup.Setup, ownLogin bool) error {
 	return nil
 }
 
-// demoArm starts one arm and gives it something to do. If the arm already runs, demoArm
-// does nothing.
+// demoArm starts one arm and sends it a prompt. If the turn of this prompt finishes,
+// demoArm sends a second prompt. If the arm already runs, demoArm does nothing.
 func demoArm(ctx context.Context, s setup.Setup, client *api.Client, name, harness string, ownLogin bool,
 	step func(string, ...any)) error {
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
@@ -88,7 +88,7 @@ func demoArm(ctx context.Context, s setup.Setup, client *api.Client, name, harne
 	if err := os.MkdirAll(q.Workdir, 0o700); err != nil {
 		return err
 	}
-	// Agent CLIs prefer a repository, but they also work without git.
+	// The error is ignored, because agent CLIs also work without a repository.
 	_ = exec.CommandContext(ctx, "git", "init", "-q", q.Workdir).Run()
 	reply, err := client.Spawn(ctx, q)
 	if err != nil {
@@ -97,7 +97,7 @@ func demoArm(ctx context.Context, s setup.Setup, client *api.Client, name, harne
 	step("%s: %s started as process %d in %s", name, harness, reply.PID, q.Workdir)
 	spawned, err := client.WaitArm(ctx, name, coleo.Idle, coleo.WaitingApproval, coleo.Failed, coleo.Dead)
 	if err != nil || spawned.State != coleo.Idle {
-		return err // the end of the demonstration shows the state of the arm
+		return err // tellDemo shows the state of the arm
 	}
 	for _, text := range []string{"say hello-from-" + name, "write hello.txt with Hello from " + name} {
 		step("%s: idle, and is sent: %s", name, text)
@@ -114,8 +114,8 @@ func demoArm(ctx context.Context, s setup.Setup, client *api.Client, name, harne
 	return nil
 }
 
-// tellDemo prints the state and the last answer of each arm, and the next commands for
-// the user.
+// tellDemo prints the state and the last answer of each arm, and the commands that the
+// user can try next.
 func tellDemo(ctx context.Context, client *api.Client, out io.Writer) error {
 	fmt.Fprintln(out, "\nThis is how they are now:")
 	next := ""
@@ -140,7 +140,7 @@ func tellDemo(ctx context.Context, client *api.Client, out io.Writer) error {
 	return nil
 }
 
-// lastAnswer returns a sentence with an arm's last answer.
+// lastAnswer returns a sentence with the last answer of an arm.
 func lastAnswer(ctx context.Context, client *api.Client, arm string) (string, error) {
 	last, err := client.LastRun(ctx, arm)
 	if coleo.ErrorCode(err) == coleo.ENotFound {

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// killsAtOnce is how many arms are ended at the same time. When an arm is ended,
-	// most of the time is spent waiting for the agent CLI and the disk. Ending more
-	// arms at the same time would not be faster.
+	// killsAtOnce is how many arms are ended at the same time. A larger number would
+	// not be faster, because most of the time is spent waiting for the agent CLIs and
+	// the disk.
 	killsAtOnce = 16
 )
 
@@ -69,7 +69,8 @@ deletes nothing.`,
 	return c
 }
 
-// unreadNote tells of the arms that serve itself has driven. They continue to run.
+// unreadNote returns a note about arms without a host agent. They continue to run, but
+// Coleo reads their screens only when serve runs again.
 func unreadNote(arms []host.LocalArm) string {
 	if len(arms) == 0 {
 		return ""
@@ -82,9 +83,10 @@ func unreadNote(arms []host.LocalArm) string {
 		strings.Join(names, ", "))
 }
 
-// killAll ends every arm. If an arm cannot be ended, killAll still ends the other arms.
+// killAll ends all arms that run. If some arms cannot be ended, killAll ends all other
+// arms, and then returns the errors.
 func killAll(c *cobra.Command, s setup.Setup) error {
-	if _, err := s.Start(c.Context()); err != nil { // only the arm's host agent can end an arm
+	if _, err := s.Start(c.Context()); err != nil { // an arm can only be ended by its host agent
 		return err
 	}
 	client, err := s.Client()

@@ -18,30 +18,33 @@ import (
 	"coleo.dev/store"
 )
 
-// localHost is serve itself as the host of arms without a host agent. It runs the code of
-// the host agent in serve's process, with a database of its own. It starts with the first
-// order for it. If it has had arms before, it starts with serve.
+// localHost is serve in its role as host local, the host of arms without a host agent.
+// It runs the code of the host agent in serve's process, with a database of its own. If
+// host local has had arms before, it starts with serve. Otherwise it starts at its
+// first order.
 type localHost struct {
 	setup  setup.Setup
-	config host.Config // what is the same for a host agent
+	config host.Config // configuration that is the same for a host agent
 	bus    *bus.Server
 	log    *slog.Logger
 	life   context.Context // ends with serve
 
 	mu   sync.Mutex
-	last *localRun // nil before the first start
+	last *localRun // nil before the first run
 	runs sync.WaitGroup
 }
 
-// localRun is one run of host local. The channel ready is closed when it carries out
-// orders. The channel ended is closed when it has ended, with err as the reason.
+// localRun is one run of host local. The channel ready is closed when host local can
+// carry out orders. The channel ended is closed when the run has ended, and err is the
+// reason.
 type localRun struct {
 	ready, ended chan struct{}
 	err          error
 }
 
-// start makes serve carry out orders as host local. It waits until all arms of host local
-// are taken up, or until ctx ends.
+// start starts host local if it does not run. It waits until host local has attached to
+// its arms and can carry out orders. If the run or ctx ends before that, start returns
+// an error.
 func (l *localHost) start(ctx context.Context) error {
 	if l.life.Err() != nil {
 		return errServeEnds()
@@ -83,25 +86,25 @@ func over(run *localRun) bool {
 	}
 }
 
-// needed reports whether host local has had arms. Its log may then have events that serve
-// has not read yet.
+// needed reports whether host local has had arms. If it has had arms, its log can have
+// events that serve has not read.
 func (l *localHost) needed() bool {
 	_, err := os.Stat(l.setup.LocalDB())
 	return err == nil || host.HasLocal(l.setup.State)
 }
 
-// startIfNeeded starts host local in the background if it has had arms.
+// startIfNeeded starts host local in the background if host local has had arms.
 func (l *localHost) startIfNeeded() {
 	if l.needed() {
 		l.runs.Go(func() { _ = l.start(l.life) }) // start logs the error
 	}
 }
 
-// wait waits until host local has ended. Its arms continue to run.
+// wait waits until host local has ended. The arms of host local continue to run.
 func (l *localHost) wait() { l.runs.Wait() }
 
-// run runs host local until serve ends. It closes ready when host local carries out
-// orders.
+// run runs host local until serve ends. When host local can carry out orders, run
+// closes ready.
 func (l *localHost) run(ready chan struct{}) error {
 	db, err := store.OpenHost(l.setup.LocalDB())
 	if err != nil {
@@ -124,8 +127,8 @@ func (l *localHost) run(ready chan struct{}) error {
 	return host.New(c).Run(l.life)
 }
 
-// hostConfig returns what is the same for the host agent and for host local, without the
-// registry.
+// hostConfig returns the part of the configuration that is the same for the host agent
+// and for host local. It does not set the registry.
 func hostConfig(s setup.Setup, now func() time.Time) (host.Config, error) {
 	hostname, err := os.Hostname()
 	if err != nil {

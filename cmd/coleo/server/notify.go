@@ -18,60 +18,64 @@ import (
 const (
 	// notifyTimeout bounds one run of the user's notification command.
 	notifyTimeout = 30 * time.Second
-	// notifyText bounds a text in the command's environment, in bytes. The whole
-	// environment has room for about 2 MB, and nobody reads more in a notification.
+	// notifyText is the largest size of a text in the command's environment, in bytes.
+	// An environment has room for about 2 MB, but nobody reads more than this in a
+	// notification.
 	notifyText = 4 << 10
-	// notifyAtOnce is how many notification commands run at the same time.
+	// notifyAtOnce is how many notification commands can run at the same time.
 	notifyAtOnce = 4
 )
 
-// notifyAsks is the COLEO_EVENT of a dialog. At the end of a turn, COLEO_EVENT is the
-// turn's coleo.Outcome.
+// notifyAsks is the COLEO_EVENT of a dialog. For the end of a turn, COLEO_EVENT is the
+// coleo.Outcome.
 const notifyAsks = "asks"
 
-// notice is what one run of the command tells the user.
+// notice is what one run of the user's command tells the user.
 type notice struct {
 	event  string
 	arm    coleo.Arm
-	dialog coleo.Dialog // set for notifyAsks
-	answer string       // of a turn that has ended
+	dialog coleo.Dialog // only for notifyAsks
+	answer string       // only for the end of a turn
 }
 
-// notifyRetry is the pause before serve's log is followed again after it could not be.
+// notifyRetry is the pause before the next attempt to follow serve's log.
 const notifyRetry = time.Second
 
-// notifySetting is the setting in serve's database with the JSON of a toldSoFar.
+// notifySetting is the name of a setting in serve's database. The setting has a
+// toldSoFar as JSON.
 const notifySetting = "notify"
 
-// toldSoFar is where the next serve continues.
+// toldSoFar says which events the user has been told about. The next serve continues
+// after these events.
 type toldSoFar struct {
-	// Cursor is that of the last event with a notice, or of the last event before Since.
+	// Cursor is the cursor of the last event with a notice. If no event has had a
+	// notice, it is the cursor of the last event before Since.
 	Cursor string `json:"cursor"`
-	// Since is when notices began. What happened before is not told: a new database first
-	// fills with the whole past.
+	// Since is the time from which events have notices. Older events have none, because
+	// a new database first gets all events of the past.
 	Since   time.Time                    `json:"since"`
-	Dialogs map[string]coleo.Fingerprint `json:"dialogs"` // the last one with a notice, by arm
+	Dialogs map[string]coleo.Fingerprint `json:"dialogs"` // the last dialog with a notice, by id of the arm
 }
 
-// notifier runs the user's command once for each dialog that opens, and for each turn that
-// ends or dies. It follows serve's log, and stores how far it has told the user. So nothing
-// is lost when serve ends at any time. A serve that is killed between the start of a command
-// and the storing of that tells one notice twice.
+// notifier runs the user's command for each dialog that opens, and for each turn that
+// ends. It follows serve's log, and stores the last event that the user has been told
+// about. So serve can end at any time, and no notice is lost. If serve is killed after
+// the start of a command and before the event is stored, the user is told twice.
 type notifier struct {
 	brain   *brain.Brain
 	db      *store.ServeDB
 	command string
 	log     *slog.Logger
 
-	told    toldSoFar     // its cursor is that of the last event that was looked at
-	running chan struct{} // a token for each command that runs
+	told    toldSoFar     // its Cursor belongs to the last event that was handled
+	running chan struct{} // has one element for each command that runs
 }
 
 func newNotifier(b *brain.Brain, db *store.ServeDB, command string, log *slog.Logger) *notifier {
 	return &notifier{brain: b, db: db, command: command, log: log, running: make(chan struct{}, notifyAtOnce)}
 }
 
-// follow tells the user until ctx ends.
+// follow tells the user about events until ctx ends.
 func (n *notifier) follow(ctx context.Context) {
 	n.load(ctx)
 	for ctx.Err() == nil {
@@ -93,7 +97,7 @@ func (n *notifier) follow(ctx context.Context) {
 	}
 }
 
-// load reads where the last serve ended.
+// load reads what the last serve has stored about notices.
 func (n *notifier) load(ctx context.Context) {
 	text, err := n.db.Config(ctx, notifySetting)
 	if err == nil && text != "" {
@@ -110,13 +114,14 @@ func (n *notifier) load(ctx context.Context) {
 	}
 }
 
-// beginNow makes now the time from which on the user is told.
+// beginNow makes notices begin at the present time.
 func (n *notifier) beginNow(ctx context.Context) {
 	n.told.Cursor, n.told.Since = n.brain.Cursor(), time.Now().UTC()
 	n.save(ctx)
 }
 
-// save stores what was told. If it cannot, the next serve tells the last notices again.
+// save stores what the user has been told. After a failed save, the next serve can tell
+// the user about an event again.
 func (n *notifier) save(ctx context.Context) {
 	text, err := json.Marshal(n.told)
 	if err == nil {
@@ -127,8 +132,9 @@ func (n *notifier) save(ctx context.Context) {
 	}
 }
 
-// forgetNotices is for a serve without the command: what happens now is never told, also not
-// by a later serve.
+// forgetNotices deletes the stored toldSoFar. It is for a serve that has no
+// notification command. The events of that serve never have notices, even if a later
+// serve has a command.
 func forgetNotices(ctx context.Context, db *store.ServeDB, log *slog.Logger) {
 	text, err := db.Config(ctx, notifySetting)
 	if err == nil && text != "" {
@@ -139,8 +145,9 @@ func forgetNotices(ctx context.Context, db *store.ServeDB, log *slog.Logger) {
 	}
 }
 
-// take tells the user of an event if it needs to be told. It returns false when ctx has
-// ended. Then nothing was told or noted, and the next serve takes the event.
+// take handles one event. If the event has a notice, take starts the user's command. If
+// ctx has ended, take does nothing and returns false. The next serve then handles the
+// event.
 func (n *notifier) take(ctx context.Context, e coleo.Event, cursor string) bool {
 	notice, ok := n.noticeOf(ctx, e)
 	if ctx.Err() != nil || ok && !n.awaitTurn(ctx) {
@@ -157,13 +164,13 @@ func (n *notifier) take(ctx context.Context, e coleo.Event, cursor string) bool 
 		n.told.Dialogs[e.Arm] = notice.dialog.Fingerprint
 	}
 	wait := notice.start(ctx, n.command, n.log)
-	n.save(context.WithoutCancel(ctx)) // the command runs
+	n.save(context.WithoutCancel(ctx)) // also if ctx has ended, because the command runs
 	go func() { defer func() { <-n.running }(); wait() }()
 	return true
 }
 
-// awaitTurn waits until one more command may run, and returns false when ctx has ended. If
-// both are the case, the end counts.
+// awaitTurn waits until one more command can run, and then returns true. If ctx has
+// ended, awaitTurn returns false.
 func (n *notifier) awaitTurn(ctx context.Context) bool {
 	select {
 	case n.running <- struct{}{}:
@@ -177,15 +184,15 @@ func (n *notifier) awaitTurn(ctx context.Context) bool {
 	return true
 }
 
-// noticeOf returns the notice of an event, if any. Each dialog has one notice, while it is
-// open.
+// noticeOf returns the notice of an event. The bool is false if the event has none. A
+// dialog has one notice, and only if it is still open.
 func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
 	if e.Arm == "" || e.Kind == coleo.EventRemoved || e.Time.Before(n.told.Since) {
 		return notice{}, false
 	}
 	arm, err := n.brain.Arm(ctx, e.Arm)
 	if err != nil {
-		arm = coleo.Arm{ID: e.Arm, Name: e.Arm} // it has been removed since
+		arm = coleo.Arm{ID: e.Arm, Name: e.Arm} // the arm has been removed since the event
 	}
 	if e.Kind == coleo.EventRunEnd {
 		end, err := coleo.DecodeRunEnd(e)
@@ -198,8 +205,8 @@ func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
 	return notice{event: notifyAsks, arm: arm, dialog: *d}, true
 }
 
-// start starts the user's command. The returned function waits for its end. The command
-// goes on when serve ends.
+// start starts the user's command. It returns a function that waits for the command's
+// end. If serve ends, the command continues.
 func (n notice) start(ctx context.Context, command string, log *slog.Logger) (wait func()) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyTimeout)
 	var out bytes.Buffer
@@ -219,8 +226,8 @@ func (n notice) start(ctx context.Context, command string, log *slog.Logger) (wa
 	}
 }
 
-// environ returns the environment that describes the notice. Texts of an agent CLI are
-// only in variables. They never become part of the shell command.
+// environ returns variables that describe the notice. They are the only place for texts
+// of an agent CLI, so such a text never becomes a part of the shell command.
 func (n notice) environ() []string {
 	text := func(s string) string {
 		return strings.ToValidUTF8(strings.ReplaceAll(s[:min(len(s), notifyText)], "\x00", ""), "")

@@ -13,13 +13,15 @@ import (
 	"coleo.dev/config"
 )
 
-// anyPort is an address with which the system chooses a free port.
+// anyPort is an address for which the system picks a free port.
 const anyPort = "127.0.0.1:0"
 
-// listenTCP listens on the address of the API. If the user has set an address, it uses
-// only this address. Otherwise it tries the address of the last run, then the default
-// address, and then any free port. It stores the address that it has found for the next
-// run.
+// listenTCP opens the TCP listener of the API. If the user has set an address,
+// listenTCP uses only that address. Otherwise it uses the first of these addresses
+// whose port is free, and stores the address for the next run:
+//   - the address of the last run
+//   - the default address
+//   - an address with any free port
 func listenTCP(s setup.Setup) (net.Listener, error) {
 	if s.Serve.Addr != "" {
 		l, err := net.Listen("tcp", s.Serve.Addr)
@@ -47,8 +49,7 @@ func listenTCP(s setup.Setup) (net.Listener, error) {
 		strings.ReplaceAll(failed.Error(), "\n", "; "))
 }
 
-// keptAddr returns the stored address that serve uses instead of the default address.
-// It returns "" if there is none.
+// keptAddr returns the address that an earlier run has stored, or "".
 func keptAddr(s setup.Setup) string {
 	raw, err := os.ReadFile(s.Port())
 	if err != nil {
@@ -57,7 +58,8 @@ func keptAddr(s setup.Setup) string {
 	return strings.TrimSpace(string(raw))
 }
 
-// keepAddr stores an address for the next run. The default address needs no file.
+// keepAddr stores an address for the next run. The default address is not stored,
+// because serve tries it anyway.
 func keepAddr(s setup.Setup, addr string) error {
 	if addr == config.DefaultAddr || addr == keptAddr(s) {
 		return nil
@@ -65,8 +67,8 @@ func keepAddr(s setup.Setup, addr string) error {
 	return setup.WriteFile(s.Port(), []byte(addr+"\n"))
 }
 
-// movedNote returns a note for the user if the default port was in use. Otherwise it
-// returns "".
+// movedNote returns a note for the user if serve does not use the default address,
+// because another program had its port. Otherwise it returns "".
 func movedNote(s setup.Setup) string {
 	at, err := os.ReadFile(s.Socket() + ".addr")
 	addr := strings.TrimSpace(string(at))

@@ -73,7 +73,7 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 		return openError(err)
 	}
 	defer db.Close()
-	// This process has the database open, so no other serve runs.
+	// This process has opened the database, so no other serve runs.
 	if err := s.RecordProcess("serve", os.Getpid()); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	})
 	defer local.wait()
 	var notifying sync.WaitGroup
-	defer notifying.Wait() // the notifier uses the database
+	defer notifying.Wait() // the notifier uses the database, so it must end first
 	defer cancel()
 	if s.Notify != "" {
 		notifying.Go(func() { newNotifier(b, db, s.Notify, log).follow(ctx) })
@@ -111,9 +111,9 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	return bothUntilOneEnds(ctx, b.Run, func(ctx context.Context) error { return listenAndServe(ctx, s, b, log) })
 }
 
-// bothUntilOneEnds runs two functions at the same time. When one function returns, the
-// context of the other function ends. bothUntilOneEnds returns the errors of both
-// functions.
+// bothUntilOneEnds runs two functions at the same time. As soon as one of them has
+// returned, the context of the other one ends. After both have returned,
+// bothUntilOneEnds returns their errors.
 func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -127,10 +127,10 @@ func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) erro
 	return errors.Join(<-ended, err)
 }
 
-// openBus starts the embedded bus and connects this process to the bus.
+// openBus starts serve's bus and connects this process to the bus.
 func openBus(s setup.Setup) (*bus.Server, *bus.Conn, error) {
 	for _, old := range s.OldBusFiles() {
-		_ = os.Remove(old) // files of an earlier version, which listened on TCP
+		_ = os.Remove(old) // files of an earlier version, whose bus listened on TCP
 	}
 	hosts, err := bus.KeyFile(s.BusKey())
 	if err != nil {
@@ -150,8 +150,8 @@ func openBus(s setup.Setup) (*bus.Server, *bus.Conn, error) {
 	return server, conn, nil
 }
 
-// listenAndServe serves the API over TCP on loopback, with a token. It also serves the
-// API on a unix socket for the same user, without a token.
+// listenAndServe serves the API in two ways until ctx ends: over TCP on loopback, with
+// a token, and over a unix socket for this user, without a token.
 func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, log *slog.Logger) error {
 	token, err := readOrMakeSecret(s.Token())
 	if err != nil {
@@ -187,8 +187,9 @@ func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, log *slo
 	return errors.Join(<-ended, <-ended)
 }
 
-// readOrMakeSecret returns the content of a file that only its owner can read. If the
-// file is missing, readOrMakeSecret creates the file with a random word.
+// readOrMakeSecret returns the content of a file. If the file is missing,
+// readOrMakeSecret first creates it with a random word. Only the file's owner can read
+// the new file.
 func readOrMakeSecret(path string) (string, error) {
 	raw, err := os.ReadFile(path)
 	if err == nil && len(raw) > 0 {

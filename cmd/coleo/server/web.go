@@ -18,7 +18,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// linkNote is the note that is printed next to a link.
+// linkNote is a note that is printed with a link.
 const linkNote = "(the link works once, within two minutes; 'coleo web' prints another one)"
 
 func newWebCommand() *cobra.Command {
@@ -135,8 +135,8 @@ from the file that this prints.`,
 }
 
 // dashboardLink returns a link that opens the dashboard once. It also returns a note
-// for the user. If serve has an older version, there is only a note, because an old
-// serve cannot make links.
+// for the user. An older serve cannot make links; for such a serve, there is only a
+// note.
 func dashboardLink(ctx context.Context, s setup.Setup) (link api.Link, note string, err error) {
 	client, err := s.Client()
 	if err != nil {
@@ -152,15 +152,16 @@ func dashboardLink(ctx context.Context, s setup.Setup) (link api.Link, note stri
 	return link, linkNote, err
 }
 
-// keepToken stores a new API token in the file that programs read.
+// keepToken writes a new API token to the file from which programs read it.
 func keepToken(s setup.Setup, token string) error {
 	return setup.WriteFile(s.Token(), []byte(token+"\n"))
 }
 
-// signOutAll signs out all browsers if another program uses the port of the dashboard. A
-// page of that program has the dashboard's origin. So it could use the sign-in keys that
-// the browsers keep for the dashboard. signOutAll returns a note for the user, or "" if
-// it signed out nobody.
+// signOutAll signs out all browsers if another program has the port of the dashboard. A
+// page of that program has the same origin as the dashboard. So without signOutAll, the
+// page could use the sign-in keys that a browser keeps for the dashboard.
+//
+// signOutAll returns a note for the user. If it has signed out nobody, it returns "".
 func signOutAll(s setup.Setup, listen error) string {
 	if !errors.Is(listen, syscall.EADDRINUSE) {
 		return ""

@@ -17,21 +17,22 @@ import (
 )
 
 const (
-	// readyTimeout bounds how long serve and the host agent may take to be ready.
+	// readyTimeout is how long await waits at most until serve or the host agent is
+	// ready.
 	readyTimeout = 30 * time.Second
-	// rivalTime bounds the wait for a rival. If another process of the same verb was
-	// started first, a started process ends at once. The first process is the rival. It
-	// has this time to record its identity.
+	// rivalTime is how long await looks for a rival after the started process has
+	// ended. A rival is another process of the same verb that was started first. If
+	// there is a rival, the started process ends by itself.
 	rivalTime = time.Second
 	// pollEvery is the time between two checks of a background process.
 	pollEvery = 50 * time.Millisecond
 )
 
-// Start starts serve and the host agent if they do not run yet. It returns the names of
-// the processes that it has started.
+// Start starts serve and the host agent if they do not run. It returns the names of the
+// processes that it has started.
 func (s Setup) Start(ctx context.Context) ([]string, error) { return s.startParts(ctx, true) }
 
-// StartServe is like Start, but it starts no host agent.
+// StartServe is like Start, but it starts only serve and no host agent.
 func (s Setup) StartServe(ctx context.Context) ([]string, error) { return s.startParts(ctx, false) }
 
 func (s Setup) startParts(ctx context.Context, hostAgent bool) ([]string, error) {
@@ -74,10 +75,11 @@ func (s Setup) startParts(ctx context.Context, hostAgent bool) ([]string, error)
 	return started, nil
 }
 
-// startOne starts the process of a verb, unless the verb already has a process. It
-// waits until the process is ready. If the process ends before it is ready, startOne
-// starts another process. This happens if an old process was still ending, or if the
-// process was killed.
+// startOne starts the background process of a verb, if there is none, and waits until
+// the process is ready. It reports whether it has started a process.
+//
+// The background process can be an old process that is just ending. In this case,
+// startOne waits for the end of the old process and starts a new one.
 func (s Setup) startOne(ctx context.Context, name string, args []string,
 	ready func(context.Context) bool) (startedOne bool, err error) {
 	for err = errEnded; errors.Is(err, errEnded); {
@@ -93,14 +95,14 @@ func (s Setup) startOne(ctx context.Context, name string, args []string,
 	return startedOne, err
 }
 
-// databaseHeld reports whether any process has a verb's database open.
+// databaseHeld reports whether a process has opened the verb's database.
 func (s Setup) databaseHeld(name string) bool {
 	path, ok := map[string]string{"serve": s.ServeDB(), "agent": s.HostDB()}[name]
 	return ok && store.Held(path)
 }
 
-// lockStart takes the lock for starting background processes. It waits until no other
-// process has the lock.
+// lockStart takes a lock, so that only one process at a time starts background
+// processes. It waits until the lock is free.
 func (s Setup) lockStart() (unlock func(), err error) {
 	if unlock, err = Lock(filepath.Join(s.State, "up.lock")); err != nil {
 		return nil, fmt.Errorf("take turns: %w", err)
@@ -108,7 +110,7 @@ func (s Setup) lockStart() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// serveArgs returns the command line of serve in the background.
+// serveArgs returns the arguments of a serve in the background.
 func (s Setup) serveArgs() []string {
 	if s.Notify == "" {
 		return []string{"serve"}
@@ -116,8 +118,8 @@ func (s Setup) serveArgs() []string {
 	return []string{"serve", "--notify", s.Notify}
 }
 
-// launch starts one of Coleo's own verbs as a new process, which continues after this
-// process ends. The channel ended is closed when the new process has ended.
+// launch starts a verb as a new process. The new process continues when this process
+// ends. The channel ended is closed when the new process has ended.
 func (s Setup) launch(name string, args ...string) (pid int, ended <-chan struct{}, err error) {
 	program, err := executable.Path()
 	if err != nil {
@@ -141,24 +143,28 @@ func (s Setup) launch(name string, args ...string) (pid int, ended <-chan struct
 
 func (s Setup) logFile(name string) string { return filepath.Join(s.Logs(), name+".log") }
 
-// errEnded means that a process has ended that await's caller did not start.
+// errEnded is the error of await when a background process has ended that the caller of
+// await has not started.
 var errEnded = errors.New("it has ended")
 
-// await waits until a background process is ready. If the caller has started the
-// process, the channel started is closed when the process ends. If the process was
-// already running, started is nil.
+// await waits until the background process of a verb is ready. If the caller has
+// started that process, the channel started must be closed when the process ends. If
+// the process was already running, started is nil.
 //
-// If the started process ends before it is ready, await looks for a rival. A rival is
-// another process of the same verb that was started first. If there is no rival, await
-// returns EUnavailable with the end of the log. If there is a rival, await waits until
-// the rival is ready. If the rival ends, or a process ends that was already running,
-// await returns errEnded.
+// A started process can end early because of a rival. A rival is another process of the
+// same verb that was started first:
+//   - If there is a rival, await waits until the rival is ready.
+//   - If there is no rival after rivalTime, await returns EUnavailable with the end of
+//     the log.
+//
+// If the rival ends, or if a process ends that was already running, await returns
+// errEnded.
 func (s Setup) await(ctx context.Context, name string, started <-chan struct{},
 	ready func(context.Context) bool) error {
 	ended := started
 	deadline := time.Now().Add(readyTimeout)
-	var endedAt time.Time // when the started process ended; zero while it runs
-	rival := false        // another process was started first
+	var endedAt time.Time // when the started process ended; zero if it runs
+	rival := false        // there is another process, which was started first
 	for !ready(ctx) {
 		_, runs := s.Process(name)
 		held := !runs && (started == nil || !endedAt.IsZero()) && s.databaseHeld(name)
@@ -191,7 +197,7 @@ func (s Setup) await(ctx context.Context, name string, started <-chan struct{},
 	return nil
 }
 
-// LogTail returns the last lines of the log of a background process.
+// LogTail returns the last five lines of a background process's log.
 func (s Setup) LogTail(name string) string {
 	raw, err := os.ReadFile(s.logFile(name))
 	if err != nil {

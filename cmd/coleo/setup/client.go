@@ -13,8 +13,10 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// WithClient returns the function of a verb that needs the API. The function calls do
-// with a client.
+// WithClient returns the function of a verb that needs the API. This function calls do
+// with a new client. If serve does not run, this function returns an error that says
+// how to start Coleo. If the user names a missing arm, the error suggests a similar
+// name.
 func WithClient(
 	do func(c *cobra.Command, client *api.Client, args []string) error,
 ) func(*cobra.Command, []string) error {
@@ -40,7 +42,7 @@ func WithClient(
 	}
 }
 
-// probeTimeout bounds one check of serve's socket.
+// probeTimeout bounds one attempt to find out whether serve answers.
 const probeTimeout = 3 * time.Second
 
 // Client returns a client of this user's serve on this machine.
@@ -48,7 +50,8 @@ func (s Setup) Client() (*api.Client, error) {
 	return api.NewClient(api.ClientConfig{Socket: s.Socket(), Peer: s.ServeStopped})
 }
 
-// ServeStopped returns an error if a signal has stopped serve.
+// ServeStopped returns an error if a signal has stopped serve. The error says how to
+// continue serve.
 func (s Setup) ServeStopped() error {
 	if id, runs := s.Process("serve"); runs && process.Look(id) == process.Stopped {
 		return coleo.Errorf(coleo.EUnavailable, "serve (process %d) is stopped: 'kill -CONT %d' continues it", id.PID,
@@ -57,11 +60,10 @@ func (s Setup) ServeStopped() error {
 	return nil
 }
 
-// ServeAnswers reports whether serve answers.
+// ServeAnswers reports whether serve answers on its socket.
 func (s Setup) ServeAnswers(ctx context.Context) bool { return s.ServeVersion(ctx) != "" }
 
-// ServeVersion returns the version of the running serve. It returns "" if no serve
-// answers.
+// ServeVersion returns the version of the running serve, or "" if no serve answers.
 func (s Setup) ServeVersion(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -76,8 +78,7 @@ func (s Setup) ServeVersion(ctx context.Context) string {
 	return found
 }
 
-// HostAgentAnswers reports whether the host agent of this machine runs and has sent a
-// heartbeat to serve.
+// HostAgentAnswers reports whether this machine's host agent runs and answers serve.
 func (s Setup) HostAgentAnswers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -90,8 +91,9 @@ func (s Setup) HostAgentAnswers(ctx context.Context) bool {
 	return err == nil && slices.ContainsFunc(list, func(h coleo.HostInfo) bool { return h.Live && h.PID == id.PID })
 }
 
-// WithServe returns the function of a verb that needs serve. The function calls f with
-// a client and the Setup.
+// WithServe returns the function of a verb that needs serve. This function calls f with
+// a client and the Setup. If serve does not answer, the function returns an error
+// instead.
 func WithServe(f func(*cobra.Command, *api.Client, Setup, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		s, err := New()

@@ -8,8 +8,8 @@ import (
 	"coleo.dev/api/signin"
 )
 
-// Lock takes the lock at path. It waits until no other process has the lock. The
-// function unlock releases the lock.
+// Lock takes the lock at path, and waits until the lock is free. The returned function
+// releases the lock.
 func Lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -22,7 +22,7 @@ func Lock(path string) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// WriteFile writes a file that only its owner can read. It replaces the whole file or
+// WriteFile writes a file that only its owner can read. If there is an error, it
 // changes nothing.
 func WriteFile(path string, data []byte) error {
 	if err := signin.WriteFile(path, data); err != nil {

@@ -15,11 +15,12 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// endTimeout bounds how long serve and the host agent may take to end.
+// endTimeout is how long End waits at most for the end of a background process.
 const endTimeout = 15 * time.Second
 
-// End tells a background process to end. It waits until the process has ended. If
-// another process has the pid now, End leaves that process alone.
+// End ends the background process of a verb, and waits for its end. The bool is false
+// if there was no such process. If another process has got the recorded pid, End does
+// not end that process.
 func (s Setup) End(ctx context.Context, name string) (bool, error) {
 	id, runs := s.Process(name)
 	if !runs {
@@ -28,7 +29,7 @@ func (s Setup) End(ctx context.Context, name string) (bool, error) {
 	if err := syscall.Kill(id.PID, syscall.SIGTERM); err != nil {
 		return false, fmt.Errorf("end %s: %w", name, err)
 	}
-	process.Wake(id) // a stopped process can end only after it continues
+	process.Wake(id) // a stopped process must continue before it can end
 	deadline := time.Now().Add(endTimeout)
 	for process.Same(id) {
 		if time.Now().After(deadline) {
@@ -51,13 +52,13 @@ func (s Setup) forget(name string) error {
 	return nil
 }
 
-// pidFile returns the file in which the background process of a verb records its
-// identity.
+// pidFile returns the path of the file with the identity of a verb's background
+// process.
 func (s Setup) pidFile(name string) string { return filepath.Join(s.State, name+".pid") }
 
 // RecordProcess records the identity of the process that runs a verb. A pid alone is
-// not enough, because another process may get the same pid later. It may even be the
-// same verb of another installation.
+// not enough: when the process has ended, an unrelated process can get the pid. That
+// process can even run the same verb of another installation.
 func (s Setup) RecordProcess(name string, pid int) error {
 	id, err := process.Identify(pid)
 	if err != nil {
@@ -70,15 +71,15 @@ func (s Setup) RecordProcess(name string, pid int) error {
 	return WriteFile(s.pidFile(name), append(raw, '\n'))
 }
 
-// RemoveRecord removes the record of a verb if the record names this process.
+// RemoveRecord removes the record of a verb, if the record names this process.
 func (s Setup) RemoveRecord(name string) {
 	if id, ok := s.Process(name); ok && id.PID == os.Getpid() {
 		_ = os.Remove(s.pidFile(name))
 	}
 }
 
-// Process returns the recorded process of a verb. The second result is true if the
-// process is alive.
+// Process returns the recorded process of a verb. The bool is true if that process is
+// alive.
 func (s Setup) Process(name string) (coleo.Identity, bool) {
 	var id coleo.Identity
 	raw, err := os.ReadFile(s.pidFile(name))

@@ -1,5 +1,5 @@
 // Package setup has the folders and settings of Coleo on this machine. It starts, finds
-// and ends the background processes of this machine, and connects to them.
+// and ends the background processes of this machine, and makes connections to them.
 package setup
 
 import (
@@ -19,7 +19,7 @@ import (
 	"coleo.dev/registry"
 )
 
-// Setup has the folders and the settings, which every verb needs.
+// Setup has the folders and the settings of Coleo, which all verbs need.
 type Setup struct {
 	config.Paths
 	config.Settings
@@ -36,8 +36,8 @@ func New() (Setup, error) {
 }
 
 // Prepare prepares this process to start one of Coleo's background processes, or to
-// become one. It returns an error if this process is inside an arm, because an arm must
-// not control its own host agent.
+// become one. Inside an arm, it returns an error, because an arm must not control its
+// own host agent.
 func (s Setup) Prepare() error {
 	if err := process.OutsideArms(os.Getpid()); err != nil {
 		return err
@@ -46,9 +46,9 @@ func (s Setup) Prepare() error {
 	return s.Ensure()
 }
 
-// AgentPath returns the folders that are searched for agent CLIs before PATH. These are
-// the folders from the settings, the folders in COLEO_AGENTS, and the folders of agent
-// CLIs that Coleo has installed.
+// AgentPath returns the folders in which Coleo looks for agent CLIs before it looks in
+// PATH. They are, in order: the folders in the settings, the folders in COLEO_AGENTS,
+// and the folders in which Coleo itself has installed agent CLIs.
 func (s Setup) AgentPath() []string {
 	out := append([]string{}, s.Settings.Agents.Path...)
 	for _, root := range []string{os.Getenv("COLEO_AGENTS"), s.Paths.Agents()} {
@@ -61,8 +61,8 @@ func (s Setup) AgentPath() []string {
 	return out
 }
 
-// FindProgram returns the path of a program in the folders in which arms look for programs.
-// It returns "" if the program is in none of them.
+// FindProgram returns the path of the program that a command starts in an arm, or "" if
+// there is none.
 func (s Setup) FindProgram(command string) string {
 	for _, dir := range s.AgentPath() {
 		path := filepath.Join(dir, command)
@@ -77,8 +77,9 @@ func (s Setup) FindProgram(command string) string {
 	return path
 }
 
-// InstalledVersion returns the version of the agent CLI that a new arm of a harness would
-// run. It returns "" if the agent CLI is not installed, or its files do not tell.
+// InstalledVersion returns the version of the agent CLI that a new arm would run. It
+// returns "" if the agent CLI is not installed, or if the files of the agent CLI do not
+// contain the version.
 func (s Setup) InstalledVersion(info coleo.Info) string {
 	path := s.FindProgram(info.Command)
 	if path == "" {
@@ -90,18 +91,18 @@ func (s Setup) InstalledVersion(info coleo.Info) string {
 // RemoteOnly reports whether the environment forbids arms without a host agent.
 func RemoteOnly() bool { return isSet("COLEO_REMOTE_ARMS_ONLY") }
 
-// AllowsLocal reports whether the environment allows arms without a host agent where a
-// command line does not say.
+// AllowsLocal reports whether the environment allows arms without a host agent. A flag
+// on the command line has priority over the environment.
 func AllowsLocal() bool { return isSet("COLEO_ALLOW_LOCAL_HARNESS_FALLBACK") && !RemoteOnly() }
 
-// isSet reports whether a variable of the environment switches something on.
+// isSet reports whether a variable of the environment is set to a true value.
 func isSet(name string) bool {
 	on, err := strconv.ParseBool(os.Getenv(name))
 	return on && err == nil
 }
 
 // Registry returns the built-in harnesses and the user's own harnesses. If a file of
-// the user is bad, Registry leaves it out and reports the error on standard error.
+// the user is bad, Registry leaves it out and prints the error on standard error.
 func (s Setup) Registry() (*registry.Registry, error) {
 	reg, err := s.ReadRegistry()
 	if reg == nil {
@@ -113,10 +114,12 @@ func (s Setup) Registry() (*registry.Registry, error) {
 	return reg, nil
 }
 
-// PackStore returns the installed packs.
+// PackStore returns the store of the installed packs.
 func (s Setup) PackStore() pack.Store { return pack.NewStore(s.Paths.Packs()) }
 
-// ReadRegistry returns the harnesses and the errors of the user's files.
+// ReadRegistry returns the built-in harnesses and the user's own harnesses. If files of
+// the user are bad, it returns both the other harnesses and an error. If the registry
+// is nil, no harness can be used.
 func (s Setup) ReadRegistry() (*registry.Registry, error) {
 	holderCommand, err := executable.HolderCommand()
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"coleo.dev/api"
 )
 
-// noArm matches the error message for a missing arm. The first group is the arm's name.
+// noArm matches the error message for a missing arm. The group is the name of the arm.
 var noArm = regexp.MustCompile(`no arm called "([^"]+)"`)
 
-// didYouMean adds a suggestion to an error about a missing arm. The suggestion is the
-// most similar name.
+// didYouMean adds a suggestion to the error for a missing arm: the name of the most
+// similar arm. It returns any other error unchanged.
 func didYouMean(ctx context.Context, client *api.Client, err error) error {
 	var e *coleo.Error
 	if coleo.ErrorCode(err) != coleo.ENotFound || !errors.As(err, &e) {
@@ -42,8 +42,8 @@ func didYouMean(ctx context.Context, client *api.Client, err error) error {
 	return &better
 }
 
-// nearest returns the word that the user probably meant. It returns "" if no word is
-// similar. It uses cobra's search for similar verbs.
+// nearest returns the word that is most similar to typed, or "". It uses the function
+// with which cobra suggests verbs.
 func nearest(words []string, typed string) string {
 	c := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, word := range words {

@@ -1,5 +1,5 @@
-// Package show has output that several verbs print: coloured text, and the evidence
-// behind a reading.
+// Package show has output that several verbs share: coloured text, and the evidence for
+// a reading.
 package show
 
 import (
@@ -13,11 +13,11 @@ import (
 	"coleo.dev"
 )
 
-// Colour is an escape sequence that sets a text colour. All sequences have the same
-// length, so that the columns of a table stay aligned.
+// Colour is an escape sequence that sets the colour of text. All these sequences have
+// the same length, so that the columns of a table stay aligned.
 type Colour string
 
-// The colours of Coleo's own text. Plain is the terminal's usual colour.
+// These are the colours of Coleo's own text. Plain is the terminal's default colour.
 const (
 	Plain  Colour = "\x1b[39m"
 	Red    Colour = "\x1b[31m"
@@ -28,13 +28,14 @@ const (
 
 const noColour = "\x1b[0m"
 
-// Paint returns s in the colour c. The caller must write the result to Writer or pass
-// it to TextFor. They remove the colours if the output does not show colours.
+// Paint returns s in the colour c. The caller must print the result with Writer or
+// TextFor, because they remove colours that the output cannot show.
 func (c Colour) Paint(s string) string {
 	return string(c) + s + noColour
 }
 
-// Writer returns the writer for a command's coloured text.
+// Writer returns a writer for coloured text on a verb's output. If the output does not
+// show colours, the writer removes them.
 func Writer(c *cobra.Command) io.Writer {
 	out := c.OutOrStdout()
 	if showsColours(out, os.Getenv("NO_COLOR"), os.Getenv("TERM")) {
@@ -44,7 +45,7 @@ func Writer(c *cobra.Command) io.Writer {
 }
 
 // TextFor returns text for the output out. If out does not show colours, TextFor
-// removes the colours.
+// removes them from the text.
 func TextFor(out io.Writer, text string) string {
 	if showsColours(out, os.Getenv("NO_COLOR"), os.Getenv("TERM")) {
 		return text
@@ -52,16 +53,19 @@ func TextFor(out io.Writer, text string) string {
 	return stripansi.Strip(text)
 }
 
-// showsColours reports whether out is a terminal to which colours should be written.
+// showsColours reports whether Coleo should write colours to out. The arguments noColor
+// and termName are the values of NO_COLOR and TERM.
 func showsColours(out io.Writer, noColor, termName string) bool {
 	file, ok := out.(*os.File)
 	return ok && noColor == "" && termName != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
-// stripped removes the colours from Coleo's own text. Every write to it must contain
-// only whole escape sequences. Do not use stripped for the output of programs, because
-// stripansi removes only a part of some sequences of programs. Use the Stripper of
-// package pty instead.
+// stripped is a writer that removes the colours from Coleo's own text. Each write must
+// contain only whole escape sequences.
+//
+// Do not use stripped for the output of other programs, because it does not remove all
+// of their escape sequences completely. Use the Stripper of package pty for such
+// output.
 type stripped struct{ io.Writer }
 
 func (s stripped) Write(p []byte) (int, error) {
@@ -71,7 +75,7 @@ func (s stripped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// StateColour returns the colour of an arm's state.
+// StateColour returns the colour in which an arm's state is shown.
 func StateColour(s coleo.State) Colour {
 	switch s {
 	case coleo.Idle:

@@ -6,7 +6,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// Cut cuts a line to the given number of cells. Colour sequences take no cells.
+// Cut cuts a line so that it has at most cols cells. Colour sequences do not count as
+// cells.
 func Cut(line string, cols int) string {
 	var out strings.Builder
 	shown, sequence := 0, false

@@ -13,11 +13,11 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// CutOff is the note for a dialog's subject if the screen shows only a part of the
-// subject.
+// CutOff is the note next to a dialog's subject, if the agent CLI's screen shows only a
+// part of that subject.
 const CutOff = "(the screen cuts this off: look at the terminal before you approve)"
 
-// ExplainHelp is the help of the verbs that print an explanation.
+// ExplainHelp is the help of all verbs that print an explanation.
 const ExplainHelp = `Explain why the arm is in its state. This prints the rule that matched, the
 rows of the screen that it matched, and what each witness reports and since
 when.
@@ -27,7 +27,7 @@ agent CLI's escape sequences (osc7501, osc26, osc9;4) and its hook are others.
 These make a reading more cautious, never less. Their report lapses when the
 screen has contradicted it for 3 s.`
 
-// Explanation prints the evidence behind a reading.
+// Explanation prints the evidence for a reading.
 func Explanation(c *cobra.Command, x coleo.Explanation) error {
 	if verb.WantsJSON(c) {
 		return verb.PrintJSON(c, x)
@@ -36,7 +36,7 @@ func Explanation(c *cobra.Command, x coleo.Explanation) error {
 	return err
 }
 
-// explanationText returns the evidence as text for users.
+// explanationText returns the evidence for a reading as text for users.
 func explanationText(x coleo.Explanation) string {
 	var b strings.Builder
 	r := x.Reading
@@ -99,8 +99,8 @@ func witnessTable(x coleo.Explanation) string {
 	return b.String()
 }
 
-// ageAt returns the age of t at the time now. If the age is below ten seconds, it has
-// tenths of a second.
+// ageAt returns the time from t to now as text. A time below ten seconds has tenths of
+// a second.
 func ageAt(t, now time.Time) string {
 	if d := now.Sub(t); !t.IsZero() && d >= 0 && d < 10*time.Second {
 		return fmt.Sprintf("%.1fs", d.Seconds())
@@ -108,8 +108,8 @@ func ageAt(t, now time.Time) string {
 	return Since(t, now)
 }
 
-// counts returns a text that says whether a witness counts. If the witness does not
-// count, the text gives the reason.
+// counts returns a text that says whether a witness counts. If it does not count, the
+// text says why.
 func counts(v coleo.Witness) string {
 	switch {
 	case v.Lapsed:
@@ -120,7 +120,8 @@ func counts(v coleo.Witness) string {
 	return "yes"
 }
 
-// clip cuts a text to the given number of characters.
+// clip returns s with at most the given number of characters. If it cuts s, the last
+// character is "…".
 func clip(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
@@ -128,7 +129,7 @@ func clip(s string, most int) string {
 	return s
 }
 
-// quoted returns the rows with a bar in front of each row. It leaves out blank rows.
+// quoted returns the rows that are not blank, each with a bar before its text.
 func quoted(rows []string) string {
 	var b strings.Builder
 	for _, row := range rows {

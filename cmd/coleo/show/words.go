@@ -6,8 +6,8 @@ import (
 	"coleo.dev"
 )
 
-// Since returns the age of t at the time now. It returns "n/a" if t is unset or in the
-// future.
+// Since returns the time from t to now as text. It returns "n/a" if t is zero or after
+// now.
 func Since(t, now time.Time) string {
 	if t.IsZero() || now.Before(t) {
 		return "n/a"

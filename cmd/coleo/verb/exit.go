@@ -12,8 +12,8 @@ import (
 	"coleo.dev"
 )
 
-// exitCodes maps error codes to exit codes. docs/cli.md lists the exit codes for users.
-// The exit code of any other failure is 1.
+// exitCodes maps error codes to exit codes. For any other error, the exit code is 1.
+// docs/cli.md lists the exit codes for users.
 var exitCodes = map[coleo.Code]int{
 	coleo.EInvalid:      2,
 	coleo.EUnsupported:  2,
@@ -40,14 +40,14 @@ var exitCodes = map[coleo.Code]int{
 	coleo.EUnsettled: 20,
 }
 
-// Exit is an error with an exit code and no message. It is for a verb that has already
-// printed its result.
+// Exit is an error with an exit code and without a message. It is for verbs that have
+// already printed their result.
 type Exit int
 
 func (e Exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// Execute carries out one command line. If there is an error, Execute prints it.
-// Execute returns the exit code.
+// Execute runs one command line and returns the exit code. If there is an error,
+// Execute prints it.
 func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -63,8 +63,8 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	return ExitCode(coleo.ErrorCode(err))
 }
 
-// ExitCode returns the exit code for an error with the given code. It returns 1 if the
-// code has no exit code of its own.
+// ExitCode returns the exit code for an error code. It returns 1 for codes without an
+// exit code of their own.
 func ExitCode(code coleo.Code) int {
 	if known, ok := exitCodes[code]; ok {
 		return known
@@ -72,8 +72,8 @@ func ExitCode(code coleo.Code) int {
 	return 1
 }
 
-// printError writes the error as one line for users. If asJSON is true, it writes the
-// error as JSON.
+// printError writes an error for users, as one line. If asJSON is true, it writes the
+// error as JSON instead.
 func printError(w io.Writer, err error, asJSON bool) {
 	var e *coleo.Error
 	if !errors.As(err, &e) {

@@ -1,5 +1,5 @@
-// Package verb has code that all verbs of the command line share. This code makes
-// groups of verbs, checks arguments, prints text or JSON, and chooses exit codes.
+// Package verb has code that all verbs of the command line share. The code makes groups
+// of verbs, checks arguments, prints text or JSON, and chooses exit codes.
 package verb
 
 import (
@@ -11,8 +11,7 @@ import (
 	"coleo.dev"
 )
 
-// Say prints the line for users. If --json is given, it prints the result as JSON
-// instead.
+// Say prints a line for users. With --json, it prints the result as JSON instead.
 func Say(c *cobra.Command, line string, result any) error {
 	if WantsJSON(c) {
 		return PrintJSON(c, result)
@@ -21,7 +20,7 @@ func Say(c *cobra.Command, line string, result any) error {
 	return err
 }
 
-// WantsJSON reports whether --json was given.
+// WantsJSON reports whether the user gave --json.
 func WantsJSON(c *cobra.Command) bool {
 	on, _ := c.Flags().GetBool("json")
 	return on
@@ -34,14 +33,15 @@ func PrintJSON(c *cobra.Command, v any) error {
 	return e.Encode(v)
 }
 
-// Group returns a verb that does nothing itself and has other verbs below it.
+// Group returns a verb that only groups other verbs. The caller must add the other
+// verbs.
 func Group(use, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.ArbitraryArgs,
 
-		SuggestionsMinimumDistance: 2, // cobra's default; cobra itself sets it too late here
+		SuggestionsMinimumDistance: 2, // cobra's default; cobra itself would set it too late
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return c.Help()
@@ -56,8 +56,9 @@ func Group(use, short string) *cobra.Command {
 	}
 }
 
-// Exactly returns a check of arguments. The check returns a usage error unless there
-// are n arguments.
+// Exactly returns a check that a verb has n arguments. If the verb has another number
+// of arguments, the check returns EInvalid. The argument what describes the arguments,
+// for the error message.
 func Exactly(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == n {
@@ -67,8 +68,9 @@ func Exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// AtMost returns a check of arguments. The check returns a usage error if there are
-// more than n arguments.
+// AtMost returns a check that a verb has at most n arguments. If the verb has more
+// arguments, the check returns EInvalid. The argument what describes the arguments, for
+// the error message.
 func AtMost(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) <= n {

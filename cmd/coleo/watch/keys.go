@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// The keys that have no letter.
+// These keys are control characters.
 const (
 	enter     = '\r'
 	newline   = '\n'
@@ -16,15 +16,16 @@ const (
 	ctrlU     = '\x15'
 )
 
-// Action is what the caller must do after a key.
+// Action is what the caller of Press or Type must do.
 type Action struct {
 	Send    string // send this message; "" means none
-	Refresh bool   // read everything anew
+	Refresh bool   // read the arm, its screen and its conversation again
 	Quit    bool
 }
 
-// Type takes keys that came together. It returns at the first key after which the caller
-// must do something. An Enter in the middle of pasted text is a new line of that text.
+// Type handles keys that arrived together. If the caller must do something after a key,
+// Type returns and ignores the remaining keys. If an Enter is not the last key, the
+// keys come from pasted text, and Type takes the Enter for a new line.
 func (v *View) Type(keys []rune) Action {
 	for i, key := range keys {
 		if v.Writing && key == enter && i < len(keys)-1 {
@@ -37,7 +38,7 @@ func (v *View) Type(keys []rune) Action {
 	return Action{}
 }
 
-// Press takes one key. It changes the view, and returns what the caller must do.
+// Press handles one key: it changes the view, and returns what the caller must do.
 func (v *View) Press(key rune) Action {
 	if v.Writing {
 		return v.write(key)
@@ -62,7 +63,7 @@ func (v *View) Press(key rune) Action {
 	return Action{}
 }
 
-// write takes a key of a message.
+// write handles one key while the user writes a message.
 func (v *View) write(key rune) Action {
 	switch key {
 	case ctrlC:
@@ -86,8 +87,9 @@ func (v *View) write(key rune) Action {
 	return Action{}
 }
 
-// Keys returns the keys in bytes that came from a terminal, and the bytes that are the
-// beginning of another key. It leaves out keys such as arrows, which are escape sequences.
+// Keys returns the keys that are in bytes from a terminal. It ignores escape sequences,
+// such as arrows. If the bytes end in the middle of a key, the result rest has the
+// beginning of that key.
 func Keys(in []byte) (keys []rune, rest []byte) {
 	for len(in) > 0 {
 		if n := sequence(in); n > 0 {
@@ -103,8 +105,9 @@ func Keys(in []byte) (keys []rune, rest []byte) {
 	return keys, nil
 }
 
-// sequence returns the length of the escape sequence with which in begins, or 0. A
-// terminal sends a sequence in one piece, so an escape alone is the key Escape.
+// sequence returns the length of the escape sequence at the beginning of the bytes, or
+// 0 if there is none. A terminal sends a sequence in one piece, so an escape character
+// alone is the key Escape.
 func sequence(in []byte) int {
 	if len(in) < 2 || in[0] != escape || in[1] != '[' && in[1] != 'O' {
 		return 0

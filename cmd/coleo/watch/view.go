@@ -1,5 +1,6 @@
-// Package watch is the full-screen view of one arm: its conversation, its screen, and the
-// keys of the person who watches. It knows neither serve nor the terminal.
+// Package watch is the full-screen view of one arm. The view shows the arm's
+// conversation and screen, and handles the keys of the user. The package has no
+// connection to serve and does not use the terminal.
 package watch
 
 import (
@@ -14,14 +15,14 @@ import (
 	"coleo.dev/pty"
 )
 
-// shortRows is how many rows a message takes at most, unless View.Full is set.
+// shortRows is the largest number of rows of a message, if View.Full is not set.
 const shortRows = 4
 
-// screenShare is the part of the rows that the arm's screen keeps at least: one in
-// screenShare. A long message would otherwise hide the screen.
+// screenShare bounds the conversation, because a long message would hide the arm's
+// screen. The screen keeps at least 1/screenShare of the rows.
 const screenShare = 2
 
-// Who has said something.
+// These are the values of Message.Who.
 const (
 	User     = "user"
 	Agent    = "agent"
@@ -36,23 +37,23 @@ type Message struct {
 	Text string
 }
 
-// View is what the person sees, and what the person has typed.
+// View is what the user sees, and what the user has typed.
 type View struct {
 	Arm      coleo.Arm
 	Screen   *coleo.Screen // nil if the arm has no terminal
-	Messages []Message     // the oldest first
+	Messages []Message     // the oldest is first
 
-	History   int  // how many messages are shown, at most
-	Full      bool // messages are shown in full
-	Interrupt bool // a message interrupts the running turn first
+	History   int  // largest number of messages that are shown
+	Full      bool // long messages are shown completely
+	Interrupt bool // a message that is sent first interrupts the running turn
 	Verbose   bool // the header has a second line
 
-	Writing bool   // the person writes a message
-	Draft   string // the text of that message
-	Note    string // what the last key did
+	Writing bool   // the user is writing a message
+	Draft   string // text of that message
+	Note    string // a note about the last key
 }
 
-// Lines returns the rows of the view, for a terminal of that size.
+// Lines returns the rows of the view for a terminal of the given size.
 func (v *View) Lines(cols, rows int, now time.Time) []string {
 	head, foot := v.head(cols, now), v.foot(cols)
 	room := max(0, rows-len(head)-len(foot))
@@ -92,7 +93,8 @@ func (v *View) head(cols int, now time.Time) []string {
 	return out
 }
 
-// conversation returns the rows of the newest messages.
+// conversation returns the rows of the newest messages. A message has at most shortRows
+// rows if Full is not set.
 func (v *View) conversation(cols int) []string {
 	var out []string
 	for _, m := range v.Messages[max(0, len(v.Messages)-v.History):] {
@@ -123,7 +125,8 @@ func (v *View) conversation(cols int) []string {
 	return out
 }
 
-// screen returns the last rows of the arm's screen that are not empty.
+// screen returns at most the given number of rows from the end of the arm's screen. It
+// leaves out blank rows at the end.
 func (v *View) screen(rows int) []string {
 	lines := v.Screen.Lines
 	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
@@ -147,7 +150,7 @@ func (v *View) foot(cols int) []string {
 	return append(out, "m message  i interrupt  x full text  s stuck  r refresh  q quit"+v.toggles())
 }
 
-// toggles returns what is switched on.
+// toggles returns a text with the options that are switched on.
 func (v *View) toggles() string {
 	out := ""
 	if v.Interrupt {
@@ -159,7 +162,7 @@ func (v *View) toggles() string {
 	return out
 }
 
-// wrap breaks a text into rows of at most cols cells. It breaks at blanks where it can.
+// wrap breaks a text into rows of at most cols cells, at blanks where possible.
 func wrap(text string, cols int) []string {
 	var out []string
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
@@ -183,7 +186,8 @@ func wrap(text string, cols int) []string {
 	return out
 }
 
-// plain removes what a terminal would obey. A tab becomes a blank.
+// plain removes control characters, because a terminal would obey them. It replaces a
+// tab by a blank.
 func plain(line string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
