@@ -116,6 +116,9 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	if raised.State != "" && coleo.MoreCautious(next.State, raised.State) != next.State {
 		next.State, next.Rule, next.Detail = raised.State, raised.Rule, raised.Detail
 	}
+	if left := r.unready(next.State, now); left > 0 {
+		next.State, next.Rule, again = coleo.Initializing, ruleStarting, min(again, left)
+	}
 	if next.State != coleo.Idle {
 		r.turn.unproven = ""
 	}

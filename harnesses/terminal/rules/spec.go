@@ -115,6 +115,13 @@ type Spec struct {
 	// whatever was typed. This key is required if `compact` is claimed in
 	// `[capabilities]`.
 	CompactWhen []Cond `toml:"compact_when"`
+	// What the screen shows only when the start of the agent CLI is over. Some agent CLIs
+	// draw their composer before they ask whether the folder is trusted. Until these
+	// conditions have held once, an idle screen does not count. After 30 s it counts, and is
+	// called unproven. Where a rule reads `initializing`, the agent CLI announces that it
+	// starts again: the next idle screen counts after 30 s, too. The first start of a
+	// recording is read without this key.
+	Ready []Cond `toml:"ready"`
 	// What the screen shows between the first and the last key of `keys.interrupt`.
 	// Coleo presses the last key only while these conditions hold. Until then it
 	// presses the first key again. Without this key, Coleo presses the keys one after
