@@ -33,6 +33,9 @@ type readiness struct {
 // still be starting, an idle screen does not count until the sign comes.
 func (r *Reader) ExpectReady(starting bool) { r.ready = readiness{told: true, awaited: starting} }
 
+// AwaitsReady reports whether the agent CLI's start is not over, and a sign is to come.
+func (r *Reader) AwaitsReady() bool { return r.ready.awaited && !r.ready.again }
+
 // noteReady notes a sign that the agent CLI's start is over.
 func (r *Reader) noteReady() {
 	if r.ready.again {
