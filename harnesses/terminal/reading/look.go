@@ -62,6 +62,9 @@ func (r *Reader) Look(now time.Time) time.Duration {
 		// proves that the agent CLI has ended.
 		r.verdict = rules.Verdict{}
 	}
+	if r.verdict.State == coleo.Initializing && r.ready.told {
+		r.announceStart()
+	}
 	r.askPack()
 	if r.verdict.Dialog != nil {
 		// The fingerprint is taken before the hook's input completes the subject. That

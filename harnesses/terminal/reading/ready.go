@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/pty"
 )
 
 // readyAfter is how long an idle screen may stand at the start without a sign that the agent
@@ -47,13 +49,18 @@ func (r *Reader) noteReady() {
 	}
 }
 
+// announceStart notes that the agent CLI has announced that it starts again. On a loaded
+// machine, Gemini CLI then ends its first start, with all signs, and draws its composer for
+// two seconds before it exits. The announcement itself counts as an unknown screen.
+func (r *Reader) announceStart() {
+	r.ready, r.verdict = readiness{told: true, awaited: true, again: true}, rules.Verdict{}
+}
+
 // unready returns how long an idle screen still does not count, because the agent CLI may
-// still be starting. It returns 0 if the screen counts. On a screen that reads initializing
-// the agent CLI announces that it starts again. On a loaded machine, Gemini CLI then ends its
-// first start, with all signs, and draws its composer for two seconds before it exits.
+// still be starting. It returns 0 if the screen counts.
 func (r *Reader) unready(screen coleo.State, now time.Time) time.Duration {
-	if r.ready.told && r.verdict.State == coleo.Initializing {
-		r.ready.awaited, r.ready.again = true, true
+	if r.ready.again && !r.picture.Screen.Modes[string(pty.ModeBracketedPaste)] {
+		r.ready = readiness{told: true} // it has given the terminal back
 	}
 	if r.ready.awaited && len(r.spec.Ready) > 0 && r.picture.Shows(r.spec.Ready) {
 		r.noteReady()

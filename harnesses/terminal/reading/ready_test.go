@@ -92,9 +92,12 @@ state = "initializing"
 when = [{ where = "bottom 1", pattern = '^It starts again' }]
 `)
 	b.r.ExpectReady(false)
-	b.shows(casttest.Idle).wants(coleo.Idle, "composer")
-	b.shows("\x1b[2J\x1b[HIt starts again").wants(coleo.Initializing, "restarting")
+	b.shows("\x1b[?2004h"+casttest.Idle).wants(coleo.Idle, "composer")
+	b.shows("\x1b[2J\x1b[HIt starts again").wants(coleo.Idle, "composer")
 	b.shows("\x1b[2J\x1b[HWelcome\r\n> \r\n─────────\x1b[2;3H").after(time.Second)
 	b.enters(record.Entry{Kind: record.Ready, Time: b.now}).after(time.Second).wants(coleo.Initializing, ruleStarting)
 	b.after(readyAfter).wants(coleo.Idle, coleo.RuleUnprovenIdle)
+	b.shows("\x1b[2J\x1b[HIt starts again")
+	b.shows(casttest.Idle).after(time.Second).wants(coleo.Initializing, ruleStarting)
+	b.shows("\x1b[?2004l"+casttest.Idle).after(time.Second).wants(coleo.Idle, "composer") // another process
 }

@@ -119,8 +119,8 @@ type Spec struct {
 	// draw their composer before they ask whether the folder is trusted. Until these
 	// conditions have held once, an idle screen does not count. After 30 s it counts, and is
 	// called unproven. Where a rule reads `initializing`, the agent CLI announces that it
-	// starts again: the next idle screen counts after 30 s, too. The first start of a
-	// recording is read without this key.
+	// starts again. Idle then counts after 30 s, or when bracketed paste is turned off. The
+	// first start of a recording is read without this key.
 	Ready []Cond `toml:"ready"`
 	// What the screen shows between the first and the last key of `keys.interrupt`.
 	// Coleo presses the last key only while these conditions hold. Until then it
