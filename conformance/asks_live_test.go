@@ -11,7 +11,7 @@ import (
 )
 
 // asksOfCI are dialogs of the kinds that were once read wrongly.
-const asksOfCI = "claude-code:notebook,mcp-server;codex:question,trust,sign-in"
+const asksOfCI = "claude-code:notebook,mcp-server;codex:question,trust,sign-in;gemini:agents,trust"
 
 var asksTested = flag.String("asks", asksOfCI, "dialogs to test, as NAME:DIALOGS;NAME:all")
 

@@ -26,6 +26,7 @@ type Follower struct {
 	take   func([]Entry)
 	waked  chan struct{}
 
+	ready atomic.Bool            // true if nobody waits for the entry Ready
 	path  atomic.Pointer[string] // path of the record; nil until the record is found
 	found Where                  // result of where when the record was found
 	tail  Tail
@@ -35,7 +36,9 @@ type Follower struct {
 // take with the new entries, in order. If the record already exists, the Follower reads
 // it from its beginning.
 func NewFollower(s Source, where func() Where, take func([]Entry)) *Follower {
-	return &Follower{source: s, where: where, take: take, waked: make(chan struct{}, 1)}
+	f := &Follower{source: s, where: where, take: take, waked: make(chan struct{}, 1)}
+	f.ready.Store(!s.TellsReady)
+	return f
 }
 
 // Wake makes the Follower look at the record now. It is needed on file systems that do
@@ -102,17 +105,31 @@ func (f *Follower) look(w *Watcher) {
 		f.found, f.tail = where, f.source.Open(path, where)
 		w.watch(f, []string{filepath.Dir(path)})
 	}
+	f.lookWhetherReady()
 	if entries := f.tail.Next(); len(entries) > 0 {
 		f.take(entries)
 	}
 }
 
-// concerns reports whether a change of the file at path can be a change of the record.
+// lookWhetherReady takes the entry Ready once a file of the record was written. An agent CLI
+// that resumes a conversation may write to another file than the one that is read.
+func (f *Follower) lookWhetherReady() {
+	if f.ready.Load() {
+		return
+	}
+	if at := f.source.writtenAt(f.found); !at.IsZero() {
+		f.ready.Store(true)
+		f.take([]Entry{{Kind: Ready, Time: at}})
+	}
+}
+
+// concerns reports whether a change of the file at path can be a change of the record. Any
+// change can be the one that tells that the agent CLI is ready.
 // If the record is a database, SQLite also writes to files whose names begin with the
 // name of the database.
 func (f *Follower) concerns(path string) bool {
 	own := f.path.Load()
-	return own == nil || strings.HasPrefix(path, *own)
+	return own == nil || !f.ready.Load() || strings.HasPrefix(path, *own)
 }
 
 // watchFor watches the folders in which the record can appear. A folder can appear just

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -162,4 +163,43 @@ func TestOnlyAFileIsARecord(t *testing.T) {
 	s.check(os.Remove(path))
 	s.write(path, "a\n")
 	s.sees("a")
+}
+
+// An agent CLI that resumes a conversation may first begin another file. What an earlier
+// start has written is no sign.
+func TestTheFollowerTellsWhenTheStartIsOver(t *testing.T) {
+	t.Parallel()
+	ready := Source{Pattern: source.Pattern, Open: source.Open, TellsReady: true}
+	ready.Pattern = strings.Replace(ready.Pattern, "{id}", "{id}*", 1)
+	s := &stage{t: t, home: t.TempDir()}
+	s.write(s.path("one"), "a\n")
+	earlier := time.Now().Add(-time.Hour)
+	s.check(os.Chtimes(s.path("one"), earlier, earlier))
+	since := earlier.Add(time.Minute)
+	s.follower = NewFollower(ready, func() Where { return Where{Home: s.home, Conversation: "one", Since: since} }, s.take)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { s.follower.Run(ctx, NewWatcher()); close(ended) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	kinds := func() (out []Kind) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, e := range s.entries {
+			out = append(out, e.Kind)
+		}
+		return out
+	}
+	await := func(want ...Kind) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); !slices.Equal(kinds(), want); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("the entries are %q, want %q", kinds(), want)
+			}
+		}
+	}
+	await(Prompt)
+	s.write(s.path("one-2"), "other\n")
+	await(Prompt, Ready)
+	s.write(s.path("one"), "b\n")
+	await(Prompt, Ready, Prompt)
 }

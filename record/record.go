@@ -12,6 +12,7 @@ const (
 	Answer Kind = "answer" // the model said something
 	Tool   Kind = "tool"   // the model called a tool, or a tool returned its result
 	End    Kind = "end"    // the turn has ended
+	Ready  Kind = "ready"  // the agent CLI has begun or resumed the conversation, and takes prompts
 )
 
 // Ending tells how a turn ended.

@@ -33,6 +33,26 @@ type Source struct {
 	// 0 means the whole id.
 	ShortID int
 	Open    func(path string, w Where) Tail
+	// TellsReady is true if the agent CLI writes to a file of the pattern when its start is
+	// over, and not earlier. The Follower then takes an entry of the kind Ready.
+	TellsReady bool
+}
+
+// writtenAt returns when a file of the record was last written. It returns the zero time
+// if no file was written since w.Since.
+func (s Source) writtenAt(w Where) (last time.Time) {
+	pattern := s.patternFor(w)
+	if pattern == "" {
+		return last
+	}
+	found, _ := filepath.Glob(pattern) // the only possible error is a bad pattern
+	for _, path := range found {
+		info, err := os.Stat(path)
+		if err == nil && !info.ModTime().Before(w.Since) && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
 }
 
 // Find returns the path of the record that w names. It returns "" if the record does

@@ -12,6 +12,9 @@ import (
 var conversations = record.Source{
 	Pattern: ".gemini/tmp/*/chats/session-*-{id}.jsonl", ShortID: idInName,
 	Open: record.Lines(func() record.Decoder { return decoder{} }),
+	// It makes or extends the file when it has looked for agents, servers and skills. By
+	// then it has asked whether the folder is trusted (0.61.0).
+	TellsReady: true,
 }
 
 // decoder decodes the session file of Gemini CLI,

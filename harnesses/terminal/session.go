@@ -60,6 +60,10 @@ var (
 	_ coleo.UsageMeter = (*session)(nil)
 )
 
+// startLasts is the longest time for which an agent CLI counts as starting after a session was
+// opened on it again. It is several times what the slowest one takes.
+const startLasts = time.Minute
+
 // open builds a session on a holder, and brings the session's screen up to date. The
 // argument justStarted is true if the agent CLI has just been started.
 func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justStarted bool) (*session, error) {
@@ -90,6 +94,9 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 	s.record = s.followRecord()
 	if s.record.follower != nil {
 		reader.ExpectRecord()
+	}
+	if len(h.spec.Ready) > 0 || h.hooks.Record.TellsReady {
+		reader.ExpectReady(justStarted || time.Since(facts.Started) < startLasts)
 	}
 	s.live = newLive(reader, s.hook.lines, s.record.entries)
 	s.view = view{live: s.live, log: s.log, client: client}

@@ -73,11 +73,17 @@ func setStage(t *testing.T, cols, rows int, keep int64) (*stage, *session) {
 // setStageOf is setStage with a Spec of the test's own.
 func setStageOf(t *testing.T, described string, cols, rows int, keep int64) (*stage, *session) {
 	t.Helper()
+	return setStageWith(t, described, Hooks{}, coleo.SpawnConfig{Cols: cols, Rows: rows, Keep: keep})
+}
+
+// setStageWith is setStageOf with hooks, and with a part of the start's configuration.
+func setStageWith(t *testing.T, described string, hooks Hooks, c coleo.SpawnConfig) (*stage, *session) {
+	t.Helper()
 	spec, err := rules.ParseSpec("stage.toml", []byte(described))
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &stage{t: t, h: New(spec, Hooks{}, []string{os.Args[0], asHolder}, NewShared()), dir: t.TempDir()}
+	st := &stage{t: t, h: New(spec, hooks, []string{os.Args[0], asHolder}, NewShared()), dir: t.TempDir()}
 	st.typed = filepath.Join(st.dir, "typed")
 	fifo, program := filepath.Join(st.dir, "fifo"), filepath.Join(st.dir, "stage")
 	script := "#!/bin/sh\nstty raw -echo\nexec 3<&0\ncat <&3 >" + st.typed + " &\ncat " + fifo + "\nwait\n"
@@ -87,11 +93,10 @@ func setStageOf(t *testing.T, described string, cols, rows int, keep int64) (*st
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := st.h.Spawn(t.Context(), coleo.SpawnConfig{
-		Arm: filepath.Base(filepath.Dir(st.dir)) + filepath.Base(st.dir), Generation: 1, Nonce: "n1",
-		Dir:     filepath.Join(st.dir, "hold"),
-		Workdir: st.dir, Binary: program, Environ: os.Environ(), Cols: cols, Rows: rows, Keep: keep,
-	})
+	c.Arm, c.Generation, c.Nonce = filepath.Base(filepath.Dir(st.dir))+filepath.Base(st.dir), 1, "n1"
+	c.Dir, c.Workdir, c.Binary = filepath.Join(st.dir, "hold"), st.dir, program
+	c.Environ = append(c.Environ, os.Environ()...)
+	s, err := st.h.Spawn(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,6 +64,9 @@ func (r *Reader) Look(now time.Time) time.Duration {
 		// end of the process proves that the agent CLI has ended.
 		r.verdict = rules.Verdict{}
 	}
+	if r.verdict.State == coleo.Initializing && r.ready.told {
+		r.announceStart()
+	}
 	r.askPack()
 	if r.verdict.Dialog != nil {
 		// The fingerprint is taken before complete changes the subject, because the
@@ -118,6 +121,9 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	}
 	if raised.State != "" && coleo.MoreCautious(next.State, raised.State) != next.State {
 		next.State, next.Rule, next.Detail = raised.State, raised.Rule, raised.Detail
+	}
+	if left := r.unready(next.State, now); left > 0 {
+		next.State, next.Rule, again = coleo.Initializing, ruleStarting, min(again, left)
 	}
 	if next.State != coleo.Idle {
 		r.turn.unproven = ""

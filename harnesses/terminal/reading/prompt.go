@@ -36,6 +36,7 @@ func (r *Reader) Settling() bool {
 func (r *Reader) Submitted(s Submission, now time.Time) {
 	r.loseUnsettled(now, "another prompt was submitted before it could be seen whether this one had arrived")
 	r.prompt.undecided, r.prompt.none = true, false
+	r.ready = readiness{told: r.ready.told}
 	r.settlingSince, r.prompt.sentAt = time.Time{}, now
 	r.openTurn(s, now)
 	if !r.reading.State.Working() && r.reading.State != coleo.Dead {

@@ -49,6 +49,7 @@ type Reader struct {
 	unknown       unknown
 	redraws       redraws
 	prompt        prompt
+	ready         readiness
 	turn          newestTurn
 	mode          mode
 }

@@ -42,6 +42,9 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 		at = now
 	}
 	switch e.Kind {
+	case record.Ready:
+		r.noteReady()
+		return
 	case record.Prompt, record.Queued:
 		r.recorded.prompts = appendBounded(r.recorded.prompts, recordedPrompt{r.hook.spec.Bare(e.Text), at})
 	case record.Answer, record.Tool, record.End:

@@ -138,6 +138,9 @@ func newPlayer(spec *rules.Spec, rec Recording, tell func(coleo.Change)) *player
 	p := &player{Reader: New(spec, rec.Cast.Cols, rec.Cast.Rows, start, tell), due: start.Add(IdleLook)}
 	p.Runs(rec.Version)
 	p.mode.screenOnly, p.mode.noProcess, p.prompt.none = rec.ScreenOnly, true, true
+	if len(spec.Ready) > 0 {
+		p.ExpectReady(false) // the sign may have been in the agent CLI's record
+	}
 	return p
 }
 

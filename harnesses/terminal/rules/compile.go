@@ -86,6 +86,9 @@ func (c *compiler) screen(s *Spec) {
 	if s.Capabilities.Compact {
 		c.conds("compact_when", "compact_when", s.CompactWhen)
 	}
+	if len(s.Ready) > 0 {
+		c.conds("ready", "ready", s.Ready)
+	}
 	if len(s.InterruptWhen) > 0 {
 		c.conds("interrupt_when", "interrupt_when", s.InterruptWhen)
 	}

@@ -122,6 +122,13 @@ type Spec struct {
 	// entry of the menu, whatever was typed. This key is required if `[capabilities]`
 	// claims `compact`.
 	CompactWhen []Cond `toml:"compact_when"`
+	// What the screen shows only when the start of the agent CLI is over. Some agent CLIs
+	// draw their composer before they ask whether the folder is trusted. Until these
+	// conditions have held once, an idle screen does not count. After 30 s it counts, and is
+	// called unproven. Where a rule reads `initializing`, the agent CLI announces that it
+	// starts again. Idle then counts after 30 s, or when bracketed paste is turned off. The
+	// first start of a recording is read without this key.
+	Ready []Cond `toml:"ready"`
 	// What the screen shows between the first and the last key of `keys.interrupt`.
 	// Coleo presses the last key only while these conditions hold. If they do not hold,
 	// Coleo presses the first key again. Without this key, Coleo presses the keys one

@@ -13,6 +13,9 @@ import (
 const (
 	// goneTimeout is how long an answered dialog can stay on the screen.
 	goneTimeout = 10 * time.Second
+	// trustTimeout is the longest wait of a question of trust for the end of the start.
+	// On a loaded machine, the start takes 3 s.
+	trustTimeout = 15 * time.Second
 	// markTimeout is how long the mark of a list can take to move. It is as long as
 	// tickTimeout, for the same reason.
 	markTimeout = tickTimeout
@@ -40,6 +43,9 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 	if err != nil {
 		return err
 	}
+	if err := t.awaitStart(ctx, asked.verdict.Dialog.Kind); err != nil {
+		return err
+	}
 	// A dialog loses keys that arrive together with its first picture, because it does
 	// not read keys at that time.
 	if err := pause(ctx, t.Spec().Timing.DialogGap.Duration()-asked.age); err != nil {
@@ -61,6 +67,20 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 		t.lapseClaims()
 	}
 	return nil
+}
+
+// awaitStart waits until the agent CLI's start is over, before a question of trust is
+// answered. If Gemini CLI 0.61.0 is told to trust the folder earlier, it forgets to start again.
+// It then goes on as in a folder that is not trusted.
+func (t *Typist) awaitStart(ctx context.Context, kind coleo.DialogKind) error {
+	over := func(r *reading.Reader) bool { return !r.AwaitsReady() }
+	if kind != coleo.DialogTrust || peek(t.view, over) {
+		return nil
+	}
+	if !t.view.Await(ctx, trustTimeout, over) {
+		return ctx.Err() // without a sign, the answer is as good now as later
+	}
+	return pause(ctx, t.Spec().Timing.DialogGap.Duration())
 }
 
 // question is a dialog on the screen, and how long the dialog has been there.

@@ -8,6 +8,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/casttest"
+	"coleo.dev/harnesses/terminal/reading"
 )
 
 // listSpec is a program with a list of numbered options.
@@ -136,6 +137,50 @@ func TestAnErrorSaysWhatWasTyped(t *testing.T) {
 				if got := st.typed(); got != tt.typed {
 					t.Errorf("typed was %q, want %q", got, tt.typed)
 				}
+			})
+		})
+	}
+}
+
+// Gemini CLI must not be told to trust the folder before its start is over.
+func TestAQuestionOfTrustIsAnsweredWhenTheStartIsOver(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kind   string
+		sign   bool
+		waited time.Duration // the least time from the answer to its key
+	}{
+		"trust":                 {"trust", true, 5 * time.Second},
+		"trust, without a sign": {"trust", false, trustTimeout},
+		"another question":      {"permission", true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				spec := "ready = [{ where = \"screen\", pattern = \"Welcome\" }]\n" + strings.Replace(listSpec("digit"), "\nkind = \"permission\"", "\nkind = \""+c.kind+"\"", 1)
+				st := setStage(t, spec, 60, 12)
+				st.show.Update(func(r *reading.Reader) bool { r.ExpectReady(true); return true })
+				st.say(list(">1. Yes", " 2. No"))
+				st.await("it asks", func() bool { return st.State().Dialog != nil })
+				asked, answered := time.Now(), make(chan error, 1)
+				go func() {
+					answered <- st.Respond(t.Context(), st.State().Dialog.Fingerprint,
+						coleo.Decision{Choice: coleo.Approve})
+				}()
+				if c.sign {
+					time.AfterFunc(5*time.Second, func() {
+						st.show.print(strings.Replace(list(">1. Yes", " 2. No"), "=====", "Welcome\r\n=====", 1))
+					})
+				}
+				st.await("it is answered", func() bool { return st.typed() != "" })
+				if waited := time.Since(asked); waited < c.waited || c.waited == 0 && waited > 2*time.Second {
+					t.Errorf("the key was pressed after %s, want at least %s", waited, c.waited)
+				}
+				st.say(casttest.Idle)
+				if err := <-answered; err != nil {
+					t.Error(err)
+				}
+				time.Sleep(5 * time.Second) // the sign has come
 			})
 		})
 	}

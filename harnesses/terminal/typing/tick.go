@@ -314,7 +314,16 @@ func (k *ticker) fill(ctx context.Context, l listView, at func(listView) bool) (
 	if err != nil {
 		return false, err
 	}
-	return true, k.awaitText(ctx, k.same, k.Text)
+	if err := k.awaitText(ctx, k.same, k.Text); err != nil {
+		return true, err
+	}
+	// On a loaded machine, Qwen Code 0.24.4 draws the text 0.1 s before its tick.
+	k.view.Await(ctx, tickTimeout, func(r *reading.Reader) bool {
+		l, err := k.see(r)
+		n := l.dialog.TextOption
+		return err != nil || n > 0 && hasTick(n-1, rules.Ticked)(l)
+	})
+	return true, nil
 }
 
 // awaitText waits until the dialog shows a typed text.

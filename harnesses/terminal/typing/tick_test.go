@@ -43,6 +43,7 @@ type boxes struct {
 	submitted string // the numbers of the ticked options and the text when it was submitted
 	done      bool
 	blank     bool                            // it clears the screen long before it draws anew
+	lateTick  bool                            // it draws a text long before its tick
 	all       bool                            // the last option but one ticks all options above it
 	fault     func(b *boxes, key string) bool // returns whether the key is lost
 }
@@ -140,6 +141,12 @@ func answerBoxes(t *testing.T, how string, b *boxes, d coleo.Decision) (err erro
 					st.say(casttest.Blank)
 					time.Sleep(100 * time.Millisecond)
 				}
+				if last := len(b.ticks) - 1; b.lateTick && key == "pear" && b.ticks[last] {
+					b.ticks[last] = false
+					st.say(b.draw())
+					time.Sleep(100 * time.Millisecond)
+					b.ticks[last] = true
+				}
 				st.say(b.draw())
 			}
 		}
@@ -150,6 +157,18 @@ func answerBoxes(t *testing.T, how string, b *boxes, d coleo.Decision) (err erro
 
 func reply(text string, options ...int) coleo.Decision {
 	return coleo.Decision{Choice: coleo.Reply, Options: options, Words: text}
+}
+
+// Qwen Code draws a typed text, and later its tick.
+func TestATextIsSubmittedWhenItIsTicked(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]string{"at a row": tickByMark, "by a key": tickByKey} {
+		b := newBoxes()
+		b.lateTick = true
+		if err := answerBoxes(t, how, b, reply("pear", 1)); err != nil || b.submitted != "14 pear" {
+			t.Errorf("%s: it submitted %q, and the error is %v", name, b.submitted, err)
+		}
+	}
 }
 
 func TestExactlyTheWantedOptionsAreSubmitted(t *testing.T) {

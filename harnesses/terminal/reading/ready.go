@@ -1,0 +1,80 @@
+package reading
+
+import (
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/pty"
+)
+
+// readyAfter is how long an idle screen may stand at the start without a sign that the agent
+// CLI is ready, if it gives such a sign. On a loaded machine, that of Gemini CLI 0.61.0 came
+// up to 3 s after its composer. After that time the arm counts as idle, and this state is
+// called unproven.
+const readyAfter = 30 * time.Second
+
+// neverReady is why such an idle state is unproven.
+const neverReady = "nothing shows that the agent CLI has finished its start"
+
+// ruleStarting is the rule of an idle screen at a time when the agent CLI may still ask
+// something that belongs to its start.
+const ruleStarting = "starting"
+
+// readiness is what is known about the end of the agent CLI's start. Some agent CLIs draw
+// their composer first, and ask afterwards whether the folder is trusted. A prompt that is
+// typed in between would answer that question.
+type readiness struct {
+	told    bool      // this agent CLI gives a sign
+	awaited bool      // the sign is to come
+	again   bool      // it has announced that it ends, and starts again
+	idle    time.Time // since when the screen has been idle without a sign; zero: it is not
+}
+
+// ExpectReady tells the Reader that a sign tells when the agent CLI's start is over. If it may
+// still be starting, an idle screen does not count until the sign comes.
+func (r *Reader) ExpectReady(starting bool) { r.ready = readiness{told: true, awaited: starting} }
+
+// AwaitsReady reports whether the agent CLI's start is not over, and a sign is to come.
+func (r *Reader) AwaitsReady() bool { return r.ready.awaited && !r.ready.again }
+
+// noteReady notes a sign that the agent CLI's start is over.
+func (r *Reader) noteReady() {
+	if r.ready.again {
+		return // it may come from the start that is given up
+	}
+	r.ready.awaited = false
+	if r.turn.unproven == neverReady {
+		r.turn.unproven = ""
+	}
+}
+
+// announceStart notes that the agent CLI has announced that it starts again. On a loaded
+// machine, Gemini CLI then ends its first start, with all signs, and draws its composer for
+// two seconds before it exits. The announcement itself counts as an unknown screen.
+func (r *Reader) announceStart() {
+	r.ready, r.verdict = readiness{told: true, awaited: true, again: true}, rules.Verdict{}
+}
+
+// unready returns how long an idle screen still does not count, because the agent CLI may
+// still be starting. It returns 0 if the screen counts.
+func (r *Reader) unready(screen coleo.State, now time.Time) time.Duration {
+	if r.ready.again && !r.picture.Screen.Modes[string(pty.ModeBracketedPaste)] {
+		r.ready = readiness{told: true} // it has given the terminal back
+	}
+	if r.ready.awaited && len(r.spec.Ready) > 0 && r.picture.Shows(r.spec.Ready) {
+		r.noteReady()
+	}
+	if !r.ready.awaited || screen != coleo.Idle {
+		r.ready.idle = time.Time{}
+		return 0
+	}
+	if r.ready.idle.IsZero() {
+		r.ready.idle = now
+	}
+	left := readyAfter - now.Sub(r.ready.idle)
+	if left <= 0 {
+		r.turn.unproven = neverReady
+	}
+	return max(0, left)
+}
