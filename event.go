@@ -26,11 +26,12 @@ const (
 	EventState        EventKind = "state"               // Change
 	EventUnrecognised EventKind = "screen_unrecognised" // Change
 	EventWitness      EventKind = "witness"             // Change
-	EventConversation EventKind = "conversation"        // Note: the id
+	EventConversation EventKind = "conversation"        // Note: the id, and the port of the agent CLI's server
 	EventRunStart     EventKind = "run_start"           // Receipt
 	EventRunEnd       EventKind = "run_end"             // RunEnd
 	EventPromptLost   EventKind = "prompt_lost"         // Change
 	EventDecision     EventKind = "approval"            // Decided
+	EventWindow       EventKind = "window"              // Change: the arm's window was opened or closed, or has failed
 )
 
 // Event is one entry of a host's append-only log. Host, Epoch and Seq are the key of
@@ -61,6 +62,7 @@ const (
 // Note is the payload of events that have only a text.
 type Note struct {
 	Text string `json:"text"`
+	Port int    `json:"port,omitempty"` // with EventConversation: on which the agent CLI's server listens
 }
 
 // Outcome is what became of a turn: how it ended, or that it goes on (OutcomeAsks). The log

@@ -105,6 +105,7 @@ const (
 	ChangeTurn         ChangeKind = "turn"           // a turn has begun that Coleo has not begun; Note is its prompt
 	ChangePrompt       ChangeKind = "prompt"
 	ChangeConversation ChangeKind = "conversation" // the id of the conversation became known
+	ChangeWindow       ChangeKind = "window"       // the window was opened or closed, or has failed
 )
 
 // Change is one entry in a session's list of changes.
@@ -118,6 +119,7 @@ type Change struct {
 	Origin  Origin     `json:"origin,omitempty"` // set for turn
 	Output  time.Time  `json:"output,omitzero"`  // the time of the agent CLI's last output before this change
 	Screen  *Screen    `json:"screen,omitempty"` // set for screen_unrecognised and dead
+	Window  *Window    `json:"window,omitempty"` // set for window
 }
 
 // Prompt is a text for the agent CLI.

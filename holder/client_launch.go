@@ -64,6 +64,10 @@ type launchDocument struct {
 // mark returns the value of EnvArm for this launch.
 func (l Launch) mark() string { return process.Mark(l.Arm, l.Generation, l.Nonce) }
 
+// MarkEnv returns the variable that marks the processes of this launch, as NAME=VALUE. A
+// process that belongs to the arm, and that the holder does not start, needs it.
+func (l Launch) MarkEnv() string { return process.EnvArm + "=" + l.mark() }
+
 // Start runs command as a separate process that outlives the caller. It returns when
 // the program in the arm runs. The command must be `coleo hold --stdin`, or a program
 // that calls Serve in the same way. The error is the one that the holder reports, for

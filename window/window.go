@@ -38,6 +38,7 @@ type Window struct {
 	// close when this program ends.
 	Program []string
 	Inside  bool // the caller runs in tmux; Tmux then opens a window of that session
+	Beside  bool // the arm's session of tmux exists; Tmux then opens a window of that session
 	Mac     bool // the window is opened on macOS
 }
 
@@ -72,6 +73,9 @@ func opener(w Window) []string {
 		folder := strings.ReplaceAll(w.Workdir, "#", "##")
 		if w.Inside {
 			return []string{"tmux", "new-window", "-n", title, "-c", folder, "--"}
+		}
+		if w.Beside {
+			return []string{"tmux", "new-window", "-t", "=" + Session(w.Name) + ":", "-n", title, "-c", folder, "--"}
 		}
 		return []string{"tmux", "new-session", "-d", "-s", Session(w.Name), "-n", title, "-c", folder, "--"}
 	case Kitty:
