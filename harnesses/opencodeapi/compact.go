@@ -16,7 +16,7 @@ const compactTimeout = 10 * time.Minute
 // the server has begun to do so. The error is EInvalid if the arm has no provider and
 // model, because a summary needs them. It is EPromptLost if the server did not begin.
 // Compact also returns the other errors of SendPrompt.
-func (s *session) Compact(ctx context.Context) (coleo.Receipt, error) {
+func (s *Session) Compact(ctx context.Context) (coleo.Receipt, error) {
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	srv, err := s.mayBegin()
@@ -31,6 +31,7 @@ func (s *session) Compact(ctx context.Context) (coleo.Receipt, error) {
 	if err := coleo.Wanted(ctx); err != nil {
 		return coleo.Receipt{}, err
 	}
+	defer s.deliver()()
 	s.mu.Lock()
 	busied, failures := s.facts.busied, s.facts.failures
 	s.mu.Unlock()

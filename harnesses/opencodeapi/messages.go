@@ -26,7 +26,7 @@ func (m message) text() string {
 	return strings.Join(texts, "\n")
 }
 
-func (s *session) messages(ctx context.Context) ([]message, error) {
+func (s *Session) messages(ctx context.Context) ([]message, error) {
 	srv, err := s.ready()
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (s *session) messages(ctx context.Context) ([]message, error) {
 // Answer returns the text of the assistant's last message after the last prompt. The
 // text is empty as long as there is no such message. Answer returns the errors of ready
 // and of the request.
-func (s *session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, error) {
+func (s *Session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {
 		return coleo.Answer{}, err
@@ -58,7 +58,7 @@ func (s *session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, er
 // Prove looks for a prompt that somebody was about to send. It searches the messages
 // since r.Time. It returns ProofAccepted if the prompt is among them, and an empty
 // proof if it is not. It returns the errors of ready and of the request.
-func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
+func (s *Session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {
 		return "", err
@@ -73,7 +73,7 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 
 // Usage adds up the messages of the conversation. It returns the errors of ready and of
 // the request.
-func (s *session) Usage(ctx context.Context) (coleo.Usage, error) {
+func (s *Session) Usage(ctx context.Context) (coleo.Usage, error) {
 	messages, err := s.messages(ctx)
 	u := coleo.SumUsage(func(yield func(coleo.Usage) bool) {
 		for _, m := range messages {

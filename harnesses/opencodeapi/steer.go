@@ -25,7 +25,7 @@ const (
 
 // ready returns the server. If nothing can be sent now, it returns an error with the
 // reason: EExited or EBusy.
-func (s *session) ready() (*server, error) {
+func (s *Session) ready() (*server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -53,7 +53,7 @@ type (
 	}
 )
 
-func (s *session) model() *model {
+func (s *Session) model() *model {
 	if s.own.Provider == "" || s.own.Model == "" {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (s *session) model() *model {
 // is EBusy if the server is starting or working. It is EExited if the server has ended.
 // It is EPromptLost if the server did not begin to work. If a request fails, the error
 // is EUnavailable, ENotFound or EInternal.
-func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
+func (s *Session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	if strings.TrimSpace(p.Text) == "" {
 		return coleo.Receipt{}, coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
 	}
@@ -82,6 +82,7 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	if err != nil {
 		return coleo.Receipt{}, err
 	}
+	defer s.deliver()()
 	s.mu.Lock()
 	busied, failures := s.facts.busied, s.facts.failures
 	s.mu.Unlock()
@@ -100,7 +101,7 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 
 // mayBegin returns the server if a turn may begin now. Otherwise it returns an error with
 // the reason: EExited, EBusy or EBlocked. After a failed turn it waits for failureSettle.
-func (s *session) mayBegin() (*server, error) {
+func (s *Session) mayBegin() (*server, error) {
 	srv, err := s.ready()
 	if err != nil {
 		return nil, err
@@ -123,7 +124,7 @@ func (s *session) mayBegin() (*server, error) {
 // With the answer to the last question, it sends all answers at once. The error is
 // EStale if the dialog is not open. It is EInvalid or EUnsupported if the decision does
 // not fit the dialog. It is ETimeout if the dialog stays open.
-func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
+func (s *Session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	srv, err := s.ready()
@@ -160,7 +161,7 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 }
 
 // open returns the request whose next dialog has the given fingerprint.
-func (s *session) open(dialog coleo.Fingerprint) (asked, bool) {
+func (s *Session) open(dialog coleo.Fingerprint) (asked, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range s.facts.asked {
@@ -211,7 +212,7 @@ func reply(a asked, d coleo.Decision) (path string, body any, err error) {
 
 // Interrupt aborts the running turn. It returns when the server is idle. If no turn is
 // running, it does nothing. The error is ETimeout if the server did not stop in time.
-func (s *session) Interrupt(ctx context.Context) (out coleo.Interruption, err error) {
+func (s *Session) Interrupt(ctx context.Context) (out coleo.Interruption, err error) {
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	out.Was = s.State().State
