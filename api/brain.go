@@ -39,6 +39,9 @@ type Brain interface {
 	// Compact makes the agent CLI shorten its conversation. It waits for proof that the
 	// agent CLI has begun. The receipt's ID is the id of the run that this starts.
 	Compact(ctx context.Context, arm string) (coleo.Receipt, error)
+	// OpenWindow opens the window of an arm that is shown in one. It returns EConflict if
+	// the window is open.
+	OpenWindow(ctx context.Context, arm string, r wire.WindowRequest) (coleo.Arm, error)
 	// Respond answers a dialog. If the fingerprint is empty, Respond answers the open
 	// dialog.
 	Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision, lease string) error

@@ -36,6 +36,7 @@ const (
 	OpPulse     Op = "pulse"     // PulseOrder -> Pulse: cheap; serve sends it every PulseEvery
 	OpPermit    Op = "permit"    // PermitOrder -> Clock: permit typing into arms that need a permit
 	OpRelease   Op = "release"   // ReleaseOrder -> nothing: give an arm of host local to a host agent
+	OpWindow    Op = "window"    // WindowOrder -> nothing: open the arm's window; answers when it is open
 	OpTake      Op = "take"      // ArmOrder -> ArmReport: take up an arm whose folder names this host
 )
 
@@ -73,6 +74,12 @@ type ArmOrder struct {
 	// Generation is for OpKill. OpKill ends the arm only if Generation is the arm's
 	// last start. 0 means any start.
 	Generation int `json:"generation,omitempty"`
+}
+
+// WindowOrder opens the window of an arm.
+type WindowOrder struct {
+	Arm   string             `json:"arm"`
+	Place *coleo.WindowPlace `json:"place,omitempty"` // nil: where the arm's start was to open it
 }
 
 // ReleaseOrder tells host local to give an arm to a host agent. It is carried out at once
