@@ -181,8 +181,8 @@ page: build agents
 
 # Harnesses whose agent CLI must be there: a missing one is a failure then,
 # not a skip; and those that all checks are run on.
-FULL    ?= codex
-REQUIRE ?= claude-code,opencode,codex,gemini,aider
+FULL    ?= codex,opencode-tui
+REQUIRE ?= claude-code,opencode,opencode-tui,codex,gemini,aider
 MORE         := qwen,copilot,kilo,cline,continue
 REQUIRE_MORE ?= $(REQUIRE),qwen,copilot,kilo,continue
 
@@ -204,7 +204,7 @@ bin/golangci-lint-$(GOLANGCI):
 
 # What only Linux has must have a fallback that compiles.
 darwin:
-	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./boottime ./config ./localsocket ./record ./pty/... ./holder/... ./harnesses/... ./registry ./bus ./recovery ./modelresolver ./conformance/... ./cmd/coleo-hold
+	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./boottime ./config ./localsocket ./record ./pty/... ./holder/... ./harnesses/... ./registry ./window/... ./bus ./recovery ./modelresolver ./conformance/... ./cmd/coleo-hold
 
 # Figures of the speed that Coleo promises, as ratios and differences in one run.
 # Turns, Fleet and Streams fail when the median of several runs misses its bar.

@@ -50,10 +50,12 @@ var mayImport = map[string][]string{
 	// the same agent CLI
 	"harnesses/opencodeapi": {".", "harnesses/terminal", "harnesses/terminal/launch", "harnesses/terminal/rules",
 		"harnesses/opencode", "holder"},
-	"registry": {".", "config", "harnesses/"},
+	"harnesses/opencodetui": {".", "harnesses/opencodeapi", "window", "window/pane"},
+	"registry":              {".", "config", "harnesses/"},
 	"host": {".", "pty", "holder", "holder/journal", "holder/process", "store", "registry",
 		"bus", "boottime"},
 	"window":                  {"."},
+	"window/pane":             {".", "window", "holder/process"},
 	"wire":                    {"."},
 	"brain":                   {".", "wire", "store", "bus", "recovery", "modelresolver", "registry"},
 	"api":                     {".", "wire", "brain", "localsocket", "web", "api/signin"},
@@ -78,8 +80,8 @@ var mayImport = map[string][]string{
 	"harnesses/terminal/casttest": {"pty"},
 	"harnesses/terminal/pack":     {".", "config", "harnesses/terminal/rules"},
 
-	"cmd/coleo-hold": {".", "holder", "hook"},
-	"cmd/coleo": {".", "api", "config", "holder", "holder/journal", "holder/process", "hook",
+	"cmd/coleo-hold": {".", "holder", "hook", "window/pane"},
+	"cmd/coleo": {".", "api", "config", "holder", "holder/journal", "holder/process", "hook", "window/pane",
 		"modelresolver", "cmd/coleo/"},
 	"cmd/coleo/verb":       {"."},
 	"cmd/coleo/show":       {".", "pty", "cmd/coleo/verb"},
@@ -130,7 +132,7 @@ var home = map[string][]string{
 // testOnly lists what tests may import beyond their package.
 var testOnly = []string{"conformance/", "record/recordtest", "hook", "registry", "pty", "pty/device", "holder",
 	"holder/process", "store", "bus", "bus/bustest",
-	"localsocket", "host", "brain", "api", "wire", "harnesses/terminal/casttest",
+	"localsocket", "host", "brain", "api", "wire", "harnesses/terminal/casttest", "window/pane",
 	"harnesses/terminal/rules"}
 
 // source is one Go file with its imports.

@@ -94,6 +94,7 @@ type Arm struct {
 	Generation int    `json:"generation"`
 
 	Dialog  *Dialog `json:"dialog,omitempty"`
+	Window  *Window `json:"window,omitempty"` // set for a harness that shows its agent CLI in a window
 	Runtime Runtime `json:"runtime"`
 }
 

@@ -27,11 +27,12 @@ const (
 	EventState        EventKind = "state"               // Change
 	EventUnrecognised EventKind = "screen_unrecognised" // Change
 	EventWitness      EventKind = "witness"             // Change
-	EventConversation EventKind = "conversation"        // Note: the id of the conversation
+	EventConversation EventKind = "conversation"        // Note: the id, and the port of the agent CLI's server
 	EventRunStart     EventKind = "run_start"           // Receipt
 	EventRunEnd       EventKind = "run_end"             // RunEnd
 	EventPromptLost   EventKind = "prompt_lost"         // Change
 	EventDecision     EventKind = "approval"            // Decided
+	EventWindow       EventKind = "window"              // Change: the arm's window was opened or closed, or has failed
 )
 
 // Event is one entry of the append-only log of a host. Host, Epoch and Seq together are
@@ -63,6 +64,7 @@ const (
 // Note is the payload of an event that has only a text.
 type Note struct {
 	Text string `json:"text"`
+	Port int    `json:"port,omitempty"` // with EventConversation: on which the agent CLI's server listens
 }
 
 // Outcome says how a turn ended, or, with OutcomeAsks, that the turn continues. The log

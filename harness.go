@@ -49,6 +49,8 @@ type Capabilities struct {
 	Usage bool `json:"usage" toml:"usage"`
 	// The agent CLI draws its whole picture again when Coleo makes it do so.
 	Redraw bool `json:"redraw" toml:"redraw"`
+	// Its user sees it in a terminal window of its own, which Coleo opens.
+	Window bool `json:"window" toml:"window"`
 }
 
 // Support says how complete a harness is.
@@ -272,6 +274,9 @@ type SpawnConfig struct {
 	MCPServers     []MCPServer    `json:"mcp_servers,omitempty"`
 	TrustWorkdir   bool           `json:"trust_workdir,omitempty"`
 	OnPartition    OnPartition    `json:"on_partition,omitempty"`
+	// Window says where the window is opened, for a harness with the capability Window. If
+	// it is nil, the window is opened in tmux.
+	Window *WindowPlace `json:"window,omitempty"`
 
 	Cols int `json:"cols,omitempty"` // default 120
 	Rows int `json:"rows,omitempty"` // default 40

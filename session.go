@@ -104,7 +104,8 @@ const (
 	ChangeRedraw       ChangeKind = "screen_redrawn" // Coleo made the agent CLI draw its picture again
 	ChangeTurn         ChangeKind = "turn"           // a turn has begun that Coleo did not begin; Note is its prompt
 	ChangePrompt       ChangeKind = "prompt"
-	ChangeConversation ChangeKind = "conversation" // the id of the conversation has become known
+	ChangeConversation ChangeKind = "conversation" // the id of the conversation became known
+	ChangeWindow       ChangeKind = "window"       // the window was opened or closed, or has failed
 )
 
 // Change is one entry in the list of a session's changes.
@@ -115,9 +116,10 @@ type Change struct {
 	From    State      `json:"from,omitempty"`
 	Reading Reading    `json:"reading"`
 	Note    string     `json:"note,omitempty"`
-	Origin  Origin     `json:"origin,omitempty"` // set for ChangeTurn
-	Output  time.Time  `json:"output,omitzero"`  // when the agent CLI last wrote output before this change
-	Screen  *Screen    `json:"screen,omitempty"` // set for ChangeUnrecognised, and if the state is dead
+	Origin  Origin     `json:"origin,omitempty"` // set for turn
+	Output  time.Time  `json:"output,omitzero"`  // the time of the agent CLI's last output before this change
+	Screen  *Screen    `json:"screen,omitempty"` // set for screen_unrecognised and dead
+	Window  *Window    `json:"window,omitempty"` // set for window
 }
 
 // Prompt is a text for the agent CLI.

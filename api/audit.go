@@ -89,6 +89,8 @@ func auditOf(in any) (arm string, detail any) {
 		return q.ID, spawned(*q.Body)
 	case *armBody[*wire.RecoverRequest]:
 		return q.ID, q.Body
+	case *armBody[*wire.WindowRequest]:
+		return q.ID, q.Body
 	case *armBody[promptBody]:
 		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), q.Body.Interrupt, q.Body.Unproven}
 	case *armBody[respondBody]:

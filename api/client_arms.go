@@ -95,9 +95,16 @@ func (c *Client) Compact(ctx context.Context, arm string) (coleo.Receipt, error)
 	return out.Receipt, notDelivered(err)
 }
 
-// Respond answers the dialog with the given fingerprint. If the fingerprint is empty,
-// Respond answers the dialog that is open. It returns EStale if the dialog with the
-// fingerprint is not open.
+// OpenWindow opens the window of an arm that is shown in one, and returns the arm. It returns
+// EUnsupported if the arm's harness shows no window, and EConflict if the window is open.
+func (c *Client) OpenWindow(ctx context.Context, arm string, r wire.WindowRequest) (coleo.Arm, error) {
+	var out armReply
+	err := c.callFor(ctx, steerTime, post, armPath(arm, "/window"), r, &out)
+	return out.Arm, err
+}
+
+// Respond answers the dialog that has the given fingerprint. If the fingerprint is
+// empty, Respond answers the open dialog. It returns EStale if the dialog is not open.
 func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
 	in := respondBody{Dialog: dialog, Choice: d.Choice, Option: d.Option, Options: d.Options, Words: d.Words,

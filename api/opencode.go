@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"coleo.dev"
 )
@@ -13,8 +14,8 @@ const (
 	opencodePath  = "/api/opencode/health"
 )
 
-// httpHarness is the harness whose arms have an OpenCode server each.
-const httpHarness = "opencode-api"
+// httpHarnesses are the harnesses whose arms have an OpenCode server each.
+var httpHarnesses = []string{"opencode-api", "opencode-tui"}
 
 // openCodeReply is the health of the OpenCode servers. The reply in the published API
 // also has the version and the url of one common server. Both are left out here,
@@ -48,7 +49,7 @@ func (s *Server) openCodeHealth(ctx context.Context, _ *nothing) (*reply[openCod
 	}
 	out := openCodeReply{Arms: []openCodeServer{}}
 	for _, arm := range arms {
-		if arm.Harness != httpHarness || arm.Status == coleo.StatusStopped {
+		if !slices.Contains(httpHarnesses, arm.Harness) || arm.Status == coleo.StatusStopped {
 			continue
 		}
 		state := arm.Runtime.State

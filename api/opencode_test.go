@@ -30,6 +30,7 @@ func TestTheHealthOfOpenCodeIsThatOfItsArms(t *testing.T) {
 		"true false 1": {hung},
 		"true false 2": {hung, good},
 		"true false 3": {good, hung, good},
+		"true true 2":  {good, arm("opencode-tui", coleo.StatusIdle, coleo.HealthQuiet)},
 	} {
 		c := socketClient(t, newServer(t, &fleetBrain{arms: arms}))
 		var got openCodeReply

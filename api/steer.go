@@ -62,6 +62,8 @@ func (s *Server) steerRoutes(d table) {
 		"Make the agent CLI shorten its conversation; answers when it has verifiably begun", 0}, s.compact)
 	add(d, operation{post, "/api/arms/{id}/respond", "respond", "Answer one dialog", 0}, s.respond)
 	add(d, operation{post, "/api/arms/{id}/interrupt", "interrupt-arm", "Stop the running turn", 0}, s.interrupt)
+	add(d, operation{post, "/api/arms/{id}/window", "open-window",
+		"Open the window of an arm that is shown in one; answers when it is open", 0}, s.openWindow)
 	add(d, operation{post, "/api/arms/{id}/lease", "lease-arm", "Take, renew or give back the right to type by hand",
 		0}, s.lease)
 	add(d, operation{post, "/api/arms/{id}/input", "input", "Type raw keys under a lease", 0}, s.input)
@@ -89,6 +91,15 @@ func (s *Server) respond(ctx context.Context, in *armBody[respondBody]) (*reply[
 func (s *Server) interrupt(ctx context.Context, in *armOnly) (*reply[interruptReply], error) {
 	out, err := s.brain.Interrupt(ctx, in.ID)
 	return &reply[interruptReply]{interruptReply{err == nil, out}}, err
+}
+
+func (s *Server) openWindow(ctx context.Context, in *armBody[*wire.WindowRequest]) (*reply[armReply], error) {
+	var q wire.WindowRequest
+	if in.Body != nil {
+		q = *in.Body
+	}
+	arm, err := s.brain.OpenWindow(ctx, in.ID, q)
+	return &reply[armReply]{armReply{arm}}, err
 }
 
 func (s *Server) lease(ctx context.Context, in *armBody[wire.LeaseRequest]) (*reply[leaseReply], error) {

@@ -48,10 +48,15 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 		return wire.SpawnReply{}, err
 	}
 	b.catchUp(ctx, first(remedy.Host, arm.AgentID))
+	notShown := ""
+	if !remedy.Starts() {
+		notShown = b.reopen(ctx, arm, wire.WindowRequest{Environ: q.WindowEnviron})
+		b.catchUp(ctx, arm.AgentID)
+	}
 	reply, err := b.reply(ctx, arm.ID)
 	reply.Spawned, reply.Recovered = remedy.Starts(), true
 	reply.RecoveryMode, reply.Resumed = remedy.Mode, remedy.Resume
-	reply.Warning = localWarning(reply.Arm)
+	reply.Warning = joinWarnings(localWarning(reply.Arm), notShown)
 	return reply, err
 }
 
@@ -138,6 +143,9 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 	c.Workdir, c.Provider, c.Model = first(q.Workdir, c.Workdir, arm.Workdir), first(q.Provider, c.Provider),
 		first(q.Model, c.Model)
 	c.Conversation = arm.SessionID
+	if place := placeAt(wire.WindowRequest{Environ: q.WindowEnviron}); place != nil && c.Window != nil {
+		place.Terminal, c.Window = c.Window.Terminal, place
+	}
 	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: c, Resume: r.Resume}
 	arm.AgentID = first(r.Host, arm.AgentID)
 	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {

@@ -77,8 +77,7 @@ func (b *Brain) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply
 		return reply, err
 	}
 	reply.Spawned, reply.ModelFallback = true, fallback
-	reply.Warning = strings.Join(slices.DeleteFunc([]string{localWarning(reply.Arm), warning},
-		func(s string) bool { return s == "" }), "; ")
+	reply.Warning = joinWarnings(localWarning(reply.Arm), warning)
 	if q.InitialPrompt != "" {
 		go b.sendFirst(b.ctx, arm.ID, q.InitialPrompt)
 	}
@@ -119,6 +118,9 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 	if provider, model, ok := strings.Cut(q.Model, "/"); ok && q.Provider == "" {
 		q.Provider, q.Model = provider, model
 	}
+	if q.Terminal != "" && arm.Harness == "" {
+		q.Harness = first(q.Harness, b.Registry.PreferredWindow())
+	}
 	harness, err := b.harness(q.Harness, arm.Harness)
 	if err != nil {
 		return c, err
@@ -154,12 +156,16 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 	if !filepath.IsAbs(c.Workdir) {
 		return c, coleo.Errorf(coleo.EInvalid, "the work folder %q must be an absolute path", c.Workdir)
 	}
-	if q.Terminal != "" || q.Headless != nil && !*q.Headless {
-		return c, coleo.Errorf(coleo.EUnsupported, "nothing was started: serve opens no windows, so every arm is headless; "+
-			"leave out terminal and headless, and use 'coleo arm open %s' where a person sees the window", arm.Name)
+	if err := b.configureWindow(&c, q, harness, arm.Name); err != nil {
+		return c, err
 	}
 	arm.Workdir, arm.Provider, arm.Model = c.Workdir, c.Provider, c.Model
 	return c, nil
+}
+
+// joinWarnings joins those warnings that are not empty.
+func joinWarnings(warnings ...string) string {
+	return strings.Join(slices.DeleteFunc(warnings, func(s string) bool { return s == "" }), "; ")
 }
 
 func first(values ...string) string {

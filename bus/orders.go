@@ -32,11 +32,12 @@ const (
 	OpResize    Op = "resize"    // ResizeOrder -> nothing
 	OpLease     Op = "lease"     // LeaseOrder -> coleo.Lease
 	OpEvents    Op = "events"    // EventsOrder -> Events
-	OpProviders Op = "providers" // nothing -> raw JSON: the model catalogue of an agent CLI on this host
-	OpPulse     Op = "pulse"     // PulseOrder -> Pulse: needs little work, so serve sends it every PulseEvery
-	OpPermit    Op = "permit"    // PermitOrder -> Clock: allow typing into arms that need a permit
-	OpRelease   Op = "release"   // ReleaseOrder -> nothing: host local gives an arm to a host agent
-	OpTake      Op = "take"      // ArmOrder -> ArmReport: take an arm whose folder names this host
+	OpProviders Op = "providers" // nothing -> raw JSON: the model catalogue of an agent CLI of this host
+	OpPulse     Op = "pulse"     // PulseOrder -> Pulse: cheap; serve sends it every PulseEvery
+	OpPermit    Op = "permit"    // PermitOrder -> Clock: permit typing into arms that need a permit
+	OpRelease   Op = "release"   // ReleaseOrder -> nothing: give an arm of host local to a host agent
+	OpWindow    Op = "window"    // WindowOrder -> nothing: open the arm's window; answers when it is open
+	OpTake      Op = "take"      // ArmOrder -> ArmReport: take up an arm whose folder names this host
 )
 
 // Types reports whether an order of this kind types into an arm's terminal.
@@ -75,8 +76,14 @@ type ArmOrder struct {
 	Generation int `json:"generation,omitempty"`
 }
 
-// ReleaseOrder tells host local to give an arm to a host agent. Host local does not
-// wait for an arm that is busy: it refuses the order.
+// WindowOrder opens the window of an arm.
+type WindowOrder struct {
+	Arm   string             `json:"arm"`
+	Place *coleo.WindowPlace `json:"place,omitempty"` // nil: where the arm's start was to open it
+}
+
+// ReleaseOrder tells host local to give an arm to a host agent. It is carried out at once
+// or refused.
 type ReleaseOrder struct {
 	Arm string `json:"arm"`
 	To  string `json:"to"` // the id of the host agent

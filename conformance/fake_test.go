@@ -130,8 +130,9 @@ func fakeConfig(t *testing.T) Config {
 }
 
 func TestTheFakePassesEveryCheck(t *testing.T) {
+	needTmux(t)
 	t.Parallel()
-	report, err := Run(t.Context(), fakeHarness(t), fakeConfig(t), Checks())
+	report, err := Run(t.Context(), inWindows{fakeHarness(t)}, fakeConfig(t), Checks())
 	if err != nil {
 		t.Fatal(err)
 	}

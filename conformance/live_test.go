@@ -17,6 +17,7 @@ import (
 	"coleo.dev/holder"
 	"coleo.dev/hook"
 	"coleo.dev/registry"
+	"coleo.dev/window/pane"
 )
 
 // The test binary plays several other programs. It is the holder and the hook program,
@@ -37,6 +38,10 @@ func TestMain(m *testing.M) {
 		exitIf(holder.Serve(os.Stdin, os.Stdout))
 	case len(os.Args) > 1 && os.Args[1] == hook.Verb:
 		playHook()
+	case len(os.Args) == 3 && os.Args[1] == pane.Verb:
+		exitIf(pane.Run(os.Args[2], os.Environ()))
+	case len(os.Args) == 4 && os.Args[1] == asViewer:
+		exitIf(view(os.Args[2], os.Args[3]))
 	case len(os.Args) > 2 && os.Args[1] == asProbe:
 		exitIf(mcpserver.Run(context.Background(), os.Stdin, os.Stdout, os.Args[2]))
 	case os.Getenv(asIsolated) != "":

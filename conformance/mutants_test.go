@@ -14,6 +14,7 @@ type mutant struct {
 	breaks breaks   // faults of the sessions; nil leaves them sound
 	anew   bool     // see brokenHarness
 	edits  []string // of the harness's description; see fakeHarness
+	window bool     // the sessions have windows
 	fails  []string // checks that must fail, and
 	says   string   // the text in each of their details; "|" separates alternatives
 	passes []string // checks that this fault must not affect
@@ -28,11 +29,15 @@ const hangs = 5 * time.Second
 func word(w string) []string { return []string{`["--workdir"`, `["--start", "` + w + `", "--workdir"`} }
 
 func TestTheSuiteFindsEachMutant(t *testing.T) {
+	needTmux(t)
 	t.Parallel()
 	limit := make(chan struct{}, mutantsAtOnce)
 	var all sync.WaitGroup
 	for _, m := range mutants() {
 		h := &brokenHarness{Harness: fakeHarness(t, m.edits...), breaks: m.breaks, anew: m.anew}
+		if m.window {
+			h.Harness = inWindows{h.Harness}
+		}
 		c := fakeConfig(t)
 		c.Log = nil
 		all.Go(func() {

@@ -53,7 +53,8 @@ type Trial struct {
 	recordedSessions []*recordedSession // one for each agent CLI that was started
 	checks           []journal.CastMark // when each check began
 	before           int                // number of requests to the model before this check
-	lives            int                // number of agent CLIs that were ended to start another one
+	lives            int                // number of agent CLIs that renew has ended
+	tmux             *tmux              // shows the windows; nil if the harness has none
 }
 
 func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
@@ -117,6 +118,9 @@ func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) erro
 	if t.lives > 0 {
 		c.Generation, c.Dir = t.lives+1, fmt.Sprintf("%s-%d", c.Dir, t.lives+1)
 	}
+	if err := t.placeWindow(&c); err != nil {
+		return err
+	}
 	if change != nil {
 		change(&c)
 	}
@@ -177,6 +181,7 @@ func (t *Trial) close() error {
 		_ = t.closeSession()
 	}
 	_ = t.Model.Close()
+	t.tmux.close()
 	err = errors.Join(err, t.writeRecordings())
 	if !t.config.Keep {
 		_ = os.RemoveAll(t.dir)

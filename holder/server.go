@@ -228,7 +228,7 @@ func (s *server) start() error {
 	if err := s.keepGuard(); err != nil {
 		return err
 	}
-	env := append(s.launch.Env, process.EnvArm+"="+s.launch.mark())
+	env := append(s.launch.Env, s.launch.MarkEnv())
 	if s.launch.Alone {
 		env = append(env, process.EnvAlone+"=1")
 	}

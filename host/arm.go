@@ -129,6 +129,7 @@ var kinds = map[coleo.ChangeKind]coleo.EventKind{
 	coleo.ChangeRedraw:       coleo.EventWitness,
 	coleo.ChangePrompt:       coleo.EventPromptLost,
 	coleo.ChangeConversation: coleo.EventConversation,
+	coleo.ChangeWindow:       coleo.EventWindow,
 }
 
 func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
@@ -143,7 +144,7 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	c.Output = outputOf(s)
 	var payload any = c
 	if c.Kind == coleo.ChangeConversation {
-		payload = coleo.Note{Text: c.Note}
+		payload = coleo.Note{Text: c.Note, Port: s.Handle().Port}
 		a.keepHandle(ctx, s)
 	}
 	e := event(a.record.ID, kinds[c.Kind], payload)

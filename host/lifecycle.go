@@ -138,7 +138,7 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 	made, err := a.withModel(c)
 	var s coleo.Session
 	if err == nil {
-		s, err = harness.Spawn(ctx, made)
+		s, err = harness.Spawn(ctx, a.withWindow(harness, made))
 	}
 	if err != nil {
 		a.failed(ctx, c, err)
@@ -205,6 +205,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	}
 	a.fileOrLog()
 	a.hold(s, harness)
+	a.showMissing(s)
 	a.awaitReading(ctx, s)
 	a.resolve(ctx, s, record.Intended)
 	return nil

@@ -55,6 +55,7 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpReport:  onArm(h, func(_ context.Context, a *arm) (any, error) { return a.report(), nil }),
 		bus.OpRelease: decoded(h.release),
 		bus.OpTake:    decoded(h.take),
+		bus.OpWindow:  decoded(h.openWindow),
 		bus.OpInterrupt: onArm(h, func(ctx context.Context, a *arm) (any, error) {
 			a.typing.RLock()
 			defer a.typing.RUnlock()

@@ -28,8 +28,10 @@ var claims = map[string]string{
 		"question redraw resume streaming usage",
 	"opencode": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn " +
 		"question redraw resume streaming usage",
-	"opencode-api": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume " +
-		"streaming usage",
+	"opencode-api": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question " +
+		"resume streaming usage",
+	"opencode-tui": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question " +
+		"resume streaming usage window",
 	"qwen": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn " +
 		"question redraw resume streaming",
 	"roo": "", // never run

@@ -27,6 +27,7 @@ import (
 	"coleo.dev/harnesses/kilo"
 	"coleo.dev/harnesses/opencode"
 	"coleo.dev/harnesses/opencodeapi"
+	"coleo.dev/harnesses/opencodetui"
 	"coleo.dev/harnesses/qwen"
 	"coleo.dev/harnesses/roo"
 	"coleo.dev/harnesses/terminal"
@@ -111,6 +112,11 @@ func NewWithPacks(dir string, store *pack.Store, hold []string) (*Registry, erro
 		return nil, err
 	}
 	r.builtin[api.Info().Name] = api
+	tui, err := opencodetui.New(hold)
+	if err != nil {
+		return nil, err
+	}
+	r.builtin[tui.Info().Name] = tui
 	r.refresh()
 	return r, r.wrong
 }
@@ -297,6 +303,10 @@ func (r *Registry) Base(name string) []byte { return specOf(name) }
 // Preferred returns the name of the default harness. A new arm gets this harness if the
 // user names no harness, and if the agent CLI of the default harness is installed.
 func (r *Registry) Preferred() string { return "opencode-api" }
+
+// PreferredWindow returns the name of the harness that a new arm gets if the user asks for a
+// window and names no harness.
+func (r *Registry) PreferredWindow() string { return "opencode-tui" }
 
 // List returns the names of all harnesses, sorted.
 func (r *Registry) List() []string {

@@ -39,6 +39,8 @@ func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return applyConversation(arm, e)
 	case coleo.EventRunEnd:
 		return applyRunEnd(arm, e)
+	case coleo.EventWindow:
+		return applyWindow(arm, e)
 	case coleo.EventRunStart, coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
 		arm.LastActivityAt = e.Time
 		return touched(arm, e.Time)
@@ -69,7 +71,8 @@ func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		arm.Status, arm.State, arm.Rule, arm.Dialog = coleo.StatusStarting, coleo.Initializing, "", nil
 	}
 	if arm.Workdir = h.Workdir; e.Kind == coleo.EventSpawned {
-		arm.LastOutputAt = time.Time{} // the last output of an earlier session says nothing about the new session
+		arm.Window = nil
+		arm.LastOutputAt = time.Time{} // the last output of an earlier session says nothing about this session
 	}
 	arm.Harness, arm.Generation = h.Harness, h.Generation
 	arm.PID, arm.Port, arm.SessionID = h.Process.PID, h.Port, h.Conversation
@@ -111,7 +114,7 @@ func statusAfter(old coleo.Status, s coleo.State) coleo.Status {
 func applyStopped(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	r, _ := payload[coleo.Reading](e)
 	arm.Status, arm.State, arm.Rule, arm.Dialog = coleo.StatusStopped, coleo.Dead, r.Rule, nil
-	arm.PID, arm.Port = 0, 0
+	arm.PID, arm.Port, arm.Window = 0, 0, nil
 	arm.LastActivityAt = e.Time
 	return touched(arm, e.Time)
 }
@@ -130,7 +133,19 @@ func applyConversation(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if !ok || n.Text == "" {
 		return arm
 	}
-	arm.SessionID = n.Text
+	if arm.SessionID = n.Text; n.Port > 0 {
+		arm.Port = n.Port
+	}
+	return touched(arm, e.Time)
+}
+
+// applyWindow stores the state of the arm's window. The window of a stopped arm is gone.
+func applyWindow(arm coleo.Arm, e coleo.Event) coleo.Arm {
+	c, ok := payload[coleo.Change](e)
+	if !ok || c.Window == nil || arm.Status == coleo.StatusStopped {
+		return arm
+	}
+	arm.Window = c.Window
 	return touched(arm, e.Time)
 }
 

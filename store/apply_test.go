@@ -127,6 +127,43 @@ func line(a coleo.Arm) string {
 		or(a.SessionID), or(dialog))
 }
 
+// The row has the last state of the arm's window, and the port of its server, until the arm
+// stops or starts again.
+func TestARowHasItsWindow(t *testing.T) {
+	t.Parallel()
+	window := func(state coleo.WindowState) coleo.Event {
+		return event(coleo.EventWindow, "a", coleo.Change{Kind: coleo.ChangeWindow, Window: &coleo.Window{State: state}})
+	}
+	stopped := event(coleo.EventStopped, "a", coleo.Reading{Rule: "exit"})
+	for name, c := range map[string]struct {
+		events []coleo.Event
+		want   coleo.WindowState
+	}{
+		"it is opened and closed":   {[]coleo.Event{window(coleo.WindowOpen), window(coleo.WindowClosed)}, coleo.WindowClosed},
+		"a reading leaves it":       {[]coleo.Event{window(coleo.WindowOpen), reading(coleo.Idle, nil)}, coleo.WindowOpen},
+		"it goes with its arm":      {[]coleo.Event{window(coleo.WindowOpen), stopped}, ""},
+		"its end may come late":     {[]coleo.Event{window(coleo.WindowOpen), stopped, window(coleo.WindowClosed)}, ""},
+		"a start has another one":   {[]coleo.Event{window(coleo.WindowOpen), spawn("a", 2)}, ""},
+		"a reattached arm keeps it": {[]coleo.Event{window(coleo.WindowOpen), reattached(spawn("a", 1))}, coleo.WindowOpen},
+	} {
+		arm := Apply(coleo.Arm{}, spawn("a", 1))
+		for _, e := range c.events {
+			arm = Apply(arm, e)
+		}
+		var got coleo.WindowState
+		if arm.Window != nil {
+			got = arm.Window.State
+		}
+		if got != c.want {
+			t.Errorf("%s: the window is %q, want %q", name, got, c.want)
+		}
+	}
+	arm := Apply(Apply(coleo.Arm{}, spawn("a", 1)), event(coleo.EventConversation, "a", coleo.Note{Text: "c", Port: 4096}))
+	if arm.Port != 4096 {
+		t.Errorf("the port is %d, want that of the server", arm.Port)
+	}
+}
+
 func TestAPauseOutlastsTheTurnThatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	for _, pause := range []coleo.Status{coleo.StatusPaused, coleo.StatusPlanningBlocked} {
@@ -261,8 +298,10 @@ func randomEvent(r *rand.Rand) coleo.Event {
 	case 6:
 		return event(coleo.EventKind(pick("run_start", "run_end", "approval", "prompt_lost", "witness", "newer")), arm,
 			nil)
-	case 7, 8:
+	case 7:
 		return event(coleo.EventWitness, arm, nil)
+	case 8:
+		return event(coleo.EventWindow, arm, coleo.Change{Window: &coleo.Window{State: coleo.WindowState(pick("open", "closed"))}})
 	}
 	states := coleo.States()
 	c := coleo.Change{Reading: coleo.Reading{State: states[r.IntN(len(states))], Rule: pick("a", "b")}}

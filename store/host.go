@@ -205,7 +205,7 @@ func durabilityOf(events []coleo.Event) durability {
 			coleo.EventRemoved, coleo.EventDecision:
 			return intent
 		case coleo.EventState, coleo.EventUnrecognised, coleo.EventWitness, coleo.EventConversation,
-			coleo.EventRunStart, coleo.EventRunEnd, coleo.EventPromptLost, coleo.EventBlocked, coleo.EventRules:
+			coleo.EventRunStart, coleo.EventRunEnd, coleo.EventPromptLost, coleo.EventBlocked, coleo.EventRules, coleo.EventWindow:
 		}
 	}
 	return ordinary

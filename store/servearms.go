@@ -51,6 +51,7 @@ func armFields(a *coleo.Arm) []field {
 		{"state", textOf(&a.State)},
 		{"rule", textOf(&a.Rule)},
 		{"dialog", documentOf(&a.Dialog)},
+		{"shown", documentOf(&a.Window)},
 	}
 }
 

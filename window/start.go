@@ -37,11 +37,12 @@ func Check(w Window) error {
 // of Check. If the terminal's program fails, Open returns EInternal with the program's
 // error output.
 func Open(ctx context.Context, w Window, environ []string) error {
-	argv, err := Command(w)
-	if err != nil {
+	if err := Check(w); err != nil {
 		return err
 	}
-	if err := Check(w); err != nil {
+	w.Beside = w.Terminal == Tmux && !w.Inside && hasSession(ctx, w.Name, environ)
+	argv, err := Command(w)
+	if err != nil {
 		return err
 	}
 	path := argv[0]
@@ -69,4 +70,14 @@ func Open(ctx context.Context, w Window, environ []string) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// hasSession reports whether the arm's tmux session exists. Its user may have opened other
+// windows there, which are left when the arm's own window is closed.
+func hasSession(ctx context.Context, name string, environ []string) bool {
+	ctx, cancel := context.WithTimeout(ctx, openTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "tmux", "has-session", "-t", "="+Session(name))
+	cmd.Env = environ
+	return cmd.Run() == nil
 }

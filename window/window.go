@@ -38,7 +38,8 @@ type Window struct {
 	// Program is the command line of the program in the window. The window should close
 	// when this program ends.
 	Program []string
-	Inside  bool // the caller runs in tmux; then Tmux opens a window of that tmux session
+	Inside  bool // the caller runs in tmux; Tmux then opens a window of that session
+	Beside  bool // the arm's session of tmux exists; Tmux then opens a window of that session
 	Mac     bool // the window is opened on macOS
 }
 
@@ -76,6 +77,9 @@ func opener(w Window) []string {
 		folder := strings.ReplaceAll(w.Workdir, "#", "##")
 		if w.Inside {
 			return []string{"tmux", "new-window", "-n", title, "-c", folder, "--"}
+		}
+		if w.Beside {
+			return []string{"tmux", "new-window", "-t", "=" + Session(w.Name) + ":", "-n", title, "-c", folder, "--"}
 		}
 		return []string{"tmux", "new-session", "-d", "-s", Session(w.Name), "-n", title, "-c", folder, "--"}
 	case Kitty:

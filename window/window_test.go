@@ -27,6 +27,8 @@ func TestEachTerminalIsOpenedByArguments(t *testing.T) {
 		{Window{Terminal: Tmux}, []string{"tmux", "new-session", "-d", "-s", "coleo-a_b", "-n", "coleo:a.b", "-c", oddInTmux,
 			"--"}},
 		{Window{Terminal: Tmux, Inside: true}, []string{"tmux", "new-window", "-n", "coleo:a.b", "-c", oddInTmux, "--"}},
+		{Window{Terminal: Tmux, Beside: true}, []string{"tmux", "new-window", "-t", "=coleo-a_b:", "-n", "coleo:a.b", "-c",
+			oddInTmux, "--"}},
 		{Window{Terminal: Kitty}, []string{"kitty", "--detach", "--title", "coleo:a.b", "--directory", odd}},
 		{Window{Terminal: WezTerm}, []string{"wezterm", "start", "--cwd", odd, "--"}},
 		{Window{Terminal: Ghostty}, []string{"ghostty", "--title=coleo:a.b", "--working-directory=" + odd, "-e"}},

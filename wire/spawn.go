@@ -38,9 +38,12 @@ type SpawnRequest struct {
 	AgentID            string `json:"agentId,omitempty" doc:"Host agent that must run the arm"`
 	PreferAgent        bool   `json:"preferAgent,omitempty" doc:"No effect: a host agent is always preferred"`
 	AllowLocalFallback *bool  `json:"allowLocalFallback,omitempty" doc:"Whether the arm may run without a host agent"`
-	Terminal           string `json:"terminal,omitempty" enum:"ghostty,iterm2,terminal,tmux" doc:"Refused: serve opens no windows"`
-	// Headless must be nil or true. Serve refuses false, because no arm has a window.
-	Headless *bool `json:"headless,omitempty" doc:"true or left out: no arm has a window of its own"`
+	Terminal           string `json:"terminal,omitempty" enum:"tmux,kitty,wezterm,ghostty,iterm2,terminal" doc:"Terminal of the window, for a harness that shows one; without a harness it selects one"`
+	// WindowEnviron has the variables by which the terminal program finds its user's
+	// display or server. coleo.WindowVariables has their names.
+	WindowEnviron map[string]string `json:"windowEnviron,omitempty" doc:"DISPLAY, TMUX and the like"`
+	// Headless must fit the harness. A harness either always shows a window or never.
+	Headless *bool `json:"headless,omitempty" doc:"Whether there is no window; must fit the harness"`
 
 	OnPartition coleo.OnPartition `json:"onPartition,omitempty" enum:"run,freeze" doc:"What to do while serve is away"`
 
@@ -57,6 +60,15 @@ type RecoverRequest struct {
 	AgentID            string `json:"agentId,omitempty"`
 	AllowLocalFallback *bool  `json:"allowLocalFallback,omitempty"`
 	Force              bool   `json:"force,omitempty" doc:"Start the arm even if an earlier start may still run"`
+	// WindowEnviron is that of a SpawnRequest, for a window that is opened again.
+	WindowEnviron map[string]string `json:"windowEnviron,omitempty" doc:"DISPLAY, TMUX and the like"`
+}
+
+// WindowRequest asks for the window of an arm that is shown in one. Every field may be left
+// out.
+type WindowRequest struct {
+	Terminal string            `json:"terminal,omitempty" enum:"tmux,kitty,wezterm,ghostty,iterm2,terminal" doc:"The last one if left out"`
+	Environ  map[string]string `json:"environ,omitempty" doc:"DISPLAY, TMUX and the like"`
 }
 
 // SpawnReply is the result of a spawn or a recovery.

@@ -1,13 +1,14 @@
-// Command coleo-hold is a small program for holders and for the hooks of agent CLIs.
-// `make build` embeds it into coleo. A holder that runs coleo-hold needs a fifteenth of
-// the memory of a holder that runs coleo. Agent CLIs run coleo-hold as their hook,
-// because a hook must start fast.
-//
-// The program has three of coleo's command lines:
+// Command coleo-hold is a small program for holders, hooks of agent CLIs, and windows.
+// `make build` embeds coleo-hold into coleo. Coleo starts coleo-hold to hold an arm. A
+// holder that runs coleo-hold needs a fifteenth of the memory of a holder that runs
+// coleo. An agent CLI runs coleo-hold as its hook, because a hook must start fast. The
+// command lines of coleo-hold are the same as those of coleo, but coleo-hold knows only
+// these four:
 //
 //	coleo hold --stdin
 //	coleo hold --dir DIR -- COMMAND [ARG...]
 //	coleo hook FILE [--then COMMAND [ARG...]] [PAYLOAD]
+//	coleo window FOLDER
 package main
 
 import (
@@ -19,6 +20,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/holder"
 	"coleo.dev/hook"
+	"coleo.dev/window/pane"
 )
 
 // gcPercent makes the first garbage collection start at a heap of 2 MB instead of 4 MB.
@@ -39,6 +41,8 @@ func run(args []string) error {
 	case len(args) >= 2 && args[0] == hook.Verb:
 		hook.Run(args[1:], os.Stdin)
 		return nil
+	case len(args) == 2 && args[0] == pane.Verb:
+		return pane.Run(args[1], os.Environ())
 	case len(args) >= 2 && args[0] == "hold" && args[1] == "--stdin":
 		return holder.Serve(os.Stdin, os.Stdout)
 	case len(args) > 4 && args[0] == "hold" && args[1] == "--dir" && args[3] == "--":

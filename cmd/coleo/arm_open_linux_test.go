@@ -98,6 +98,16 @@ func TestAnArmIsOpenedInTmux(t *testing.T) {
 
 	f.must("arm", "open", f.name)
 	until(t, "the window is there again", func() bool { return strings.Contains(x.shows(session), "? for help") })
+	// Its user may have opened other windows beside it, which stay.
+	for _, args := range [][]string{{"new-window", "-t", session, "-n", "other"}, {"kill-window", "-t", session + "0"}} {
+		if out, err := x.run(args...); err != nil {
+			t.Fatal(args, out, err)
+		}
+	}
+	until(t, "the arm can be opened again", func() bool { return f.run("arm", "open", f.name).code == 0 })
+	until(t, "the window is beside the other one", func() bool {
+		return strings.Contains(x.shows(session), "? for help") && slices.Contains(x.windows(), "coleo-a_b other")
+	})
 	f.must("arm", "kill", f.name)
 	until(t, "the window closes with the arm", func() bool {
 		return !slices.Contains(x.windows(), "coleo-a_b coleo:a.b")
@@ -173,4 +183,11 @@ func TestServeOpensNoWindows(t *testing.T) {
 		t.Errorf("headless true: %v", err)
 	}
 	w.wait("one", coleo.Idle)
+	for code, q := range map[coleo.Code]wire.WindowRequest{
+		coleo.EUnsupported: {Terminal: "tmux"}, coleo.EInvalid: {Environ: map[string]string{"LD_PRELOAD": "/evil"}},
+	} {
+		if _, err := client.OpenWindow(t.Context(), "one", q); coleo.ErrorCode(err) != code {
+			t.Errorf("open a window with %+v: %v, want %s", q, err, code)
+		}
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"coleo.dev/holder"
 	"coleo.dev/holder/journal"
 	"coleo.dev/hook"
+	"coleo.dev/window/pane"
 )
 
 func newHoldCommand() *cobra.Command {
@@ -99,6 +100,17 @@ func newHookCommand() *cobra.Command {
 		Hidden:             true,
 		DisableFlagParsing: true,
 		Run:                func(_ *cobra.Command, args []string) { hook.Run(args, os.Stdin) },
+	}
+}
+
+// newWindowCommand returns the verb that is the program in a window, in builds without the
+// small holder program.
+func newWindowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    pane.Verb + " FOLDER",
+		Hidden: true,
+		Args:   verb.Exactly(1, "the folder of a start of an arm"),
+		RunE:   func(_ *cobra.Command, args []string) error { return pane.Run(args[0], os.Environ()) },
 	}
 }
 

@@ -148,8 +148,8 @@ func (q questionBody) asked() asked {
 	return a
 }
 
-// take updates the facts after one event of the server.
-func (s *session) take(e event) {
+// take processes one event.
+func (s *Session) take(e event) {
 	var p struct {
 		SessionID string          `json:"sessionID"`
 		Status    statusBody      `json:"status"`
@@ -157,6 +157,7 @@ func (s *session) take(e event) {
 		RequestID string          `json:"requestID"`
 		ID        string          `json:"id"`
 		Part      json.RawMessage `json:"part"`
+		Info      json.RawMessage `json:"info"`
 	}
 	if json.Unmarshal(e.Properties, &p) != nil {
 		return
@@ -174,6 +175,8 @@ func (s *session) take(e event) {
 				f.failures++
 			})
 		}
+	case "message.updated":
+		s.takeMessage(p.SessionID, p.Info)
 	case "message.part.updated":
 		s.takePart(p.Part)
 	case "permission.asked", "question.asked":
@@ -187,7 +190,7 @@ func (s *session) take(e event) {
 	}
 }
 
-func (s *session) ask(e event) {
+func (s *Session) ask(e event) {
 	var a asked
 	if strings.HasPrefix(e.Type, "question") {
 		var q questionBody
@@ -208,16 +211,22 @@ func (s *session) ask(e event) {
 	})
 }
 
-func (s *session) takePart(raw json.RawMessage) {
+func (s *Session) takePart(raw json.RawMessage) {
 	var part struct {
-		Type   string `json:"type"`
-		CallID string `json:"callID"`
-		State  struct {
+		Type      string `json:"type"`
+		CallID    string `json:"callID"`
+		MessageID string `json:"messageID"`
+		Text      string `json:"text"`
+		Synthetic bool   `json:"synthetic"`
+		State     struct {
 			Status string `json:"status"`
 		} `json:"state"`
 	}
 	if json.Unmarshal(raw, &part) != nil {
 		return
+	}
+	if part.Type == "text" && !part.Synthetic {
+		s.takePrompt(part.MessageID, part.Text)
 	}
 	s.update(func(f *facts) {
 		if part.Type != "tool" {
@@ -292,7 +301,7 @@ func askFacts(ctx context.Context, srv *server, conversation string) (facts, err
 
 // await waits until ok returns true for the facts, for at most limit, and reports
 // whether ok returned true. It also stops waiting when ctx or the session ends.
-func (s *session) await(ctx context.Context, limit time.Duration, ok func(facts) bool) bool {
+func (s *Session) await(ctx context.Context, limit time.Duration, ok func(facts) bool) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for {

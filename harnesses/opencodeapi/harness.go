@@ -37,7 +37,14 @@ var (
 // New returns the harness. The argument hold is the command that starts a holder. New
 // fails only if a built-in harness.toml is invalid.
 func New(hold []string) (*Harness, error) {
-	spec, err := rules.ParseSpec("opencode-api/harness.toml", description)
+	return NewFrom("opencode-api/harness.toml", description, hold)
+}
+
+// NewFrom returns a harness that drives OpenCode through its HTTP API, and has the
+// description in text. The path is for errors. NewFrom fails only if text or a built-in
+// harness.toml is invalid.
+func NewFrom(path string, text []byte, hold []string) (*Harness, error) {
+	spec, err := rules.ParseSpec(path, text)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +68,9 @@ type extra struct {
 	Password string `json:"password"`
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
+	// Client starts OpenCode's terminal program for this server. It is nil if the harness
+	// shows no window.
+	Client *Client `json:"client,omitempty"`
 }
 
 // passwordEnv is the variable that switches the server's authentication on.
@@ -70,6 +80,15 @@ const passwordEnv = "OPENCODE_SERVER_PASSWORD"
 // EUnsupported for PartitionFreeze, because the server has no terminal that Coleo could
 // freeze. Spawn also returns the errors of launch.Plan and of holder.Start.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
+	s, err := h.Start(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Start is like Spawn, but returns a *Session. It is for harnesses that build on this one.
+func (h *Harness) Start(ctx context.Context, c coleo.SpawnConfig) (*Session, error) {
 	if c.OnPartition == coleo.PartitionFreeze {
 		return nil, coleo.Errorf(coleo.EUnsupported,
 			"%s has no terminal that could be frozen: leave out --on-partition freeze, or use the harness 'opencode'",
@@ -82,9 +101,12 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 			own.Model = "default"
 		}
 	}
-	status, err := h.serve(ctx, &c, own.Password)
+	status, plan, err := h.serve(ctx, &c, own.Password)
 	if err != nil {
 		return nil, err
+	}
+	if h.spec.Capabilities.Window {
+		own.Client = clientOf(plan, len(c.Wrap))
 	}
 	raw, err := json.Marshal(own)
 	if err != nil {
@@ -96,24 +118,36 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 	}, own)
 }
 
-func (h *Harness) serve(ctx context.Context, c *coleo.SpawnConfig, password string) (holder.Status, error) {
+// serve starts the server. It returns the holder's status and what the holder runs.
+func (h *Harness) serve(ctx context.Context, c *coleo.SpawnConfig, password string) (holder.Status, holder.Launch,
+	error) {
 	if _, taken := c.Env[passwordEnv]; taken {
-		return holder.Status{}, coleo.Errorf(coleo.EInvalid,
+		return holder.Status{}, holder.Launch{}, coleo.Errorf(coleo.EInvalid,
 			"the environment variable %s cannot be given to this arm: the harness %s sets it itself", passwordEnv,
 			h.spec.Name)
 	}
 	c.Args = append([]string{"serve", "--hostname", "127.0.0.1", "--port", "0"}, c.Args...)
 	plan, err := launch.Plan(h.spec, c, nil)
 	if err != nil {
-		return holder.Status{}, err
+		return holder.Status{}, plan, err
 	}
 	plan.Env = append(plan.Env, passwordEnv+"="+password)
-	return holder.Start(ctx, h.hold, plan)
+	status, err := holder.Start(ctx, h.hold, plan)
+	return status, plan, err
 }
 
 // Attach reopens the session of a handle. The holder must prove that it is the holder
 // that the handle names. Attach returns the errors of terminal.Prove.
 func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session, error) {
+	s, err := h.Reopen(handle)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Reopen is like Attach, but returns a *Session. It is for harnesses that build on this one.
+func (h *Harness) Reopen(handle coleo.Handle) (*Session, error) {
 	var own extra
 	if err := json.Unmarshal(handle.Extra, &own); err != nil {
 		return nil, fmt.Errorf("read the handle of arm %s: %w", handle.Arm, err)
@@ -135,7 +169,7 @@ const catalogGrace = time.Second
 func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMessage, error) {
 	c.Arm, c.Generation, c.Nonce = "catalog-"+rand.Text(), 1, rand.Text()
 	password := rand.Text()
-	if _, err := h.serve(ctx, &c, password); err != nil {
+	if _, _, err := h.serve(ctx, &c, password); err != nil {
 		return nil, err
 	}
 	client, err := holder.Dial(c.Dir, c.Nonce)

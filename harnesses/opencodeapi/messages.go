@@ -25,7 +25,7 @@ func (m message) text() string {
 	return strings.Join(texts, "\n")
 }
 
-func (s *session) messages(ctx context.Context) ([]message, error) {
+func (s *Session) messages(ctx context.Context) ([]message, error) {
 	srv, err := s.ready()
 	if err != nil {
 		return nil, err
@@ -35,10 +35,10 @@ func (s *session) messages(ctx context.Context) ([]message, error) {
 	return out, err
 }
 
-// Answer returns the text of the assistant's last message that has a text. Only
-// messages after the last prompt count. The text is empty if there is no such message
-// yet. Answer returns the errors of ready and of the request.
-func (s *session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, error) {
+// Answer returns the text of the assistant's last message after the last prompt. The
+// text is empty as long as there is no such message. Answer returns the errors of ready
+// and of the request.
+func (s *Session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {
 		return coleo.Answer{}, err
@@ -54,10 +54,10 @@ func (s *session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, er
 	return coleo.Answer{Text: last, Source: "http"}, nil
 }
 
-// Prove looks for a prompt that somebody was about to send at the time r.Time. It
-// searches the messages since that time. It returns ProofAccepted if one of them is the
-// prompt, and "" otherwise. It returns the errors of ready and of the request.
-func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
+// Prove looks for a prompt that somebody was about to send. It searches the messages
+// since r.Time. It returns ProofAccepted if the prompt is among them, and an empty
+// proof if it is not. It returns the errors of ready and of the request.
+func (s *Session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {
 		return "", err
@@ -70,9 +70,9 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 	return "", nil
 }
 
-// Usage adds up what the messages of the conversation have used. It returns the errors
-// of ready and of the request.
-func (s *session) Usage(ctx context.Context) (coleo.Usage, error) {
+// Usage adds up the messages of the conversation. It returns the errors of ready and of
+// the request.
+func (s *Session) Usage(ctx context.Context) (coleo.Usage, error) {
 	messages, err := s.messages(ctx)
 	u := coleo.SumUsage(func(yield func(coleo.Usage) bool) {
 		for _, m := range messages {

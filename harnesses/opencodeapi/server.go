@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,6 +72,13 @@ type server struct {
 func newServer(base, password, dir string) *server {
 	// No proxy is used, because the server is on loopback.
 	return &server{base: base, password: password, dir: dir, http: &http.Client{Transport: &http.Transport{}}}
+}
+
+// port returns the port on which the server listens.
+func (s *server) port() int {
+	_, after, _ := strings.Cut(strings.TrimPrefix(s.base, "http://"), ":")
+	port, _ := strconv.Atoi(after) // listeningLine has matched the digits
+	return port
 }
 
 func (s *server) request(ctx context.Context, method, path string, in any) (*http.Request, error) {

@@ -18,10 +18,10 @@ const (
 	followRetry = 250 * time.Millisecond
 )
 
-// session is one live server with one conversation. It does not implement
+// Session is one live server and one conversation on this server. It does not implement
 // coleo.Reloader, because it uses only one field of its Spec: the title, in errors. The
 // rest of the Spec describes how to start a server.
-type session struct {
+type Session struct {
 	h      *Harness
 	own    extra
 	client *holder.Client
@@ -30,7 +30,9 @@ type session struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	sending sync.Mutex // held while one prompt or answer is sent
+	conversing chan struct{} // closed when the server listens and the conversation exists
+
+	sending sync.Mutex // lets one prompt or answer be sent at a time
 
 	mu      sync.Mutex
 	handle  coleo.Handle
@@ -39,26 +41,30 @@ type session struct {
 	reading coleo.Reading
 	output  time.Time
 	changed chan struct{} // closed and replaced when the facts change
+
+	delivering bool   // Coleo sends a prompt
+	prompted   string // id of the newest message of the user
+	untold     bool   // nobody has told the turn that this message begins
 }
 
 var (
-	_ coleo.Session   = (*session)(nil)
-	_ coleo.Talker    = (*session)(nil)
-	_ coleo.Compactor = (*session)(nil)
-	_ coleo.Prover    = (*session)(nil)
+	_ coleo.Session   = (*Session)(nil)
+	_ coleo.Talker    = (*Session)(nil)
+	_ coleo.Compactor = (*Session)(nil)
+	_ coleo.Prover    = (*Session)(nil)
 
-	_ coleo.UsageMeter = (*session)(nil)
+	_ coleo.UsageMeter = (*Session)(nil)
 )
 
-func (h *Harness) open(handle coleo.Handle, own extra) (*session, error) {
+func (h *Harness) open(handle coleo.Handle, own extra) (*Session, error) {
 	client, err := holder.Dial(handle.Dir, handle.Nonce)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &session{
+	s := &Session{
 		h: h, own: own, client: client, handle: handle, log: terminal.NewChanges(), ctx: ctx, cancel: cancel,
-		facts: newFacts(), changed: make(chan struct{}),
+		facts: newFacts(), changed: make(chan struct{}), conversing: make(chan struct{}),
 		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: time.Now(), Known: true},
 	}
 	s.log.Add(coleo.Change{Time: s.reading.Since, Kind: coleo.ChangeState, Reading: s.reading})
@@ -67,9 +73,8 @@ func (h *Harness) open(handle coleo.Handle, own extra) (*session, error) {
 	return s, nil
 }
 
-// begin waits until the server listens, opens the conversation, and then follows the
-// server's events.
-func (s *session) begin() {
+// begin finds the server, opens the conversation and follows the events.
+func (s *Session) begin() {
 	base, err := listening(s.ctx, s.client)
 	if err != nil {
 		return // watchProcess reports the end of the process
@@ -83,6 +88,10 @@ func (s *session) begin() {
 			return
 		}
 	}
+	if s.ctx.Err() != nil {
+		return
+	}
+	close(s.conversing)
 	for s.ctx.Err() == nil {
 		_ = srv.events(s.ctx, func(e event) {
 			if e.Type == "server.connected" {
@@ -98,7 +107,7 @@ func (s *session) begin() {
 }
 
 // converse makes sure that the conversation exists.
-func (s *session) converse(srv *server) error {
+func (s *Session) converse(srv *server) error {
 	var made struct {
 		ID string `json:"id"`
 	}
@@ -115,18 +124,18 @@ func (s *session) converse(srv *server) error {
 		}
 	}
 	s.mu.Lock()
-	s.server, s.handle.Conversation = srv, made.ID
-	reading := s.reading
-	s.mu.Unlock()
-	if made.ID != id {
-		s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: reading, Note: made.ID})
+	moved := made.ID != id || s.handle.Port != srv.port()
+	s.server, s.handle.Conversation, s.handle.Port = srv, made.ID, srv.port()
+	if moved {
+		s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: s.reading, Note: made.ID})
 	}
+	s.mu.Unlock()
 	return nil
 }
 
-// resync asks the server for its present state, because the session gets no events from
-// before its connection.
-func (s *session) resync(srv *server) {
+// resync reads the server's present state, because events from before the connection
+// are lost.
+func (s *Session) resync(srv *server) {
 	now, err := askFacts(s.ctx, srv, s.Handle().Conversation)
 	if err != nil {
 		return // the event stream will break too, and begin again
@@ -134,9 +143,8 @@ func (s *session) resync(srv *server) {
 	s.update(func(f *facts) { f.replace(now) })
 }
 
-// rest waits for the duration d, or until the session is closed. It reports whether the
-// session is still open.
-func (s *session) rest(d time.Duration) bool {
+// rest waits for the duration d. It reports whether the session is still open.
+func (s *Session) rest(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -148,7 +156,7 @@ func (s *session) rest(d time.Duration) bool {
 }
 
 // watchProcess waits for the end of the server's process.
-func (s *session) watchProcess() {
+func (s *Session) watchProcess() {
 	defer s.log.End()
 	stream, err := s.client.Lead(s.ctx, 0, 0)
 	if err != nil {
@@ -175,13 +183,13 @@ func (s *session) watchProcess() {
 	}
 }
 
-func (s *session) ended(code int, how string) {
+func (s *Session) ended(code int, how string) {
 	s.become(coleo.Reading{State: coleo.Dead, Rule: "process", Known: true, ExitCode: &code}, how)
 	s.cancel()
 }
 
 // update changes the facts and the reading that results from them.
-func (s *session) update(change func(*facts)) {
+func (s *Session) update(change func(*facts)) {
 	s.mu.Lock()
 	change(&s.facts)
 	s.output = time.Now()
@@ -192,7 +200,7 @@ func (s *session) update(change func(*facts)) {
 	s.become(next, "")
 }
 
-func (s *session) become(next coleo.Reading, note string) {
+func (s *Session) become(next coleo.Reading, note string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, now := s.reading, time.Now()
@@ -216,41 +224,41 @@ func fingerprintOf(r coleo.Reading) coleo.Fingerprint {
 	return r.Dialog.Fingerprint
 }
 
-// Handle returns the data that Attach needs to find this session again.
-func (s *session) Handle() coleo.Handle {
+// Handle returns the data with which Attach finds this session again.
+func (s *Session) Handle() coleo.Handle {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.handle
 }
 
 // State returns the last reading.
-func (s *session) State() coleo.Reading {
+func (s *Session) State() coleo.Reading {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.reading
 }
 
 // LastOutput returns the time at which the server last reported something.
-func (s *session) LastOutput() time.Time {
+func (s *Session) LastOutput() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.output
 }
 
-// Held asks the session's holder whether it is the holder that the handle names. It
-// returns the results of holder.Client.Proves.
-func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
+// Held asks the session's holder whether it is the holder in the handle. It returns the
+// errors of holder.Client.Proves.
+func (s *Session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
 
 // Changes yields the changes after the number from, and then each new change. It ends
 // when ctx is canceled or the session ends.
-func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
+func (s *Session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return s.log.Follow(ctx, from)
 }
 
 // Kill ends the whole process tree, and returns when the session has ended. Processes
 // have 2 s between HUP and KILL. Kill ignores its context. It returns the errors of
 // holder.Client.End, such as EInternal if processes are left.
-func (s *session) Kill(context.Context) error {
+func (s *Session) Kill(context.Context) error {
 	if err := s.client.End(s.Handle().Arm, stopGrace); err != nil {
 		return err
 	}
@@ -258,9 +266,9 @@ func (s *session) Kill(context.Context) error {
 	return nil
 }
 
-// Close ends the session, but not the server. It returns the error of closing the
-// connection to the holder.
-func (s *session) Close() error {
+// Close ends the session. The server keeps running. Close returns the error of closing
+// the connection to the holder.
+func (s *Session) Close() error {
 	s.cancel()
 	err := s.client.Close()
 	s.work.Wait()

@@ -24,9 +24,9 @@ const (
 	abortTimeout = 10 * time.Second
 )
 
-// ready returns the server. If nothing can be sent to the server at present, ready
-// returns EExited or EBusy with the reason.
-func (s *session) ready() (*server, error) {
+// ready returns the server. If nothing can be sent now, it returns an error with the
+// reason: EExited or EBusy.
+func (s *Session) ready() (*server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -54,7 +54,7 @@ type (
 	}
 )
 
-func (s *session) model() *model {
+func (s *Session) model() *model {
 	if s.own.Provider == "" || s.own.Model == "" {
 		return nil
 	}
@@ -65,13 +65,11 @@ func (s *session) model() *model {
 // prompt. If p.Interrupt is set, SendPrompt first interrupts the running turn. It
 // returns one of these errors:
 //
-//   - EInvalid if the prompt is empty
-//   - EBlocked if a dialog is open
-//   - EBusy if the server is starting or working
-//   - EExited if the server has ended
-//   - EPromptLost if the server did not begin to work
-//   - EUnavailable, ENotFound or EInternal if a request fails
-func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
+// The error is EInvalid if the prompt is empty. It is EBlocked if a dialog is open. It
+// is EBusy if the server is starting or working. It is EExited if the server has ended.
+// It is EPromptLost if the server did not begin to work. If a request fails, the error
+// is EUnavailable, ENotFound or EInternal.
+func (s *Session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	if strings.TrimSpace(p.Text) == "" {
 		return coleo.Receipt{}, coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
 	}
@@ -86,6 +84,7 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	if err != nil {
 		return coleo.Receipt{}, err
 	}
+	defer s.deliver()()
 	s.mu.Lock()
 	busied, failures := s.facts.busied, s.facts.failures
 	s.mu.Unlock()
@@ -102,10 +101,9 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	return r, nil
 }
 
-// mayBegin returns the server if a turn can begin at present. Otherwise it returns
-// EExited, EBusy or EBlocked with the reason. After a failed turn it waits for
-// failureSettle.
-func (s *session) mayBegin() (*server, error) {
+// mayBegin returns the server if a turn may begin now. Otherwise it returns an error with
+// the reason: EExited, EBusy or EBlocked. After a failed turn it waits for failureSettle.
+func (s *Session) mayBegin() (*server, error) {
 	srv, err := s.ready()
 	if err != nil {
 		return nil, err
@@ -124,14 +122,11 @@ func (s *session) mayBegin() (*server, error) {
 }
 
 // Respond answers an open permission or question. It returns when the dialog is no
-// longer open. If a request has several questions, Respond only stores the answers to
-// the first questions. After the answer to the last question, it sends all answers in
-// one request to the server. It returns one of these errors:
-//
-//   - EStale if the dialog is not open
-//   - EInvalid or EUnsupported if the decision does not fit the dialog
-//   - ETimeout if the dialog stays open
-func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
+// longer open. If a request has several questions, Respond keeps the first answers.
+// With the answer to the last question, it sends all answers at once. The error is
+// EStale if the dialog is not open. It is EInvalid or EUnsupported if the decision does
+// not fit the dialog. It is ETimeout if the dialog stays open.
+func (s *Session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	srv, err := s.ready()
@@ -167,9 +162,8 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	return nil
 }
 
-// open returns the request whose next dialog has the given fingerprint. The bool is
-// false if there is none.
-func (s *session) open(dialog coleo.Fingerprint) (asked, bool) {
+// open returns the request whose next dialog has the given fingerprint.
+func (s *Session) open(dialog coleo.Fingerprint) (asked, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range s.facts.asked {
@@ -220,7 +214,7 @@ func reply(a asked, d coleo.Decision) (path string, body any, err error) {
 
 // Interrupt aborts the running turn. It returns when the server is idle. If no turn is
 // running, it does nothing. The error is ETimeout if the server did not stop in time.
-func (s *session) Interrupt(ctx context.Context) (out coleo.Interruption, err error) {
+func (s *Session) Interrupt(ctx context.Context) (out coleo.Interruption, err error) {
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	out.Was = s.State().State

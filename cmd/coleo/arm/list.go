@@ -214,6 +214,9 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	line("Process", arm.PID)
 	line("Session", show.OrDash(arm.SessionID))
 	line("Generation", arm.Generation)
+	if arm.Window != nil {
+		line("Window", strings.TrimPrefix(windowLine(arm), "Window: "))
+	}
 	if names := envNames(arm); len(names) > 0 {
 		line("Environment", strings.Join(names, ", "))
 	}

@@ -20,6 +20,9 @@ func newOpenCommand() *cobra.Command {
 	var terminal string
 	c := liveArmCommand("open", "Show the arm in a terminal window of its own",
 		func(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
+			if arm.Window != nil {
+				return reopenWindow(c, client, arm, terminal)
+			}
 			done, err := openWindow(c, client, arm, window.Terminal(terminal))
 			if err != nil {
 				return err
@@ -31,10 +34,13 @@ func newOpenCommand() *cobra.Command {
 The window closes when the arm ends, or when you detach with Ctrl-]. If you
 close the window, the arm continues to run.
 
+Some harnesses show their agent CLI in a window of their own. For an arm of such
+a harness, this opens that window again after it was closed.
+
 The terminals are tmux, kitty, wezterm, ghostty, iterm2 and terminal (of
 macOS). In tmux this opens a new window. Outside of tmux it starts a session
-called coleo-NAME, and does not attach you to it. Coleo's tests run tmux. The
-other terminals have never been run with Coleo.`
+called coleo-NAME, and does not attach you to it. Coleo's tests run tmux and
+kitty. The other terminals have never been run with Coleo.`
 	c.Example = `  coleo arm open fix
   coleo arm open fix -t kitty`
 	c.Flags().StringVarP(&terminal, "terminal", "t", string(window.Tmux),
@@ -65,7 +71,53 @@ func (o opened) line() string {
 	return fmt.Sprintf("Opened %s in %s", o.Name, o.Terminal)
 }
 
-// openWindow opens a window in which 'coleo arm attach' shows the arm.
+// reopenWindow opens the window of an arm whose harness shows it in one.
+func reopenWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal string) error {
+	if !c.Flags().Changed("terminal") {
+		terminal = "" // the one before
+	}
+	arm, err := client.OpenWindow(c.Context(), arm.ID, wire.WindowRequest{Terminal: terminal,
+		Environ: windowEnviron(os.LookupEnv)})
+	if err != nil {
+		return err
+	}
+	return verb.Say(c, windowLine(arm), arm)
+}
+
+// windowEnviron returns the variables by which a terminal program finds this user's display
+// or server.
+func windowEnviron(lookup func(string) (string, bool)) map[string]string {
+	out := map[string]string{}
+	for _, name := range coleo.WindowVariables() {
+		if value, ok := lookup(name); ok {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// windowLine describes the window of an arm.
+func windowLine(arm coleo.Arm) string {
+	w := arm.Window
+	if w == nil {
+		return arm.Name + " has no window"
+	}
+	switch w.State {
+	case coleo.WindowOpen:
+		if w.Terminal == string(window.Tmux) && os.Getenv("TMUX") == "" {
+			return fmt.Sprintf("Window: open in tmux: 'tmux attach -t =%s' shows it", window.Session(arm.Name))
+		}
+		return fmt.Sprintf("Window: open in %s (%s)", w.Terminal, w.Title)
+	case coleo.WindowOpening:
+		return "Window: is being opened in " + w.Terminal
+	case coleo.WindowClosed:
+		return fmt.Sprintf("Window: closed (%s); 'coleo arm open %s' opens it again", w.Reason, arm.Name)
+	case coleo.WindowFailed:
+	}
+	return fmt.Sprintf("Window: failed (%s); 'coleo arm open %s' opens it again", w.Reason, arm.Name)
+}
+
+// openWindow opens a window that shows an arm.
 func openWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal window.Terminal) (opened, error) {
 	self, err := executable.Path()
 	if err != nil {

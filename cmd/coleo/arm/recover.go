@@ -3,6 +3,7 @@ package arm
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,6 +58,7 @@ func recoverArm(ctx context.Context, client *api.Client, name string, f recoverF
 	if f.local = f.local || setup.AllowsLocal(); f.local {
 		f.q.AllowLocalFallback = &f.local
 	}
+	f.q.WindowEnviron = windowEnviron(os.LookupEnv)
 	reply, err := client.Recover(ctx, name, f.q)
 	if err != nil {
 		return "", nil, err
@@ -70,6 +72,12 @@ func recoverArm(ctx context.Context, client *api.Client, name string, f recoverF
 		reply.Arm.Name, reply.RecoveryMode, reply.Arm.State, reply.Host, reply.PID, show.OrDash(reply.SessionID))
 	if reply.Resumed {
 		line += "\nIts conversation continues."
+	}
+	if reply.Arm.Window != nil {
+		if reply.Arm, err = awaitWindow(ctx, client, reply.Arm); err != nil {
+			return "", nil, err
+		}
+		line += "\n" + windowLine(reply.Arm)
 	}
 	if reply.Warning != "" {
 		line += "\nNote: " + reply.Warning

@@ -60,6 +60,10 @@ uses the HOME of --home, a fake key and the model server of --endpoint.
 line of an --env-file is NAME=VALUE or NAME. -e takes precedence. Nothing shows
 the values again.
 
+-t shows the arm in a window. Without --harness, it selects a harness whose agent
+CLI has a window of its own. The arm of any other harness is shown as by 'coleo
+arm open'.
+
 --on-partition says what happens while serve cannot reach the arm's host. With
 run (default), the arm may still be typed into. With freeze, it takes no keys.`
 
@@ -96,7 +100,7 @@ func newSpawnCommand() *cobra.Command {
 	flags.StringVar((*string)(&f.q.OnPartition), "on-partition", "", "`MODE`: run (default) or freeze")
 	flags.BoolVar(&f.q.Recover, "recover", false, "continue the last conversation of a stopped arm")
 	flags.BoolVar(&f.local, "allow-local", false, "run without a host agent if there is none")
-	flags.StringVarP(&f.terminal, "terminal", "t", "", "then show it in a window of `TERMINAL`, as 'coleo arm open' does")
+	flags.StringVarP(&f.terminal, "terminal", "t", "", "show it in a window of `TERMINAL`")
 	flags.BoolVar(&f.headless, "headless", true, "open no window; --headless=false needs -t")
 	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "maximum wait until it is ready")
 	flags.BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")
@@ -125,6 +129,9 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 			return err
 		}
 	}
+	if err := f.place(c.Context(), client, s.Arms.Harness); err != nil {
+		return err
+	}
 	reply, err := client.Spawn(c.Context(), f.q)
 	if err != nil {
 		return err
@@ -140,7 +147,13 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 		}
 	}
 	line := spawnedLine(reply.Arm)
-	if f.terminal != "" {
+	switch {
+	case reply.Arm.Window != nil && !f.noWait:
+		if reply.Arm, err = awaitWindow(c.Context(), client, reply.Arm); err != nil {
+			return besides(err, reply.Arm.Name)
+		}
+		line += "\n" + windowLine(reply.Arm)
+	case f.terminal != "" && f.q.Terminal == "":
 		done, err := openWindow(c, client, reply.Arm, window.Terminal(f.terminal))
 		if err != nil {
 			return besides(err, reply.Arm.Name)
@@ -150,8 +163,58 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	return verb.Say(c, line, reply)
 }
 
-// besides returns the error for a window that could not be opened. The error also says
-// that the arm runs.
+// place says in the request where the window is opened, if the harness shows its agent CLI in
+// one. For any other harness, a window is opened after the start, by 'coleo arm attach'.
+// Without --harness, -t selects a harness with a window, unless the arm has one already.
+func (f *spawnFlags) place(ctx context.Context, client *api.Client, usual string) error {
+	name := f.q.Harness
+	if name == "" {
+		arm, err := client.Arm(ctx, f.q.Name)
+		switch {
+		case err == nil:
+			name = arm.Harness
+		case coleo.ErrorCode(err) != coleo.ENotFound:
+			return err
+		case f.terminal == "":
+			name = usual
+		}
+	}
+	list, err := client.Harnesses(ctx)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(list, func(i coleo.Info) bool { return i.Name == name })
+	if shown := at >= 0 && list[at].Capabilities.Window; shown || name == "" && f.terminal != "" {
+		f.q.Terminal, f.q.WindowEnviron = f.terminal, windowEnviron(os.LookupEnv)
+	}
+	return nil
+}
+
+// awaitWindow waits until an arm's window is open, or has failed.
+func awaitWindow(ctx context.Context, client *api.Client, arm coleo.Arm) (coleo.Arm, error) {
+	tick := time.NewTicker(windowLook)
+	defer tick.Stop()
+	for arm.Window == nil || arm.Window.State == coleo.WindowOpening {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return arm, ctx.Err()
+		}
+		now, err := client.Arm(ctx, arm.ID)
+		if err != nil {
+			return arm, err
+		}
+		if arm = now; arm.Status == coleo.StatusStopped {
+			break
+		}
+	}
+	return arm, nil
+}
+
+// windowLook is the time between two looks at a window that is being opened.
+const windowLook = 100 * time.Millisecond
+
+// besides returns the error for a window that could not be opened, although the arm runs.
 func besides(err error, name string) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) {
@@ -164,6 +227,9 @@ func besides(err error, name string) error {
 
 // checkWindow checks the flags for a window. It runs before the arm is started.
 func (f *spawnFlags) checkWindow(c *cobra.Command) error {
+	if f.headless && c.Flags().Changed("headless") {
+		f.q.Headless = &f.headless
+	}
 	switch {
 	case f.terminal == "" && !f.headless:
 		return coleo.Errorf(coleo.EInvalid,

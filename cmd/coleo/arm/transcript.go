@@ -104,7 +104,7 @@ func stepOf(e coleo.Event) (conversationStep, error) {
 		err := json.Unmarshal(e.Payload, &c)
 		return conversationStep{Who: "lost", Text: c.Note}, err
 	case coleo.EventSpawned, coleo.EventReattached, coleo.EventStopped, coleo.EventOrphaned, coleo.EventBlocked,
-		coleo.EventRules,
+		coleo.EventRules, coleo.EventWindow,
 		coleo.EventRemoved, coleo.EventState, coleo.EventUnrecognised, coleo.EventWitness, coleo.EventConversation:
 	}
 	return conversationStep{}, nil

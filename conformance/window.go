@@ -1,0 +1,249 @@
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+)
+
+// tmux is a tmux server for the windows of one trial. It knows nothing of a tmux that the
+// user runs.
+type tmux struct {
+	dir string // of the server's socket. Its path is short, because a socket's must be
+	env []string
+}
+
+const (
+	// windowLook is the time between two looks at a window.
+	windowLook = 50 * time.Millisecond
+	// windowTimeout bounds the wait until a window is open, or shows something.
+	windowTimeout = 30 * time.Second
+	// closedTimeout is how soon it must be told that a window's user has closed it.
+	closedTimeout = time.Second
+)
+
+// placeWindow makes the window of an agent CLI open in the trial's own tmux server. It does
+// nothing if the harness shows no window.
+func (t *Trial) placeWindow(c *coleo.SpawnConfig) error {
+	if !t.Harness.Info().Capabilities.Window {
+		return nil
+	}
+	if t.tmux == nil {
+		dir, err := os.MkdirTemp("", "coleo-tmux-")
+		if err != nil {
+			return fmt.Errorf("make a folder for tmux: %w", err)
+		}
+		t.tmux = &tmux{dir: dir, env: slices.DeleteFunc(slices.Clone(t.config.Environ), func(kv string) bool {
+			return strings.HasPrefix(kv, "TMUX")
+		})}
+		t.tmux.env = append(t.tmux.env, "TMUX_TMPDIR="+dir)
+		if err := t.tmux.start(t.config.Size); err != nil {
+			return err
+		}
+	}
+	c.Window = t.place()
+	return nil
+}
+
+// start starts the server. It has no configuration of the user's, and windows of the given
+// size.
+func (x *tmux) start(size Size) error {
+	_, err := x.run("-f", "/dev/null", "start-server", ";", "set", "-g", "exit-empty", "off", ";", "set", "-g",
+		"default-size", fmt.Sprintf("%dx%d", cmp.Or(size.Cols, 120), cmp.Or(size.Rows, 40)))
+	if errors.Is(err, exec.ErrNotFound) {
+		return coleo.Errorf(coleo.ENotInstalled, "tmux is not installed: the checks open the window in it")
+	}
+	return err
+}
+
+func (t *Trial) place() *coleo.WindowPlace {
+	return &coleo.WindowPlace{Terminal: "tmux", Name: t.name, Environ: map[string]string{"TMUX_TMPDIR": t.tmux.dir}}
+}
+
+// run carries out a tmux command, and returns what it has printed.
+func (x *tmux) run(args ...string) (string, error) {
+	cmd := exec.Command("tmux", args...)
+	cmd.Env = x.env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("tmux %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+	return string(out), nil
+}
+
+// close ends the server, if it runs.
+func (x *tmux) close() {
+	if x != nil {
+		_, _ = x.run("kill-server") // fails if it has crashed
+		_ = os.RemoveAll(x.dir)
+	}
+}
+
+// pane returns tmux's name for the only window.
+func (x *tmux) pane() (string, error) {
+	out, err := x.run("list-panes", "-a", "-F", "#{pane_id}")
+	if err != nil {
+		return "", err
+	}
+	panes := strings.Fields(out)
+	if len(panes) != 1 {
+		return "", fmt.Errorf("there are %d windows, want one", len(panes))
+	}
+	return panes[0], nil
+}
+
+// inWindow uses the window as a person does. What the window shows is read from tmux.
+func inWindow(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	s, ok := t.Session.(coleo.Windowed)
+	if !ok {
+		return fmt.Errorf("the session has no window")
+	}
+	if _, err := t.awaitWindow(ctx, s, windowTimeout, coleo.WindowOpen); err != nil {
+		return err
+	}
+	nonce := Nonce()
+	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
+		return err
+	}
+	if err := t.windowShows(ctx, nonce); err != nil {
+		return err
+	}
+	if err := t.typeInWindow(ctx); err != nil {
+		return err
+	}
+	nonce = Nonce()
+	took, err := t.closeWindow(ctx, s, nonce)
+	if err != nil {
+		return err
+	}
+	if err := s.OpenWindow(ctx, *t.place(), t.tmux.env); err != nil {
+		return fmt.Errorf("open the window again: %w", err)
+	}
+	if err := t.windowShows(ctx, nonce); err != nil {
+		return fmt.Errorf("after the window was opened again: %w", err)
+	}
+	t.details = fmt.Sprintf("it shows the answer, takes keys, and its end was told after %d ms", took.Milliseconds())
+	return nil
+}
+
+// typeInWindow types a prompt into the window. The session must see the turn.
+func (t *Trial) typeInWindow(ctx context.Context) error {
+	pane, err := t.tmux.pane()
+	if err != nil {
+		return err
+	}
+	nonce, from := Nonce(), coleo.NewestCursor(t.Session)
+	prompt := "say " + nonce
+	if _, err := t.tmux.run("send-keys", "-t", pane, "-l", prompt); err != nil {
+		return err
+	}
+	if err := t.windowShows(ctx, prompt); err != nil {
+		return err
+	}
+	if _, err := t.tmux.run("send-keys", "-t", pane, "Enter"); err != nil {
+		return err
+	}
+	for c, err := range t.Session.Changes(ctx, from) {
+		if err != nil {
+			return err
+		}
+		if c.Kind == coleo.ChangeState && c.Reading.State.Working() {
+			break
+		}
+	}
+	if _, err := coleo.WaitForIdle(ctx, t.Session); err != nil {
+		return fmt.Errorf("after a prompt that was typed in the window: %w", err)
+	}
+	answer, err := t.Session.Answer(ctx, coleo.Receipt{})
+	if err != nil {
+		return err
+	}
+	if n := asked(t.Model, prompt); n != 1 || strings.TrimSpace(answer.Text) != nonce {
+		return fmt.Errorf("a prompt that was typed in the window reached the model %d times, and its answer is %q, want %q",
+			n, answer.Text, nonce)
+	}
+	return nil
+}
+
+// closeWindow closes the window in the middle of a turn. The session must tell that its user
+// has done so, and the turn must go on. Its answer ends with nonce. It returns how long the session took to tell.
+func (t *Trial) closeWindow(ctx context.Context, s coleo.Windowed, nonce string) (time.Duration, error) {
+	prompt := "count to 20 every 100ms then say " + nonce
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+	if err != nil {
+		return 0, err
+	}
+	if err := t.streams(ctx, prompt); err != nil {
+		return 0, err
+	}
+	pane, err := t.tmux.pane()
+	if err != nil {
+		return 0, err
+	}
+	closed := time.Now()
+	if _, err := t.tmux.run("kill-pane", "-t", pane); err != nil {
+		return 0, err
+	}
+	w, err := t.awaitWindow(ctx, s, closedTimeout, coleo.WindowClosed)
+	if err != nil {
+		return 0, fmt.Errorf("its user has closed the window: %w", err)
+	}
+	took := time.Since(closed)
+	if !strings.Contains(w.Reason, "its user") {
+		return 0, fmt.Errorf("its user has closed the window, but what is told is %q", w.Reason)
+	}
+	answer, err := coleo.WaitForResponse(ctx, t.Session, receipt)
+	if err != nil {
+		return 0, fmt.Errorf("after its window was closed: %w", err)
+	}
+	if !strings.Contains(answer.Text, nonce) {
+		return 0, fmt.Errorf("after its window was closed, the answer is %q, want one with %q", answer.Text, nonce)
+	}
+	return took, nil
+}
+
+// awaitWindow waits until the window is in a state.
+func (t *Trial) awaitWindow(ctx context.Context, s coleo.Windowed, limit time.Duration, want coleo.WindowState) (
+	coleo.Window, error) {
+	ctx, cancel := patient(ctx, limit)
+	defer cancel()
+	for {
+		w := s.Window()
+		if w.State == want {
+			return w, nil
+		}
+		if elapse(ctx, windowLook); ctx.Err() != nil {
+			return w, fmt.Errorf("the window is %q (%s), want %q within %s", w.State, w.Reason, want, limit)
+		}
+	}
+}
+
+// windowShows waits until the window shows a text.
+func (t *Trial) windowShows(ctx context.Context, text string) error {
+	ctx, cancel := patient(ctx, windowTimeout)
+	defer cancel()
+	for {
+		shown := ""
+		pane, err := t.tmux.pane()
+		if err == nil {
+			shown, err = t.tmux.run("capture-pane", "-p", "-t", pane)
+		}
+		if err == nil && strings.Contains(shown, text) {
+			return nil
+		}
+		if elapse(ctx, windowLook); ctx.Err() != nil {
+			return errors.Join(err, fmt.Errorf("the window does not show %q; it shows\n%s", text, shown))
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package opencodeapi
+
+import (
+	"encoding/json"
+	"time"
+
+	"coleo.dev"
+)
+
+// The server has other clients than Coleo, such as OpenCode's terminal program in a window. A
+// person may send prompts there. This file tells the turns that begin so, and follows the
+// person to another conversation.
+
+// takeMessage processes news of a message. A message of the user begins a turn. Its text comes
+// later, as a part.
+func (s *Session) takeMessage(session string, raw json.RawMessage) {
+	var info struct {
+		ID   string `json:"id"`
+		Role string `json:"role"`
+	}
+	if json.Unmarshal(raw, &info) != nil || info.Role != "user" || info.ID == "" {
+		return
+	}
+	if session != s.Handle().Conversation && !s.follow(session) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if info.ID > s.prompted { // ids grow with time; old messages are reported again
+		s.prompted, s.untold = info.ID, !s.delivering
+	}
+}
+
+// takePrompt tells a turn that Coleo has not begun, when the text of its prompt is known.
+func (s *Session) takePrompt(message, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if message != s.prompted || !s.untold || text == "" {
+		return
+	}
+	s.untold = false
+	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeTurn, Reading: s.reading, Note: text,
+		Origin: coleo.OriginHand})
+}
+
+// follow makes another conversation the one of this session, and reports whether it has done
+// so. A person has begun or opened that conversation in the window, and has sent a prompt
+// there. Conversations of subagents are not followed, and none is followed during a turn: the
+// turn's answer would come from the wrong one.
+func (s *Session) follow(conversation string) bool {
+	s.mu.Lock()
+	srv, calm := s.server, !s.delivering && s.facts.known && s.facts.status == "idle" && len(s.facts.asked) == 0
+	s.mu.Unlock()
+	if s.own.Client == nil || srv == nil || !calm {
+		return false
+	}
+	var body struct {
+		ID       string `json:"id"`
+		ParentID string `json:"parentID"`
+	}
+	if srv.do(s.ctx, "GET", "/session/"+conversation, nil, &body) != nil || body.ID == "" || body.ParentID != "" {
+		return false
+	}
+	s.mu.Lock()
+	s.handle.Conversation, s.prompted = body.ID, ""
+	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: s.reading, Note: body.ID})
+	s.mu.Unlock()
+	s.resync(srv)
+	return true
+}
+
+// deliver notes that a prompt of Coleo's is on its way. The function that it returns notes
+// that it has arrived, or not.
+func (s *Session) deliver() (done func()) {
+	set := func(yes bool) {
+		s.mu.Lock()
+		s.delivering = yes
+		s.mu.Unlock()
+	}
+	set(true)
+	return func() { set(false) }
+}

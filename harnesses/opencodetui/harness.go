@@ -1,0 +1,89 @@
+// Package opencodetui shows OpenCode in a terminal window that a person sees, and drives it
+// through its HTTP API. It is package opencodeapi with a window. The server runs under a
+// holder. The program in the window is OpenCode's own terminal program, which is a client of
+// that server, as Coleo is. So nothing that happens to the window ends the conversation.
+package opencodetui
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/opencodeapi"
+	"coleo.dev/window"
+	"coleo.dev/window/pane"
+)
+
+//go:embed harness.toml
+var description []byte
+
+// Harness implements coleo.Harness and coleo.Cataloguer.
+type Harness struct {
+	api  *opencodeapi.Harness
+	hold []string
+}
+
+var (
+	_ coleo.Harness    = (*Harness)(nil)
+	_ coleo.Cataloguer = (*Harness)(nil)
+)
+
+// New returns the harness. The argument hold is the command that becomes a holder. With the
+// verb of package pane, its program is also the program in a window. New fails only if a
+// built-in harness.toml is invalid.
+func New(hold []string) (*Harness, error) {
+	api, err := opencodeapi.NewFrom("opencode-tui/harness.toml", description, hold)
+	if err != nil {
+		return nil, err
+	}
+	return &Harness{api: api, hold: hold}, nil
+}
+
+// Info describes the harness.
+func (h *Harness) Info() coleo.Info { return h.api.Info() }
+
+// Catalog is that of package opencodeapi.
+func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMessage, error) {
+	return h.api.Catalog(ctx, c)
+}
+
+// Spawn starts the server, and returns its session. The session opens the window as soon as
+// there is a conversation to show. If the window cannot be opened then, the session tells so
+// and goes on. If the terminal program is not there at all, Spawn starts nothing, and returns
+// the error of window.Check. Spawn also returns the errors of opencodeapi.
+func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
+	var place coleo.WindowPlace
+	if c.Window != nil {
+		place = *c.Window
+	}
+	if err := window.Check(pane.Described(place, c.Workdir, nil)); err != nil {
+		return nil, err
+	}
+	api, err := h.api.Start(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	s := h.show(api)
+	s.begin(place, coleo.WindowEnviron(c.Environ, place))
+	return s, nil
+}
+
+// Attach reopens the session of a handle, and finds its window. It returns the errors of
+// opencodeapi.
+func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session, error) {
+	api, err := h.api.Reopen(handle)
+	if err != nil {
+		return nil, err
+	}
+	s := h.show(api)
+	s.shown.Resume()
+	return s, nil
+}
+
+func (h *Harness) show(api *opencodeapi.Session) *session {
+	s := &session{Session: api}
+	s.shown = pane.NewShown(api.Handle().Dir, []string{h.hold[0], pane.Verb}, "OpenCode", api.Tell)
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}

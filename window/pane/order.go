@@ -1,0 +1,132 @@
+package pane
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"coleo.dev"
+)
+
+// Verb is the verb of the program that runs in a window. Its argument is the arm's folder.
+const Verb = "window"
+
+// These files in the arm's folder describe the window. Only the user can read the folder.
+const (
+	// orderFile has what Run is to do. Run removes the file, because it may hold a password.
+	orderFile = "window-order.json"
+	// recordFile has what Run has done.
+	recordFile = "window.json"
+)
+
+// Order says what runs in a window.
+type Order struct {
+	ID       string   `json:"id"` // random; names this opening of the window
+	Terminal string   `json:"terminal"`
+	Title    string   `json:"title"`
+	Argv     []string `json:"argv"`
+	Env      []string `json:"env"` // the variables of the terminal are added
+	Workdir  string   `json:"workdir"`
+	// Arm is the arm's process. The window closes when this process ends.
+	Arm coleo.Identity `json:"arm"`
+}
+
+// End is how a window has ended. It is stored, so its values never change their meaning.
+type End string
+
+// The ends of a window.
+const (
+	EndHangup  End = "hangup"  // the terminal was closed
+	EndLeft    End = "left"    // the program has ended with exit code 0
+	EndCrashed End = "crashed" // the program has ended in another way, or did not start
+	EndArm     End = "arm"     // the arm has ended
+	EndTold    End = "told"    // Coleo has told the window to close
+)
+
+// Record is what Run has written down about one opening of a window.
+type Record struct {
+	ID       string         `json:"id"`
+	Terminal string         `json:"terminal"`
+	Title    string         `json:"title"`
+	Process  coleo.Identity `json:"process"` // Run's own process
+	Began    time.Time      `json:"began"`
+	Ended    time.Time      `json:"ended,omitzero"`
+	How      End            `json:"how,omitempty"`
+	Detail   string         `json:"detail,omitempty"` // for EndCrashed: "exit status 1"
+}
+
+// place writes an order into the arm's folder.
+func place(dir string, o Order) error { return replace(filepath.Join(dir, orderFile), o) }
+
+// take reads the order from the arm's folder and removes it. It returns ENotFound if there
+// is none.
+func take(dir string) (Order, error) {
+	var o Order
+	path := filepath.Join(dir, orderFile)
+	switch there, err := load(path, &o); {
+	case err != nil:
+		return o, err
+	case !there:
+		return o, coleo.Errorf(coleo.ENotFound, "no window is to be opened in %s: 'coleo arm open' opens one", dir)
+	}
+	if err := os.Remove(path); err != nil {
+		return o, fmt.Errorf("take the order for a window: %w", err)
+	}
+	return o, nil
+}
+
+// ordered returns the order that waits in the arm's folder, or nil if there is none.
+func ordered(dir string) *Order {
+	var o Order
+	if there, err := load(filepath.Join(dir, orderFile), &o); err != nil || !there {
+		return nil
+	}
+	return &o
+}
+
+// withdraw removes an order that nobody has taken.
+func withdraw(dir string) { _ = os.Remove(filepath.Join(dir, orderFile)) }
+
+// Read returns the record of the last window of the arm's folder, or nil if there was none.
+func Read(dir string) (*Record, error) {
+	var r Record
+	if there, err := load(filepath.Join(dir, recordFile), &r); err != nil || !there {
+		return nil, err
+	}
+	return &r, nil
+}
+
+func (r Record) write(dir string) error { return replace(filepath.Join(dir, recordFile), r) }
+
+func load(path string, v any) (there bool, err error) {
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, v)
+	}
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", path, err)
+	}
+	return true, nil
+}
+
+// replace writes a whole file that only its owner can read, or changes nothing.
+func replace(path string, v any) error {
+	raw, err := json.Marshal(v)
+	if err == nil {
+		err = os.WriteFile(path+".new", raw, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

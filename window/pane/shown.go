@@ -1,0 +1,284 @@
+package pane
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/holder/process"
+	"coleo.dev/window"
+)
+
+const (
+	// openTimeout bounds the wait for the program in a new window. On a loaded machine a
+	// terminal program took 5 s.
+	openTimeout = 30 * time.Second
+	// openEvery is the time between two looks for that program.
+	openEvery = 20 * time.Millisecond
+	// watchEvery is the time between two looks at an open window. A window that its user
+	// closes is told within a second.
+	watchEvery = 200 * time.Millisecond
+	// endTimeout bounds the wait for a window whose arm has ended, before it is told to close.
+	endTimeout = armEvery + programGrace + time.Second
+	// termTimeout is the time between TERM and KILL for the program in such a window.
+	termTimeout = programGrace + time.Second
+)
+
+// Shown is the window of one session, as the session sees it.
+type Shown struct {
+	dir     string
+	program []string
+	title   string // of the agent CLI, for users
+	tell    func(coleo.Window)
+
+	ctx    context.Context // canceled by Close
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	mu  sync.Mutex
+	now coleo.Window
+}
+
+// NewShown returns the window of the session in the arm's folder dir. No window is open. The
+// command line program becomes the program in the window: the folder is added to it. The
+// title is that of the agent CLI. Shown calls tell with each new state of the window, and
+// never at the same time.
+func NewShown(dir string, program []string, title string, tell func(coleo.Window)) *Shown {
+	s := &Shown{dir: dir, program: program, title: title, tell: tell}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Window returns the present state of the window.
+func (s *Shown) Window() coleo.Window {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+// set sets and tells a new state. The caller holds mu.
+func (s *Shown) set(state coleo.WindowState, terminal, title, reason string) {
+	s.now = coleo.Window{State: state, Terminal: terminal, Title: title, Reason: reason, Since: time.Now().UTC()}
+	s.tell(s.now)
+}
+
+func (s *Shown) change(state coleo.WindowState, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set(state, s.now.Terminal, s.now.Title, reason)
+}
+
+// Finish opens the window w, which Begin has returned. It returns when the program in the
+// window runs. Of o it uses Argv, Env, Workdir and Arm. The variables in environ are those of
+// the terminal program. Finish returns the errors of window.Open. It returns EInternal if
+// nothing runs in the window.
+func (s *Shown) Finish(ctx context.Context, w window.Window, environ []string, o Order) error {
+	o.ID, o.Terminal, o.Title = rand.Text(), string(w.Terminal), window.Title(w.Name)
+	err := place(s.dir, o)
+	if err == nil {
+		err = window.Open(ctx, w, environ)
+	}
+	var r *Record
+	if err == nil {
+		r, err = s.awaitOpen(ctx, o.ID)
+	}
+	switch {
+	case err == nil:
+		s.opened(r)
+	case s.ctx.Err() == nil:
+		withdraw(s.dir)
+		s.change(coleo.WindowFailed, err.Error())
+	} // after a Release, the next session finds the order or the window
+	return err
+}
+
+// Begin notes that a window is being opened, and returns its description for Finish. The
+// window's folder is workdir. Begin returns EConflict if a window is open, and EBusy if one is
+// being opened. It also returns the errors of window.Check.
+func (s *Shown) Begin(p coleo.WindowPlace, workdir string) (window.Window, error) {
+	w := Described(p, workdir, append(slices.Clone(s.program), s.dir))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.now.State {
+	case coleo.WindowOpen:
+		return w, coleo.Errorf(coleo.EConflict, "no window was opened: %s is open in %s", s.now.Title, s.now.Terminal)
+	case coleo.WindowOpening:
+		return w, coleo.Errorf(coleo.EBusy, "no window was opened: %s is being opened in %s", s.now.Title, s.now.Terminal)
+	case coleo.WindowClosed, coleo.WindowFailed:
+	}
+	if err := window.Check(w); err != nil {
+		return w, err
+	}
+	s.set(coleo.WindowOpening, string(w.Terminal), window.Title(w.Name), "")
+	return w, nil
+}
+
+// awaitOpen waits until the program in the window named id runs, and returns its record.
+func (s *Shown) awaitOpen(ctx context.Context, id string) (*Record, error) {
+	deadline := time.NewTimer(openTimeout)
+	defer deadline.Stop()
+	tick := time.NewTicker(openEvery)
+	defer tick.Stop()
+	for {
+		if r, err := Read(s.dir); err == nil && r != nil && r.ID == id {
+			return r, nil
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			return nil, coleo.Errorf(coleo.EInternal,
+				"the terminal program reported no error, but nothing has run in the window for %s", openTimeout)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-s.ctx.Done():
+			return nil, coleo.Errorf(coleo.EExited, "the session was closed before the window was open")
+		}
+	}
+}
+
+// opened notes that a window is open, and follows it.
+func (s *Shown) opened(r *Record) {
+	s.mu.Lock()
+	s.set(coleo.WindowOpen, r.Terminal, r.Title, "")
+	s.mu.Unlock()
+	s.work.Go(func() { s.watch(r) })
+}
+
+// Resume finds the window that an earlier process has opened, and follows it. If that process
+// has not begun to open a window, Window returns a state of "".
+func (s *Shown) Resume() {
+	r, err := Read(s.dir)
+	waiting := ordered(s.dir)
+	s.mu.Lock()
+	switch {
+	case waiting != nil:
+		s.set(coleo.WindowOpening, waiting.Terminal, waiting.Title, "")
+		s.work.Go(func() { s.resumeOpening(waiting.ID) })
+	case err != nil:
+		s.set(coleo.WindowFailed, "", "", err.Error())
+	}
+	s.mu.Unlock()
+	if waiting == nil && r != nil {
+		if state, reason, ended := s.judge(r); ended {
+			s.mu.Lock()
+			s.set(state, r.Terminal, r.Title, reason)
+			s.mu.Unlock()
+			return
+		}
+		s.opened(r)
+	}
+}
+
+// Fail notes that the window cannot be opened, after Begin.
+func (s *Shown) Fail(why string) {
+	if s.ctx.Err() == nil {
+		s.change(coleo.WindowFailed, why)
+	}
+}
+
+// resumeOpening waits for a window that an earlier process was about to open.
+func (s *Shown) resumeOpening(id string) {
+	r, err := s.awaitOpen(s.ctx, id)
+	switch {
+	case err == nil:
+		s.opened(r)
+	case s.ctx.Err() == nil:
+		withdraw(s.dir)
+		s.change(coleo.WindowFailed, err.Error())
+	}
+}
+
+// watch follows an open window until it has ended.
+func (s *Shown) watch(r *Record) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		if now, err := Read(s.dir); err == nil && now != nil && now.ID == r.ID {
+			r = now
+		}
+		if state, reason, ended := s.judge(r); ended {
+			s.change(state, reason)
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// judge returns the state of a window that has ended, and why it has ended.
+func (s *Shown) judge(r *Record) (state coleo.WindowState, reason string, ended bool) {
+	if r.Ended.IsZero() && process.LookQuickly(r.Process) == process.Dead {
+		if last, err := Read(s.dir); err == nil && last != nil && last.ID == r.ID {
+			r = last // it may have written its end just before
+		}
+		if r.Ended.IsZero() {
+			return coleo.WindowFailed, fmt.Sprintf("the program in it, process %d, was killed", r.Process.PID), true
+		}
+	}
+	if r.Ended.IsZero() {
+		return "", "", false
+	}
+	switch r.How {
+	case EndHangup:
+		return coleo.WindowClosed, "its user has closed it", true
+	case EndLeft:
+		return coleo.WindowClosed, "its user has left " + s.title, true
+	case EndArm, EndTold:
+		return coleo.WindowClosed, "the arm has ended", true
+	case EndCrashed:
+	}
+	return coleo.WindowFailed, s.title + " has ended in it: " + r.Detail, true
+}
+
+// End waits until nothing runs in the window of an ended arm. If something still runs after a
+// while, End ends it.
+func (s *Shown) End() {
+	withdraw(s.dir)
+	for _, step := range []struct {
+		signal syscall.Signal
+		limit  time.Duration
+	}{{0, endTimeout}, {syscall.SIGTERM, termTimeout}, {syscall.SIGKILL, termTimeout}} {
+		r, err := Read(s.dir)
+		if err != nil || r == nil || process.Look(r.Process) == process.Dead {
+			return
+		}
+		if step.signal != 0 {
+			process.Signal(r.Process, step.signal)
+		}
+		for deadline := time.Now().Add(step.limit); process.Look(r.Process) != process.Dead &&
+			time.Now().Before(deadline); time.Sleep(process.PollEvery) {
+		}
+	}
+}
+
+// Release leaves the window to the next session, even if it is just being opened.
+func (s *Shown) Release() { s.cancel() }
+
+// Close is Release, and returns when nothing follows the window any more.
+func (s *Shown) Close() {
+	s.cancel()
+	s.work.Wait()
+}
+
+// Described returns the window for a place, a folder and the program in the window. Without a
+// terminal it is a window of tmux.
+func Described(p coleo.WindowPlace, workdir string, program []string) window.Window {
+	terminal := window.Terminal(p.Terminal)
+	if terminal == "" {
+		terminal = window.Tmux
+	}
+	return window.Window{Terminal: terminal, Name: p.Name, Workdir: workdir, Program: program, Mac: onMac,
+		Inside: p.Environ["TMUX"] != ""}
+}
+
+// onMac reports whether this is macOS.
+const onMac = runtime.GOOS == "darwin"
