@@ -42,8 +42,8 @@ type Brain interface {
 	// OpenWindow opens the window of an arm that is shown in one. It returns EConflict if
 	// the window is open.
 	OpenWindow(ctx context.Context, arm string, r wire.WindowRequest) (coleo.Arm, error)
-	// Respond answers a dialog. If the fingerprint is empty, Respond answers the open
-	// dialog.
+	// Respond answers a dialog. If the fingerprint is empty, Respond answers the dialog
+	// that is open.
 	Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision, lease string) error
 	// Interrupt stops the running turn, and returns what was done.
 	Interrupt(ctx context.Context, arm string) (coleo.Interruption, error)

@@ -103,8 +103,9 @@ func (c *Client) OpenWindow(ctx context.Context, arm string, r wire.WindowReques
 	return out.Arm, err
 }
 
-// Respond answers the dialog that has the given fingerprint. If the fingerprint is
-// empty, Respond answers the open dialog. It returns EStale if the dialog is not open.
+// Respond answers the dialog with the given fingerprint. If the fingerprint is empty,
+// Respond answers the dialog that is open. It returns EStale if the dialog with the
+// fingerprint is not open.
 func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
 	in := respondBody{Dialog: dialog, Choice: d.Choice, Option: d.Option, Options: d.Options, Words: d.Words,

@@ -82,8 +82,8 @@ type WindowOrder struct {
 	Place *coleo.WindowPlace `json:"place,omitempty"` // nil: where the arm's start was to open it
 }
 
-// ReleaseOrder tells host local to give an arm to a host agent. It is carried out at once
-// or refused.
+// ReleaseOrder tells host local to give an arm to a host agent. Host local does not
+// wait for an arm that is busy: it refuses the order.
 type ReleaseOrder struct {
 	Arm string `json:"arm"`
 	To  string `json:"to"` // the id of the host agent

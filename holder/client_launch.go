@@ -70,11 +70,13 @@ func (l Launch) mark() string { return process.Mark(l.Arm, l.Generation, l.Nonce
 // process that belongs to the arm, and that the holder does not start, needs it.
 func (l Launch) MarkEnv() string { return process.EnvArm + "=" + l.mark() }
 
-// Start runs command as a separate process that outlives the caller. It returns when
-// the program in the arm runs. The command must be `coleo hold --stdin`, or a program
-// that calls Serve in the same way. The error is the one that the holder reports, for
-// example that the program does not exist. It is ETimeout if the holder is not ready in
-// time or ctx is canceled. Start then kills the holder.
+// Start runs a holder as a separate process that outlives the caller. It returns when
+// the arm's program runs. The command must be `coleo hold --stdin`, or a program that
+// calls Serve in the same way.
+//
+// If the holder reports an error, Start returns this error, for example that the
+// program does not exist. If the holder is not ready in time, or if ctx is canceled,
+// Start kills the holder and returns ETimeout.
 func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return Status{}, fmt.Errorf("make the holder's folder: %w", err)

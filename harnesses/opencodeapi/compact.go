@@ -12,10 +12,10 @@ import (
 // request when the model has written the summary.
 const compactTimeout = 10 * time.Minute
 
-// Compact makes the server shorten the conversation, which keeps its id. It returns when
-// the server has begun to do so. The error is EInvalid if the arm has no provider and
-// model, because a summary needs them. It is EPromptLost if the server did not begin.
-// Compact also returns the other errors of SendPrompt.
+// Compact makes the server shorten the conversation. The conversation keeps its id.
+// Compact returns when the server has begun to shorten it. The error is EInvalid if the
+// arm has no provider or no model, because a summary needs both. It is EPromptLost if
+// the server did not begin. Compact also returns the other errors of SendPrompt.
 func (s *Session) Compact(ctx context.Context) (coleo.Receipt, error) {
 	s.sending.Lock()
 	defer s.sending.Unlock()

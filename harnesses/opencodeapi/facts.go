@@ -148,7 +148,7 @@ func (q questionBody) asked() asked {
 	return a
 }
 
-// take processes one event.
+// take updates the facts after one event of the server.
 func (s *Session) take(e event) {
 	var p struct {
 		SessionID string          `json:"sessionID"`

@@ -35,9 +35,9 @@ func (s *Session) messages(ctx context.Context) ([]message, error) {
 	return out, err
 }
 
-// Answer returns the text of the assistant's last message after the last prompt. The
-// text is empty as long as there is no such message. Answer returns the errors of ready
-// and of the request.
+// Answer returns the text of the assistant's last message that has a text. Only
+// messages after the last prompt count. The text is empty if there is no such message
+// yet. Answer returns the errors of ready and of the request.
 func (s *Session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {
@@ -54,9 +54,9 @@ func (s *Session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, er
 	return coleo.Answer{Text: last, Source: "http"}, nil
 }
 
-// Prove looks for a prompt that somebody was about to send. It searches the messages
-// since r.Time. It returns ProofAccepted if the prompt is among them, and an empty
-// proof if it is not. It returns the errors of ready and of the request.
+// Prove looks for a prompt that somebody was about to send at the time r.Time. It
+// searches the messages since that time. It returns ProofAccepted if one of them is the
+// prompt, and "" otherwise. It returns the errors of ready and of the request.
 func (s *Session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {
@@ -70,8 +70,8 @@ func (s *Session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 	return "", nil
 }
 
-// Usage adds up the messages of the conversation. It returns the errors of ready and of
-// the request.
+// Usage adds up what the messages of the conversation have used. It returns the errors
+// of ready and of the request.
 func (s *Session) Usage(ctx context.Context) (coleo.Usage, error) {
 	messages, err := s.messages(ctx)
 	u := coleo.SumUsage(func(yield func(coleo.Usage) bool) {

@@ -73,7 +73,8 @@ func (h *Harness) open(handle coleo.Handle, own extra) (*Session, error) {
 	return s, nil
 }
 
-// begin finds the server, opens the conversation and follows the events.
+// begin waits until the server listens, opens the conversation, and then follows the
+// server's events.
 func (s *Session) begin() {
 	base, err := listening(s.ctx, s.client)
 	if err != nil {
@@ -133,8 +134,8 @@ func (s *Session) converse(srv *server) error {
 	return nil
 }
 
-// resync reads the server's present state, because events from before the connection
-// are lost.
+// resync asks the server for its present state, because the session gets no events from
+// before its connection.
 func (s *Session) resync(srv *server) {
 	now, err := askFacts(s.ctx, srv, s.Handle().Conversation)
 	if err != nil {
@@ -143,7 +144,8 @@ func (s *Session) resync(srv *server) {
 	s.update(func(f *facts) { f.replace(now) })
 }
 
-// rest waits for the duration d. It reports whether the session is still open.
+// rest waits for the duration d, or until the session is closed. It reports whether the
+// session is still open.
 func (s *Session) rest(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -224,7 +226,7 @@ func fingerprintOf(r coleo.Reading) coleo.Fingerprint {
 	return r.Dialog.Fingerprint
 }
 
-// Handle returns the data with which Attach finds this session again.
+// Handle returns the data that Attach needs to find this session again.
 func (s *Session) Handle() coleo.Handle {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,8 +247,8 @@ func (s *Session) LastOutput() time.Time {
 	return s.output
 }
 
-// Held asks the session's holder whether it is the holder in the handle. It returns the
-// errors of holder.Client.Proves.
+// Held asks the session's holder whether it is the holder that the handle names. It
+// returns the results of holder.Client.Proves.
 func (s *Session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
 
 // Changes yields the changes after the number from, and then each new change. It ends
@@ -266,8 +268,8 @@ func (s *Session) Kill(context.Context) error {
 	return nil
 }
 
-// Close ends the session. The server keeps running. Close returns the error of closing
-// the connection to the holder.
+// Close ends the session, but not the server. It returns the error of closing the
+// connection to the holder.
 func (s *Session) Close() error {
 	s.cancel()
 	err := s.client.Close()

@@ -24,8 +24,8 @@ const (
 	abortTimeout = 10 * time.Second
 )
 
-// ready returns the server. If nothing can be sent now, it returns an error with the
-// reason: EExited or EBusy.
+// ready returns the server. If nothing can be sent to the server at present, ready
+// returns EExited or EBusy with the reason.
 func (s *Session) ready() (*server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,8 +101,9 @@ func (s *Session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	return r, nil
 }
 
-// mayBegin returns the server if a turn may begin now. Otherwise it returns an error with
-// the reason: EExited, EBusy or EBlocked. After a failed turn it waits for failureSettle.
+// mayBegin returns the server if a turn can begin at present. Otherwise it returns
+// EExited, EBusy or EBlocked with the reason. After a failed turn it waits for
+// failureSettle.
 func (s *Session) mayBegin() (*server, error) {
 	srv, err := s.ready()
 	if err != nil {
@@ -122,10 +123,13 @@ func (s *Session) mayBegin() (*server, error) {
 }
 
 // Respond answers an open permission or question. It returns when the dialog is no
-// longer open. If a request has several questions, Respond keeps the first answers.
-// With the answer to the last question, it sends all answers at once. The error is
-// EStale if the dialog is not open. It is EInvalid or EUnsupported if the decision does
-// not fit the dialog. It is ETimeout if the dialog stays open.
+// longer open. If a request has several questions, Respond only stores the answers to
+// the first questions. After the answer to the last question, it sends all answers in
+// one request to the server. It returns one of these errors:
+//
+//   - EStale if the dialog is not open
+//   - EInvalid or EUnsupported if the decision does not fit the dialog
+//   - ETimeout if the dialog stays open
 func (s *Session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -162,7 +166,8 @@ func (s *Session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	return nil
 }
 
-// open returns the request whose next dialog has the given fingerprint.
+// open returns the request whose next dialog has the given fingerprint. The bool is
+// false if there is none.
 func (s *Session) open(dialog coleo.Fingerprint) (asked, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -117,7 +117,7 @@ func windowLine(arm coleo.Arm) string {
 	return fmt.Sprintf("Window: failed (%s); 'coleo arm open %s' opens it again", w.Reason, arm.Name)
 }
 
-// openWindow opens a window that shows an arm.
+// openWindow opens a window in which 'coleo arm attach' shows the arm.
 func openWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal window.Terminal) (opened, error) {
 	self, err := executable.Path()
 	if err != nil {

@@ -214,7 +214,8 @@ func awaitWindow(ctx context.Context, client *api.Client, arm coleo.Arm) (coleo.
 // windowLook is the time between two looks at a window that is being opened.
 const windowLook = 100 * time.Millisecond
 
-// besides returns the error for a window that could not be opened, although the arm runs.
+// besides returns the error for a window that could not be opened. The error also says
+// that the arm runs.
 func besides(err error, name string) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) {
