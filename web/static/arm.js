@@ -3,7 +3,7 @@
 import { Activity } from "./activity.js";
 import { DialogPanel } from "./dialog.js";
 import { button, el, enable, setText, show } from "./dom.js";
-import { ago, model, money, tokens } from "./format.js";
+import { ago, model, money, tokens, windowState } from "./format.js";
 import { armPath, call } from "./http.js";
 import { PromptBox } from "./prompt.js";
 import { compacting, display, interrupting, killing, recovery, spawning } from "./rules.js";
@@ -42,12 +42,13 @@ export class ArmView {
   buttons() {
     this.interrupt = button("Interrupt", () => this.act("/interrupt"));
     this.compact = button("Compact", () => this.act("/compact"));
+    this.window = button("Open window", () => this.act("/window", {}));
     this.recover = button("Recover", () => this.act("/recover"));
     this.spawn = button("Spawn", () => this.act("/spawn", {}));
     this.kill = this.careful("Kill", "Press again to kill", () => this.act("/kill"));
     this.remove = this.careful("Remove", "Press again to remove", () => this.forget());
     return el("div", { class: "actions", role: "group", "aria-label": "Actions" },
-      this.interrupt, this.compact, this.recover, this.spawn, this.kill, this.remove);
+      this.interrupt, this.compact, this.window, this.recover, this.spawn, this.kill, this.remove);
   }
 
   /** A button that asks once more by its own label. */
@@ -120,6 +121,7 @@ export class ArmView {
     enable(this.interrupt, stop.can, stop.why);
     enable(this.compact, shorten.can, shorten.why);
     show(this.compact, !!capabilities?.compact);
+    show(this.window, arm.window?.state === "closed" || arm.window?.state === "failed");
     setText(this.recover, back.label);
     enable(this.recover, back.can, back.why);
     enable(this.spawn, fresh.can, fresh.why);
@@ -136,6 +138,7 @@ export class ArmView {
       ["Harness", a.harness],
       ["Model", model(a)],
       ["Cost", cost],
+      ["Window", windowState(a.window)],
       ["Folder", a.workdir],
       ["Variables", (a.config?.env_names ?? []).join(", ")],
       ["Host", a.host],

@@ -33,6 +33,13 @@ export function model(arm) {
   return [arm.provider, arm.model].filter(Boolean).join("/");
 }
 
+/** Says how an arm's own window is; nothing if it has none. */
+export function windowState(window) {
+  if (!window?.state) return "";
+  const words = { opening: "is being opened", open: "open", closed: "closed", failed: "failed" };
+  return `${words[window.state] ?? window.state}${window.terminal ? ` in ${window.terminal}` : ""}${window.reason ? `: ${window.reason}` : ""}`;
+}
+
 /** The last folder of a path, which tells it apart in a list. */
 export function folder(path) {
   return (path ?? "").split("/").filter(Boolean).at(-1) ?? "";

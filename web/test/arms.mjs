@@ -7,6 +7,7 @@ function buttons(arm, capabilities) {
   return {
     Interrupt: ["processing", "executing"].includes(arm.state) && capabilities?.interrupt !== false,
     ...(capabilities?.compact ? { Compact: arm.state === "idle" && !stopped } : {}),
+    ...(["closed", "failed"].includes(arm.window?.state) ? { "Open window": true } : {}),
     [["recoverable", "stopped"].includes(state) ? "Restart" : "Recover"]: canRecover && ["hung", "recoverable", "stopped"].includes(state),
     Spawn: stopped || arm.status === "error" || (arm.status === "starting" && !hasRuntime),
     [stopped ? "Remove" : "Kill"]: true,
