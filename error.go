@@ -39,8 +39,8 @@ const (
 )
 
 // Error is a failure with a code. Its message is one line that says what failed, where
-// it failed, and what the user can do. The comment of a code says whether Dialog or
-// Screen is set.
+// it failed, and what the user can do. The comment on each code says whether Dialog or
+// Screen can be set.
 type Error struct {
 	Code    Code    `json:"code"`
 	Message string  `json:"message"`

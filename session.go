@@ -297,8 +297,8 @@ type Talker interface {
 
 // Held is a session whose agent CLI runs under a holder.
 type Held interface {
-	// Held asks the holder, over the session's existing connection, whether it is the
-	// holder in the session's handle. The result blocked is the reason why the arm
+	// Held checks, over the session's existing connection, that the holder at the other
+	// end is the one that the session's handle names. The result blocked is the reason why the arm
 	// cannot continue, or "" if it can. Held returns EUnproven if the handle belongs to
 	// another start or to other processes. Any other error proves nothing, because the
 	// connection can be busy or broken.

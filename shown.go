@@ -17,8 +17,9 @@ type WindowPlace struct {
 	Environ map[string]string `json:"environ,omitempty" doc:"Variables such as DISPLAY and TMUX"`
 }
 
-// WindowVariables returns the names of the variables that a WindowPlace may have. A terminal
-// program needs them to open a window where its user sees it. None of them is a secret.
+// WindowVariables returns the names of the variables that a WindowPlace can contain. A
+// terminal program needs these variables to open a window where its user sees it. None of
+// them is a secret.
 func WindowVariables() []string {
 	return []string{"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "TMUX",
 		"TMUX_TMPDIR"}

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// permitTime is how long one permit allows typing into an arm. If a host agent is
-	// cut off from serve, its arms freeze within this time. If such an arm is started
-	// on another host, nothing is typed into the new generation until this time has
-	// passed.
+	// permitTime is how long one permit allows typing into an arm with
+	// `--on-partition freeze`. If the host agent of such an arm is cut off from serve,
+	// the arm freezes within this time. If the arm is then started on another host,
+	// nothing can be typed into it until the last permit of the old host has expired.
 	permitTime = 10 * time.Second
 	// permitEvery is the time between two renewals. Permits stay valid even if three
 	// renewals in a row are lost.

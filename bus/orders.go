@@ -109,9 +109,9 @@ type ArmReport struct {
 	LastOutput   time.Time   `json:"last_output,omitzero"`
 	LastActivity time.Time   `json:"last_activity,omitzero"`
 	Lease        coleo.Lease `json:"lease,omitzero"`
-	// Config is the configuration of the arm's last start, without the secrets that
-	// prove the arm's session. If serve has lost its database, serve takes the
-	// configuration from this field.
+	// Config is the configuration of the arm's last start. It lacks the nonce, the
+	// environment and what belongs to that start alone. If serve has lost its database,
+	// serve takes the configuration from this field.
 	Config *coleo.SpawnConfig `json:"config,omitempty"`
 }
 

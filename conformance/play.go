@@ -39,7 +39,7 @@ const (
 	// playTimeout bounds one play. The slowest agent CLI takes a minute.
 	playTimeout = 5 * time.Minute
 	// quietFor is how long the screen must not change before the player types the next
-	// key. Agent CLIs need less time to draw a dialog, or to finish their start.
+	// key. While an agent CLI draws a dialog, its screen is never unchanged for so long.
 	quietFor = 2500 * time.Millisecond
 	// startedFor is how long the screen must not change after the start, before the
 	// player types the first prompt. It is longer than quietFor, because some agent

@@ -127,9 +127,9 @@ func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
 	return false, time.Time{}
 }
 
-// PickSettings returns the settings of a harness that the user has selected. The
-// argument names is "all", or the names of the settings with commas between them. If
-// the harness has no setting with such a name, the error is EInvalid.
+// PickSettings returns the settings of h that the user has selected. The list in names
+// is either "all" or a comma-separated list of setting names. PickSettings returns
+// EInvalid if h has no settings, or no setting with one of these names.
 func PickSettings(h coleo.Harness, names string) ([]coleo.Setting, error) {
 	settable, ok := h.(coleo.Settable)
 	if !ok || len(settable.Settings()) == 0 {
@@ -152,7 +152,8 @@ func PickSettings(h coleo.Harness, names string) ([]coleo.Setting, error) {
 }
 
 // RunSettings runs the checks with each setting, one setting after another. It returns
-// the same errors as Run. A failed check is no error: the report contains the failure.
+// EInvalid if the harness has no settings, and the errors of Run with the setting's name.
+// A failed check is not an error: the report contains the failure.
 func RunSettings(ctx context.Context, h coleo.Harness, c Config, list []coleo.Setting) (SettingsReport, error) {
 	report := SettingsReport{Harness: h.Info().Name, Compatible: true, Isolated: c.Isolated}
 	settable, ok := h.(coleo.Settable)

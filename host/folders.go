@@ -83,8 +83,10 @@ func readKept(dir, id string) (keptArm, error) {
 	return kept, nil
 }
 
-// takeFolders updates the database from the arms' folders, in case the database was
-// lost or was restored from an older copy.
+// takeFolders makes the database agree with the arms' folders. It removes the arms whose
+// folders name another host. It corrects the paths of arms whose folders were moved. It
+// adds or updates the arms that the database lacks or has in an older form, in case the
+// database was lost or was restored from a copy.
 func (h *Host) takeFolders(ctx context.Context) error {
 	records, err := h.DB.Arms(ctx)
 	if err != nil {

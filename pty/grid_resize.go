@@ -175,8 +175,8 @@ func (b *buffer) setColumns(cols int) {
 	b.x = min(b.x, cols-1)
 }
 
-// A textLine is a line of text as a program wrote it. It can take several rows, each of
-// which wraps into the next row.
+// A textLine is a line of text as a program wrote it. It can take several rows. Each of
+// them but the last wraps into the next one.
 type textLine struct {
 	cells  []cell
 	cursor int // position of the cursor in cells; -1 if the cursor is not in this line

@@ -1,6 +1,6 @@
 // Package record reads the record that an agent CLI writes of its own conversation. The
-// record contains the prompts that the agent CLI took, what the model did, and how each
-// turn ended. The agent CLI writes the record for its own use, usually to a file below
+// record contains the prompts that the agent CLI accepted and what the model did. Most
+// records also tell how each turn ended. The agent CLI writes the record for its own use, usually to a file below
 // HOME.
 //
 // A Decoder reads no files. It gets the lines of a record in order, and returns

@@ -1,8 +1,8 @@
-// Package recovery decides what to do about an arm: from evidence, it computes a
-// remedy.
+// Package recovery decides what to do about an arm: it computes a remedy from evidence.
 //
-// Package recovery has pure functions only. It starts and kills no processes, and sends
-// no messages. Host agents collect the evidence, and the brain carries out the remedy.
+// The package contains only pure functions. It neither starts nor kills processes, and
+// sends no messages. The brain gathers the evidence, partly from host agents, and carries
+// out the remedy.
 package recovery
 
 import "coleo.dev"

@@ -153,7 +153,7 @@ func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 // Thin deletes events of one arm that are outside the bound b. It chooses the next arm
 // after the given arm id, in the order of the ids, and returns the id of the chosen
 // arm. It returns "" if no arm follows.
-// returns "" if there is no such arm.
+//
 // Thin always keeps these events:
 //   - events with the number read or a higher one, because serve may not have read
 //     them;

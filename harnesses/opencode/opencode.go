@@ -36,8 +36,8 @@ func Hooks(folder string) terminal.Hooks {
 	}
 }
 
-// created matches the line of the log (1.18.33) that names a new conversation. It does
-// not match if the new conversation is part of another one.
+// created matches the log line of OpenCode 1.18.33 that names a new conversation. It does
+// not match if the new conversation belongs to another conversation.
 var created = regexp.MustCompile(`^timestamp=(\S+) .* message=created id=(ses_\w+) .* directory=(.*?) path=.* ` +
 	`parentID=undefined `)
 

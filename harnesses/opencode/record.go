@@ -73,8 +73,8 @@ const (
 )
 
 // Next returns the new entries of the conversation. It returns nil if a read of the
-// database fails, which can happen because another program owns the database. In that
-// case, the first call of Next after the next change returns the entries.
+// database fails, which can happen because another program owns the database. The
+// entries are not lost: the next call that can read the database returns them.
 func (t *tail) Next() []record.Entry {
 	if t.db == nil {
 		db, err := sqlite.ReadOnly(t.path)

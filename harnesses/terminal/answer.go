@@ -93,8 +93,9 @@ const (
 	transcriptRetry = 50 * time.Millisecond
 )
 
-// transcribed reads the reply from the transcript. It reads the transcript again until
-// the screen shows that the reply is complete, or until transcriptLag has passed.
+// transcribed reads the reply from the transcript. The transcript can lag behind the
+// screen. So transcribed reads it again until the end of its text is on the screen, or
+// until transcriptLag has passed.
 func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, transcriptLag)
 	defer cancel()

@@ -67,8 +67,8 @@ func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	return true
 }
 
-// take returns the pending size, if there is one, and removes it. From this call on,
-// the next size must wait for resizeGap.
+// take returns the pending size, if there is one, and removes it. The gap before the
+// next size, resizeGap, begins with this call.
 func (z *sizes) take() (size past.Size, pending bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()

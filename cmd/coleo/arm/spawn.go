@@ -214,8 +214,8 @@ func awaitWindow(ctx context.Context, client *api.Client, arm coleo.Arm) (coleo.
 // windowLook is the time between two looks at a window that is being opened.
 const windowLook = 100 * time.Millisecond
 
-// besides returns the error for a window that could not be opened. The error also says
-// that the arm runs.
+// besides returns the error for the window of an arm that is running. If err has a code,
+// the error also says that the arm is running.
 func besides(err error, name string) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) {

@@ -118,7 +118,7 @@ func (s Setup) serveArgs() []string {
 	return []string{"serve", "--notify", s.Notify}
 }
 
-// launch starts a verb as a new process. The new process continues when this process
+// launch runs `coleo` with args in a new process. The new process continues when this process
 // ends. The channel ended is closed when the new process has ended.
 func (s Setup) launch(name string, args ...string) (pid int, ended <-chan struct{}, err error) {
 	program, err := executable.Path()

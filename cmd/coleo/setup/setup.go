@@ -61,8 +61,9 @@ func (s Setup) AgentPath() []string {
 	return out
 }
 
-// FindProgram returns the path of the program that a command starts in an arm, or "" if
-// there is none.
+// FindProgram returns the path of the program with the name command. It looks first in
+// the folders of AgentPath, as the host agent does, and then in PATH. It returns "" if
+// there is no such program.
 func (s Setup) FindProgram(command string) string {
 	for _, dir := range s.AgentPath() {
 		path := filepath.Join(dir, command)

@@ -20,10 +20,11 @@ const (
 	// the text. Some agent CLIs draw the box of a dialog first and its subject
 	// afterwards. Coleo does not wait for the text to report that a dialog is open.
 	dialogSettle = 150 * time.Millisecond
-	// returnSettle is how long a dialog that returns must show the same text. Dialog A
-	// returns if dialog B replaces A, and A replaces B within returnWithin. Some agent
-	// CLIs draw dialog A once more after dialog B, until their own server has received
-	// the answer to A. OpenCode 1.18.33 did so for 200 ms on a loaded machine.
+	// returnSettle is how long a dialog that returns must show the same text. A dialog
+	// returns if another dialog has replaced it, and it is on the screen again within
+	// returnWithin. Some agent CLIs show an answered dialog again for a moment, because
+	// their own server has not received the answer yet. OpenCode 1.18.33 did so for
+	// 200 ms on a loaded machine.
 	returnSettle = time.Second
 	returnWithin = 3 * time.Second
 	// draftSettle is how long a dialog must show the same text if its rule sees that

@@ -122,12 +122,15 @@ type Spec struct {
 	// entry of the menu, whatever was typed. This key is required if `[capabilities]`
 	// claims `compact`.
 	CompactWhen []Cond `toml:"compact_when"`
-	// What the screen shows only when the start of the agent CLI is over. Some agent CLIs
-	// draw their composer before they ask whether the folder is trusted. Until these
-	// conditions have held once, an idle screen does not count. After 30 s it counts, and is
-	// called unproven. Where a rule reads `initializing`, the agent CLI announces that it
-	// starts again. Idle then counts after 30 s, or when bracketed paste is turned off. The
-	// first start of a recording is read without this key.
+	// What the screen shows only when the agent CLI has finished its start. Some agent
+	// CLIs draw their composer before they ask whether the folder is trusted. After a
+	// start, the arm is idle only when these conditions have held once. If they do not
+	// hold, an idle screen counts after 30 s, and the idle state is called unproven. A
+	// rule with the state `initializing` means that the agent CLI will start again. From
+	// then on these conditions do not count. An idle screen counts after 30 s, or when
+	// the agent CLI has turned bracketed paste off. In a recording, the first start is
+	// read as if these conditions had held, because the sign can be outside of the
+	// screen.
 	Ready []Cond `toml:"ready"`
 	// What the screen shows between the first and the last key of `keys.interrupt`.
 	// Coleo presses the last key only while these conditions hold. If they do not hold,
@@ -201,8 +204,8 @@ func (m Milliseconds) Duration() time.Duration { return time.Duration(m) * time.
 // Timing holds the times that Coleo waits.
 type Timing struct {
 	// How long the screen must read `idle` or `error` before Coleo reports that state.
-	// Within a turn, the screen may read `idle` for short times. This value must be
-	// longer than the longest such time.
+	// Within a turn, the screen may briefly read `idle`. This value must be longer than
+	// any such moment.
 	Settle Milliseconds `toml:"settle_ms"`
 	// For this time after a submit, `idle` counts only if Coleo has seen work.
 	Begin Milliseconds `toml:"begin_ms"`

@@ -71,9 +71,9 @@ func (d *DialogRule) findHeading(w wrappedRows, out *coleo.Dialog) (first, last 
 
 func (d *DialogRule) isTop(row string) bool { return d.top != nil && d.top.MatchString(row) }
 
-// firstOption returns the row of the lowest option with the number 1. If no option 1 is
-// in sight, it returns the row of the highest option. If there is no option, it returns
-// 0.
+// firstOption returns the row of option 1. If several options have the number 1, it
+// returns the row of the one at the bottom of the screen. If no option 1 is on the
+// screen, it returns the row of the topmost option. If there is no option, it returns 0.
 func (d *DialogRule) firstOption(rows []string) int {
 	number, highest := d.option.SubexpIndex("number"), 0
 	for i := len(rows) - 1; i >= 0; i-- {

@@ -20,8 +20,8 @@ const (
 	// text or begins to work on it. Gemini CLI 0.61.0 stalls for 27 to 100 s over 100
 	// kB in one line, and longer on a loaded machine.
 	slowest = 400
-	// settledTimeout is how long a prompt waits for the first reading of a screen that
-	// was drawn before the session was opened. The screen settles in less than a
+	// settledTimeout limits how long a prompt waits for the first reading after Coleo has
+	// attached again to an agent CLI that already runs. The screen settles in less than a
 	// second, but a loaded machine needs longer.
 	settledTimeout = 10 * time.Second
 	// clearTries is how many times in a row the keys that clear a row can have no
