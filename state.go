@@ -2,8 +2,9 @@ package coleo
 
 import "slices"
 
-// State is what an agent CLI is doing, according to its harness. The database and the
-// API use the seven values unchanged, so the meaning of a value never changes.
+// State is what an agent CLI is doing, according to its harness. The database stores the
+// seven values, and the API sends them. So no version of Coleo may give a value another
+// meaning.
 type State string
 
 // The seven states of an agent CLI.

@@ -8,9 +8,9 @@ import (
 // waiting is the key under which WithLeft stores its function in a context.
 type waiting struct{}
 
-// WithLeft returns a context for an order whose sender waits for the result. The
-// function left returns how much longer the sender is certain to wait. After the sender
-// has confirmed that it still waits, left returns a longer time.
+// WithLeft returns a context for an order whose sender waits for the result. A call of
+// left() returns how much longer the sender is certain to wait. Each time the sender
+// confirms that it still waits, this time becomes longer.
 func WithLeft(ctx context.Context, left func() time.Duration) context.Context {
 	return context.WithValue(ctx, waiting{}, left)
 }

@@ -112,9 +112,8 @@ func (t *Trial) lastByte(prompt string) (last time.Time) {
 	return last
 }
 
-// idleBefore looks for a change to the state idle or error. The change must be after
-// the receipt r and before the time end. If there is such a change, idleBefore returns
-// true and the time of the first such change.
+// idleBefore looks for the first change to idle or error after the receipt r. If that
+// change came before end, idleBefore returns true and the time of the change.
 func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // so Changes yields the past changes and does not wait for new ones

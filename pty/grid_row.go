@@ -216,8 +216,8 @@ func (r *row) allCells() []cell {
 	return r.cellsTo(r.cols)
 }
 
-// looksLike reports whether r and other show the same text. It compares only rows
-// without cells in memory. If one of the rows has cells in memory, looksLike returns
+// looksLike reports whether r and other show the same text, as far as that can be told
+// fast. If one of the rows has cells in memory, looksLike compares nothing and returns
 // false.
 func (r *row) looksLike(other *row) bool {
 	return len(r.cells) == 0 && len(other.cells) == 0 && r.rest.ch == other.rest.ch

@@ -171,9 +171,9 @@ func (c *Core) stepHigh(b byte) {
 	}
 }
 
-// character takes a character that has more than one byte in UTF-8. The argument low is
-// the smallest character that is valid with this many bytes. Overlong forms,
-// surrogates, byte order marks and values beyond Unicode are dropped.
+// character prints the character r, which had more than one byte in UTF-8. The smallest
+// character that needs so many bytes is low. If r is smaller, a shorter form exists, and
+// character drops r. It also drops surrogates, byte order marks and values beyond Unicode.
 func (c *Core) character(r, low rune) {
 	switch {
 	case r < low || r > 0x10ffff || r == 0xfeff || r >= 0xd800 && r < 0xe000:

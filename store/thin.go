@@ -120,7 +120,7 @@ func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now t
 }
 
 // newest returns the key of the arm's newest event of each kind, if the arm still has a
-// row. These events are kept, because serve can rebuild the arm's row from them.
+// row. Thin does not delete these events, so that serve can rebuild the row from them.
 func (l shelf) newest(tx *sql.Tx, arm string) (map[coleo.EventKind]int64, error) {
 	rows, err := tx.Query("SELECT kind, MAX("+l.key+") FROM "+l.table+
 		" WHERE arm_id = ?1 AND EXISTS (SELECT 1 FROM arms WHERE id = ?1) GROUP BY kind", arm)

@@ -294,11 +294,12 @@ func distance(a, b string) int {
 	return row[len(y)]
 }
 
-// order is for a rule or dialog that cannot decide, because another one earlier in the
-// file decides first. The argument it is the index of the later one, and decides is the
-// name of the earlier one. order adds two changes. One moves the later one directly
-// before the earlier one. The other change moves the earlier one directly after the
-// later one.
+// order is for a rule or dialog that never decides, because another rule or dialog stands
+// earlier in the file and also matches. The index of the later one is in it. The name of
+// the earlier one is in decides. order adds two alternative changes to e:
+//
+//   - The later one moves to the place directly before the earlier one.
+//   - The earlier one moves to the place directly after the later one.
 func (e *editor) order(it int, decides string) {
 	other := e.doc.find(e.doc.items[it].kind, decides)
 	if other < 0 || other > it {

@@ -196,8 +196,8 @@ func (r *Reader) Ended(now time.Time, code int, how string) {
 	r.become(now, coleo.Reading{State: coleo.Dead, Rule: "process", Known: true, ExitCode: &code}, how, &view)
 }
 
-// witnesses returns all witnesses except the screen. The escape sequences of the
-// program come first.
+// witnesses returns all witnesses except the screen. In the result, the witnesses for
+// escape sequences come before the hook and the record.
 func (r *Reader) witnesses() []*witness {
 	out := make([]*witness, 0, len(r.protocols)+2)
 	for _, b := range r.protocols {

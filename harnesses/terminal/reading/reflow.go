@@ -15,8 +15,9 @@ import (
 // A redraw can set two sizes one after the other, and can take redrawEnd.
 const reflowWithin = 30 * time.Second
 
-// earlier is an appearance that can continue: one from before the terminal changed its
-// size, or a question that is hidden or drawn in parts.
+// earlier describes an appearance of a dialog that is not on the screen and can be drawn
+// again. Either the terminal has changed its size since, or the agent CLI has hidden a
+// question for a while.
 type earlier struct {
 	at          time.Time // when the size changed, or when the question was hidden
 	text, title string    // as in appearances

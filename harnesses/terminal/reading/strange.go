@@ -11,8 +11,8 @@ import (
 
 const (
 	// strangeSettle is how long a screen that no rule knows must stay the same before
-	// Coleo reports it as a dialog. Agent CLIs draw the dialogs that rules know in a
-	// shorter time.
+	// Coleo reports it as a dialog. Agent CLIs need less time to draw a dialog that a
+	// rule knows.
 	strangeSettle = time.Second
 	// strangeTitle is the title of a strange dialog without a title.
 	strangeTitle = "unknown"

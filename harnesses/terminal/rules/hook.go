@@ -50,8 +50,8 @@ type UserHook struct {
 	// The pattern that matches the file's text if the file names a hook: `(?m)^notify`.
 	Pattern patternText `toml:"pattern"`
 	// The key of the user's hook in the file. Set it only if the file is TOML and the
-	// value is a command line as a list. The agent CLI then gets Coleo's hook. Coleo's
-	// hook starts the user's hook with the same report.
+	// value is a command line as a list. The agent CLI then starts Coleo's hook, which
+	// passes each report on to the user's hook.
 	Key string `toml:"key"`
 
 	pattern *regexp.Regexp

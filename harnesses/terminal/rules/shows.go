@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Holds reports whether the composer shows the end of text, or a note in place of a
-// large paste.
+// Holds reports whether the last characters in the composer are the last ones of text.
+// It also returns true if the composer shows a note in place of a long pasted text.
 func (p *Picture) Holds(text string) bool {
 	if p.Composer == nil {
 		return false

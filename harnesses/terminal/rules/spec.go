@@ -233,9 +233,9 @@ type Rule struct {
 	// The name of the rule. `coleo harness explain` shows it. The key is required.
 	Name string `toml:"name"`
 	// The state that this screen means, such as `processing`, `executing`, `idle` or
-	// `error`. `initializing` and `waiting_approval` are rare. `dead` is for the last
-	// screen of an agent CLI: the screen counts as unknown as long as the process runs.
-	// The key is required.
+	// `error`. `initializing` and `waiting_approval` are rare. `dead` is for what
+	// an agent CLI shows when it ends. While the process still runs, such a screen counts
+	// as unknown. The key is required.
 	State string `toml:"state"`
 	// Whether Coleo ignores the rule while the agent CLI is still starting.
 	Late bool `toml:"late"`
