@@ -88,9 +88,9 @@ func TestTheWriterIsHeldBackWhenTheHostAgentIsBehind(t *testing.T) {
 func TestOnlyWhatASnapshotCoversIsDeleted(t *testing.T) {
 	t.Parallel()
 	const keep = 3 * journal.SegmentSize
-	_, l, writtenSoFar := load(t, "text", func(l *Launch) { l.Keep, l.Alone = keep, true })
+	_, l, _ := load(t, "text", func(l *Launch) { l.Keep, l.Alone = keep, true })
 	c := dial(t, l)
-	wait(t, func() bool { return writtenSoFar() > 6*journal.SegmentSize })
+	wait(t, func() bool { s, err := c.Status(); return err == nil && s.End > 6*journal.SegmentSize })
 	if s, err := c.Status(); err != nil || s.Start != 0 {
 		t.Fatalf("with nothing covered the journal begins at %d (%v), want all of it", s.Start, err)
 	}
@@ -98,8 +98,8 @@ func TestOnlyWhatASnapshotCoversIsDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s, err := c.Status(); err != nil || s.Start != 2*journal.SegmentSize {
-		t.Fatalf("covered to within the third segment, the journal begins at %d (%v), want %d", s.Start, err,
-			2*journal.SegmentSize)
+		t.Fatalf("covered to within the third segment, the journal has %d to %d (%v), want it to begin at %d", s.Start,
+			s.End, err, 2*journal.SegmentSize)
 	}
 	s, err := c.Status()
 	if err != nil {
