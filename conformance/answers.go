@@ -99,9 +99,8 @@ func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
 	return x, err
 }
 
-// byHand reports whether something that the user types opens the dialog, such as a
-// command. Gemini CLI 0.61.0 takes a command for a plain prompt until it has asked its MCP
-// servers for tools.
+// byHand reports whether a command of the user opens the dialog. Gemini CLI 0.61.0 takes it
+// for a plain prompt until it has asked its MCP servers for tools.
 func (x *attempt) byHand() bool { return x.ask.Types != "" || x.ask.Prompt != "" }
 
 // prompt sends the prompt for the dialog, and waits for a dialog or the turn's end.
