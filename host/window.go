@@ -61,8 +61,9 @@ func (a *arm) showWindow(ctx context.Context, s coleo.Windowed, given *coleo.Win
 	return s.OpenWindow(ctx, place, coleo.WindowEnviron(a.host.Environ, place))
 }
 
-// showMissing opens the window of a session that was just attached to, if the host agent that
-// started the session was killed before it began to open the window.
+// showMissing opens the window of a session that this host agent has just attached to, if
+// nobody has begun to open it. The host agent that started the session was then killed
+// before it could do that.
 func (a *arm) showMissing(s coleo.Session) {
 	shown, ok := s.(coleo.Windowed)
 	if !ok || shown.Window().State != "" {

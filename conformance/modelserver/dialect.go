@@ -11,9 +11,9 @@ type dialect interface {
 	name() string
 	// serves reports whether a request to this path asks for a reply of the model.
 	serves(path string) bool
-	// fixed returns the answer to a request that does not ask for a reply of the model,
-	// such as a request for a model list or a token count. If the dialect does not know
-	// the request, fixed returns nil.
+	// fixed returns the answer to a request that does not ask the model for a reply. Such
+	// a request asks for a list of models or a number of tokens. If the dialect does not
+	// know the request, fixed returns nil.
 	fixed(method, path string, body []byte) any
 	decode(body []byte) (Turn, error)
 	// addressed returns t with the data that are in the path of the request.

@@ -123,8 +123,8 @@ func (z *sizes) changing() bool {
 //   - The last size was given less than resizeGap ago.
 //   - The program draws a whole frame for each size, and has not drawn for the last
 //     size yet. It gets the next size after that frame, or after resizeLimit.
-//   - Something is being typed. Codex 0.169.0 panics if its size changes while it takes
-//     a paste.
+//   - Something is being typed. At another size the text wraps in another way, and Coleo
+//     compares what the screen shows with what it types.
 //
 // Of several sizes that wait, only the newest is given. If Coleo cannot give it, nobody
 // gets the error.
