@@ -35,6 +35,31 @@ const (
 	EventWindow       EventKind = "window"              // Change: the arm's window was opened or closed, or has failed
 )
 
+// The kinds of event that tell what the agent CLI does in a run. The comment of each
+// kind has the type of the payload. Event.Source says who told it.
+// docs/events.md says which source tells which kind for each harness.
+const (
+	EventTurn          EventKind = "turn"            // Turn
+	EventAssistantText EventKind = "assistant_text"  // AssistantText
+	EventThinking      EventKind = "thinking"        // Thinking
+	EventToolStart     EventKind = "tool_call_start" // ToolCall
+	EventToolProgress  EventKind = "tool_progress"   // ToolProgress
+	EventToolEnd       EventKind = "tool_call_end"   // ToolEnd
+	EventSubagentStart EventKind = "subagent_start"  // SubagentStart
+	EventSubagentEnd   EventKind = "subagent_end"    // SubagentEnd
+	EventFileChanged   EventKind = "file_changed"    // FileChanged
+	EventUsage         EventKind = "usage"           // ReplyUsage
+	EventCompaction    EventKind = "compaction"      // Compaction
+	EventMode          EventKind = "mode"            // ModeChanged
+	EventModel         EventKind = "model"           // ModelChanged
+	EventTasks         EventKind = "task_updated"    // TasksUpdated
+	EventShellInput    EventKind = "shell_input"     // ShellInput
+	EventShellProgress EventKind = "shell_progress"  // ShellProgress
+	EventShellOutput   EventKind = "shell_output"    // ShellOutput
+	EventError         EventKind = "error"           // Problem
+	EventInfo          EventKind = "info"            // Remark
+)
+
 // Event is one entry of the append-only log of a host. Host, Epoch and Seq together are
 // the key of the event. In a host's log, the sequence numbers have no gaps.
 type Event struct {
@@ -45,8 +70,9 @@ type Event struct {
 	Parent  string          `json:"parent,omitempty"` // the id of the run that this run belongs to
 	Arm     string          `json:"arm"`
 	Time    time.Time       `json:"time"`
-	Turn    int             `json:"turn,omitempty"` // reserved: no code sets it
+	Turn    int             `json:"turn,omitempty"` // the number of the model's reply in its run, from 1; 0 if the event belongs to no reply
 	Kind    EventKind       `json:"kind"`
+	Source  Source          `json:"source,omitempty"` // who told it; "" if the event is Coleo's own
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
@@ -109,6 +135,8 @@ type RunEnd struct {
 	Usage      *Usage `json:"usage,omitempty"` // of the whole conversation so far, if the agent CLI reports its usage
 	// Compact means that the turn was to shorten the conversation. See Receipt.Compact.
 	Compact bool `json:"compact,omitempty"`
+	// Orphans has the ids of the calls of tools that have begun and not ended in the run.
+	Orphans []string `json:"orphans,omitempty"`
 }
 
 // Decided is the payload of an approval event. It records how a dialog was answered.

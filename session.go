@@ -106,6 +106,7 @@ const (
 	ChangePrompt       ChangeKind = "prompt"
 	ChangeConversation ChangeKind = "conversation" // the id of the conversation became known
 	ChangeWindow       ChangeKind = "window"       // the window was opened or closed, or has failed
+	ChangeWork         ChangeKind = "work"         // the agent CLI's record or server tells what the agent CLI has done
 )
 
 // Change is one entry in the list of a session's changes.
@@ -120,6 +121,9 @@ type Change struct {
 	Output  time.Time  `json:"output,omitzero"`  // the time of the agent CLI's last output before this change
 	Screen  *Screen    `json:"screen,omitempty"` // set for screen_unrecognised and dead
 	Window  *Window    `json:"window,omitempty"` // set for window
+	Work    []Activity `json:"-"`                // set for work
+	// Record names the record or the conversation to which the positions of Work belong.
+	Record string `json:"-"`
 }
 
 // Prompt is a text for the agent CLI.

@@ -49,16 +49,16 @@ func (l *lines) Next() []Entry {
 	for {
 		n, err := file.ReadAt(buf, l.offset)
 		l.offset += int64(n)
-		out = append(out, l.decode(buf[:n])...)
+		out = append(out, l.decode(buf[:n], l.offset-int64(n))...)
 		if err == io.EOF || n == 0 {
 			return out
 		}
 	}
 }
 
-// decode returns the entries of all lines that end in p. It keeps the beginning of a
-// line that does not end in p.
-func (l *lines) decode(p []byte) []Entry {
+// decode returns the entries of all lines that end in p. The parameter at is the offset of
+// p in the file. decode keeps the beginning of a line that does not end in p.
+func (l *lines) decode(p []byte, at int64) []Entry {
 	var out []Entry
 	for {
 		line, after, whole := bytes.Cut(p, []byte("\n"))
@@ -68,8 +68,12 @@ func (l *lines) decode(p []byte) []Entry {
 			}
 			return out
 		}
+		at += int64(len(line)) + 1
 		if line = append(l.rest, line...); !l.skips && len(line) <= mostLine {
-			out = append(out, l.decoder.Decode(line)...)
+			for _, e := range l.decoder.Decode(line) {
+				e.Position = at
+				out = append(out, e)
+			}
 		}
 		l.rest, l.skips, p = nil, false, after
 	}

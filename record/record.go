@@ -1,6 +1,10 @@
 package record
 
-import "time"
+import (
+	"time"
+
+	"coleo.dev"
+)
 
 // Kind tells what an Entry reports.
 type Kind string
@@ -13,6 +17,7 @@ const (
 	Tool   Kind = "tool"   // the model called a tool, or a tool returned its result
 	End    Kind = "end"    // the turn has ended
 	Ready  Kind = "ready"  // the agent CLI has begun or resumed the conversation, and takes prompts
+	Detail Kind = "detail" // nothing but Work: the entry says nothing of the agent CLI's state
 )
 
 // Ending tells how a turn ended.
@@ -35,6 +40,14 @@ type Entry struct {
 	MayEnd bool      // an Answer that can be the end of its turn, in a record that does not mark the end
 	ByUser bool      // a Prompt that a person or Coleo has typed
 	Time   time.Time // by the agent CLI's clock; zero if the record has no time
+
+	// Work is what the entry adds to the events of its run; nil if it adds nothing.
+	// Reply, Position and Key are those of coleo.Activity. A Decoder does not set
+	// Position: it is the end of the line.
+	Work     coleo.Work
+	Reply    string
+	Position int64
+	Key      string
 }
 
 // Decoder turns the lines of one record into entries. It keeps state between lines, so
@@ -43,4 +56,21 @@ type Decoder interface {
 	// Decode returns the entries of one line, which has no line end. Most lines have no
 	// entries.
 	Decode(line []byte) []Entry
+}
+
+// Activities returns the work that entries tell. A prompt is work, too: it says to which
+// run the work after it belongs.
+func Activities(entries []Entry) []coleo.Activity {
+	var out []coleo.Activity
+	for _, e := range entries {
+		work := e.Work
+		if e.Kind == Prompt {
+			work = coleo.Prompted{Text: e.Text}
+		}
+		if work != nil {
+			out = append(out, coleo.Activity{Work: work, Source: coleo.SourceTranscript, Time: e.Time,
+				Reply: e.Reply, Position: e.Position, Key: e.Key})
+		}
+	}
+	return out
 }

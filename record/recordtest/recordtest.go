@@ -60,7 +60,7 @@ func turnsOf(entries []record.Entry) []Turn {
 			last.Answer = e.Text
 		case record.End:
 			last.Ending = e.Ending
-		case record.Prompt, record.Queued, record.Tool, record.Ready:
+		case record.Prompt, record.Queued, record.Tool, record.Ready, record.Detail:
 		}
 	}
 	return out

@@ -45,6 +45,8 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	case record.Ready:
 		r.noteReady()
 		return
+	case record.Detail:
+		return
 	case record.Prompt, record.Queued:
 		r.recorded.prompts = appendBounded(r.recorded.prompts, recordedPrompt{r.hook.spec.Bare(e.Text), at})
 	case record.Answer, record.Tool, record.End:

@@ -1,0 +1,258 @@
+package coleo
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Source says who has told an event of a run's work.
+type Source string
+
+// The sources. An event without a source is Coleo's own.
+const (
+	SourceHook       Source = "hook"       // the agent CLI's hook
+	SourceTranscript Source = "transcript" // the agent CLI's own record of the conversation
+	SourceHTTP       Source = "http"       // the agent CLI's server
+	SourceMCP        Source = "mcp"        // a call of one of Coleo's own tools
+	SourceScreen     Source = "screen"     // what the terminal showed
+)
+
+// MaxWorkText is the largest size of a text in the payload of an event of work, in bytes.
+// A longer text is cut, and Truncated is set.
+const MaxWorkText = 64 << 10
+
+// Work is what an agent CLI did. Each type of work is the payload of one kind of event.
+type Work interface {
+	// EventKind returns the kind of the events that have this type as their payload. It
+	// returns "" for work that is not an event by itself.
+	EventKind() EventKind
+}
+
+// Activity is one piece of work, as one source has told it. Package trace turns
+// activities into events.
+type Activity struct {
+	Work   Work
+	Source Source
+	Time   time.Time // by the agent CLI's clock; zero if the source gives no time
+	// Reply is the agent CLI's own id of the model's reply to which the work belongs. It
+	// is "" if the source gives no id.
+	Reply string
+	// Position is the place of the activity in its source. A file's positions are offsets
+	// in bytes. A later activity never has a lower position. Key tells activities with the
+	// same position apart. Position and Key are the same each time the source is read.
+	Position int64
+	Key      string
+}
+
+// Prompted is the work of taking a prompt. It is not an event, because run_start tells
+// the prompt. It says to which run the work after it belongs.
+type Prompted struct {
+	Text string `json:"text"`
+}
+
+// Turn is the payload of a turn event: the model begins a reply to its user or to a tool. The turns of a run are
+// counted from 1, in Event.Turn.
+type Turn struct {
+	Reply string `json:"reply,omitempty"` // the agent CLI's own id of the reply
+	Model string `json:"model,omitempty"` // the model that replies, if the source tells it
+}
+
+// Block is a piece of a text of the model. All pieces of one text have the same ID, and
+// together they are the whole text.
+type Block struct {
+	ID        string `json:"id"` // unique in the run; package trace makes it
+	Text      string `json:"text"`
+	Done      bool   `json:"done"` // this is the last piece
+	Truncated bool   `json:"truncated,omitempty"`
+}
+
+// AssistantText is the payload of an assistant_text event: what the model says.
+type AssistantText struct{ Block }
+
+// Thinking is the payload of a thinking event: what the model thinks, if it is told.
+type Thinking struct{ Block }
+
+// ToolKind says what a tool can do.
+type ToolKind string
+
+// The kinds of tools.
+const (
+	ToolRead     ToolKind = "read"     // it reads files, or searches in them
+	ToolEdit     ToolKind = "edit"     // it changes files
+	ToolExecute  ToolKind = "execute"  // it runs commands
+	ToolMCP      ToolKind = "mcp"      // it belongs to an MCP server
+	ToolSubagent ToolKind = "subagent" // it starts a subagent
+	ToolOther    ToolKind = "other"
+)
+
+// ToolCall is the payload of a tool_call_start event.
+type ToolCall struct {
+	ID        string          `json:"id"` // the agent CLI's own id of the call
+	Name      string          `json:"name"`
+	Kind      ToolKind        `json:"kind"`
+	Arguments json.RawMessage `json:"arguments,omitempty"` // nil if they are malformed or too long
+	Malformed *Malformed      `json:"malformed,omitempty"`
+	Truncated bool            `json:"truncated,omitempty"` // Arguments are left out, because they are too long
+	Command   string          `json:"command,omitempty"`   // with ToolExecute: the command line
+	Files     []string        `json:"files,omitempty"`     // with ToolRead and ToolEdit: paths, as the model gave them
+}
+
+// Malformed has arguments of a tool that are not valid JSON.
+type Malformed struct {
+	Error string `json:"error"` // why they are not valid
+	Raw   string `json:"raw"`   // the arguments as they came
+}
+
+// ToolProgress is the payload of a tool_progress event: output between call and end.
+type ToolProgress struct {
+	ID        string `json:"id"` // of the call
+	Output    string `json:"output"`
+	Truncated bool   `json:"truncated,omitempty"`
+}
+
+// ToolOutcome says how a call of a tool ended.
+type ToolOutcome string
+
+// The outcomes of a call.
+const (
+	ToolSuccess ToolOutcome = "success"
+	ToolDenied  ToolOutcome = "denied" // the user, or a rule of the user, refused the call
+	ToolError   ToolOutcome = "error"  // the tool failed, or its arguments were not accepted
+)
+
+// ToolEnd is the payload of a tool_call_end event. A call that was cut off has no end.
+type ToolEnd struct {
+	ID        string      `json:"id"` // of the call
+	Outcome   ToolOutcome `json:"outcome"`
+	Reason    string      `json:"reason,omitempty"` // why the call was denied, or what the error was
+	Output    string      `json:"output,omitempty"`
+	Truncated bool        `json:"truncated,omitempty"` // Output or Reason was cut
+	ExitCode  *int        `json:"exit_code,omitempty"` // of a command, if the source tells it
+}
+
+// SubagentStart is the payload of a subagent_start event. What the subagent does is not
+// in the run.
+type SubagentStart struct {
+	ID   string `json:"id"`             // of the call that started the subagent
+	Type string `json:"type,omitempty"` // the agent CLI's name for this type of subagent
+	Task string `json:"task,omitempty"`
+}
+
+// SubagentEnd is the payload of a subagent_end event.
+type SubagentEnd struct {
+	ID      string      `json:"id"` // of the call that started the subagent
+	Outcome ToolOutcome `json:"outcome"`
+}
+
+// FileChanged is the payload of a file_changed event: a tool that changes files has
+// ended with success.
+type FileChanged struct {
+	Path string `json:"path"` // as the model gave it
+	Call string `json:"call"` // id of the call
+}
+
+// ReplyUsage is the payload of a usage event: the tokens of one reply.
+type ReplyUsage struct {
+	Usage
+	Model string `json:"model,omitempty"`
+}
+
+// Compaction is the payload of a compaction event: the agent CLI has shortened its
+// conversation.
+type Compaction struct {
+	Before    int    `json:"before_tokens,omitempty"` // 0 if not told
+	After     int    `json:"after_tokens,omitempty"`  // 0 if not told
+	Automatic bool   `json:"automatic"`               // the agent CLI decided it
+	Summary   string `json:"summary,omitempty"`
+	Truncated bool   `json:"truncated,omitempty"`
+}
+
+// ModeChanged is the payload of a mode event. Modes are the agent CLI's own words.
+type ModeChanged struct {
+	From string `json:"from,omitempty"`
+	To   string `json:"to"`
+}
+
+// ModelChanged is the payload of a model event.
+type ModelChanged struct {
+	From string `json:"from,omitempty"`
+	To   string `json:"to"`
+}
+
+// TaskStatus is the status of a task that an agent CLI has set itself.
+type TaskStatus string
+
+// The statuses of a task.
+const (
+	TaskPending TaskStatus = "pending"
+	TaskRunning TaskStatus = "in_progress"
+	TaskDone    TaskStatus = "completed"
+)
+
+// Task is one entry of an agent CLI's list of tasks.
+type Task struct {
+	ID     string     `json:"id"`
+	Text   string     `json:"text"`
+	Status TaskStatus `json:"status"`
+}
+
+// TasksUpdated is the payload of a task_updated event. It has the whole list.
+type TasksUpdated struct {
+	Tasks []Task `json:"tasks"`
+}
+
+// ShellInput is the payload of a shell_input event: a command that the user gave to the
+// shell, and not to the model.
+type ShellInput struct {
+	ID      string `json:"id"`
+	Command string `json:"command"`
+}
+
+// ShellProgress is the payload of a shell_progress event: output before the end.
+type ShellProgress struct {
+	ID        string `json:"id"`
+	Output    string `json:"output"`
+	Truncated bool   `json:"truncated,omitempty"`
+}
+
+// ShellOutput is the payload of a shell_output event: the command has ended.
+type ShellOutput struct {
+	ID        string `json:"id"`
+	Output    string `json:"output"`
+	Errors    string `json:"errors,omitempty"` // what came on the error output, if it is told apart
+	ExitCode  *int   `json:"exit_code,omitempty"`
+	Millis    int64  `json:"duration_ms,omitempty"`
+	Truncated bool   `json:"truncated,omitempty"`
+}
+
+// Problem is the payload of an error event: the agent CLI reports an error.
+type Problem struct {
+	Text    string `json:"text"`
+	Retries bool   `json:"retries,omitempty"` // the agent CLI tries again by itself
+}
+
+// Remark is the payload of an info event: a remark of the agent CLI for its user.
+type Remark struct {
+	Text string `json:"text"`
+}
+
+func (Prompted) EventKind() EventKind      { return "" }
+func (Turn) EventKind() EventKind          { return EventTurn }
+func (AssistantText) EventKind() EventKind { return EventAssistantText }
+func (Thinking) EventKind() EventKind      { return EventThinking }
+func (ToolCall) EventKind() EventKind      { return EventToolStart }
+func (ToolProgress) EventKind() EventKind  { return EventToolProgress }
+func (ToolEnd) EventKind() EventKind       { return EventToolEnd }
+func (SubagentStart) EventKind() EventKind { return EventSubagentStart }
+func (SubagentEnd) EventKind() EventKind   { return EventSubagentEnd }
+func (FileChanged) EventKind() EventKind   { return EventFileChanged }
+func (ReplyUsage) EventKind() EventKind    { return EventUsage }
+func (Compaction) EventKind() EventKind    { return EventCompaction }
+func (ModeChanged) EventKind() EventKind   { return EventMode }
+func (ModelChanged) EventKind() EventKind  { return EventModel }
+func (TasksUpdated) EventKind() EventKind  { return EventTasks }
+func (ShellInput) EventKind() EventKind    { return EventShellInput }
+func (ShellProgress) EventKind() EventKind { return EventShellProgress }
+func (ShellOutput) EventKind() EventKind   { return EventShellOutput }
+func (Problem) EventKind() EventKind       { return EventError }
+func (Remark) EventKind() EventKind        { return EventInfo }
