@@ -2,6 +2,7 @@ package coleo
 
 import (
 	"encoding/json"
+	"reflect"
 	"time"
 )
 
@@ -21,12 +22,9 @@ const (
 // A longer text is cut, and Truncated is set.
 const MaxWorkText = 64 << 10
 
-// Work is what an agent CLI did. Each type of work is the payload of one kind of event.
-type Work interface {
-	// EventKind returns the kind of the events that have this type as their payload. It
-	// returns "" for work that is not an event by itself.
-	EventKind() EventKind
-}
+// Work is what an agent CLI did. Each type of work is the payload of one kind of event;
+// see KindOf.
+type Work interface{ isWork() }
 
 // Activity is one piece of work, as one source has told it. Package trace turns
 // activities into events.
@@ -236,23 +234,75 @@ type Remark struct {
 	Text string `json:"text"`
 }
 
-func (Prompted) EventKind() EventKind      { return "" }
-func (Turn) EventKind() EventKind          { return EventTurn }
-func (AssistantText) EventKind() EventKind { return EventAssistantText }
-func (Thinking) EventKind() EventKind      { return EventThinking }
-func (ToolCall) EventKind() EventKind      { return EventToolStart }
-func (ToolProgress) EventKind() EventKind  { return EventToolProgress }
-func (ToolEnd) EventKind() EventKind       { return EventToolEnd }
-func (SubagentStart) EventKind() EventKind { return EventSubagentStart }
-func (SubagentEnd) EventKind() EventKind   { return EventSubagentEnd }
-func (FileChanged) EventKind() EventKind   { return EventFileChanged }
-func (ReplyUsage) EventKind() EventKind    { return EventUsage }
-func (Compaction) EventKind() EventKind    { return EventCompaction }
-func (ModeChanged) EventKind() EventKind   { return EventMode }
-func (ModelChanged) EventKind() EventKind  { return EventModel }
-func (TasksUpdated) EventKind() EventKind  { return EventTasks }
-func (ShellInput) EventKind() EventKind    { return EventShellInput }
-func (ShellProgress) EventKind() EventKind { return EventShellProgress }
-func (ShellOutput) EventKind() EventKind   { return EventShellOutput }
-func (Problem) EventKind() EventKind       { return EventError }
-func (Remark) EventKind() EventKind        { return EventInfo }
+// workTypes has the type of the payload for each kind of event that tells work.
+var workTypes = map[EventKind]reflect.Type{
+	EventTurn:          reflect.TypeFor[Turn](),
+	EventAssistantText: reflect.TypeFor[AssistantText](),
+	EventThinking:      reflect.TypeFor[Thinking](),
+	EventToolStart:     reflect.TypeFor[ToolCall](),
+	EventToolProgress:  reflect.TypeFor[ToolProgress](),
+	EventToolEnd:       reflect.TypeFor[ToolEnd](),
+	EventSubagentStart: reflect.TypeFor[SubagentStart](),
+	EventSubagentEnd:   reflect.TypeFor[SubagentEnd](),
+	EventFileChanged:   reflect.TypeFor[FileChanged](),
+	EventUsage:         reflect.TypeFor[ReplyUsage](),
+	EventCompaction:    reflect.TypeFor[Compaction](),
+	EventMode:          reflect.TypeFor[ModeChanged](),
+	EventModel:         reflect.TypeFor[ModelChanged](),
+	EventTasks:         reflect.TypeFor[TasksUpdated](),
+	EventShellInput:    reflect.TypeFor[ShellInput](),
+	EventShellProgress: reflect.TypeFor[ShellProgress](),
+	EventShellOutput:   reflect.TypeFor[ShellOutput](),
+	EventError:         reflect.TypeFor[Problem](),
+	EventInfo:          reflect.TypeFor[Remark](),
+}
+
+var workKinds = func() map[reflect.Type]EventKind {
+	out := map[reflect.Type]EventKind{}
+	for kind, t := range workTypes {
+		out[t] = kind
+	}
+	return out
+}()
+
+// IsWork reports whether events of kind k tell what an agent CLI did in a run.
+func (k EventKind) IsWork() bool { return workTypes[k] != nil }
+
+// KindOf returns the kind of the events that have w as their payload. It returns "" if w
+// is not an event by itself.
+func KindOf(w Work) EventKind { return workKinds[reflect.TypeOf(w)] }
+
+// DecodeWork returns the payload of an event that tells work. It returns EInvalid if the
+// event is of another kind, and EInternal if the payload is unreadable.
+func DecodeWork(e Event) (Work, error) {
+	t := workTypes[e.Kind]
+	if t == nil {
+		return nil, Errorf(EInvalid, "event %d of host %s is a %s, which tells no work", e.Seq, e.Host, e.Kind)
+	}
+	w := reflect.New(t)
+	if err := json.Unmarshal(e.Payload, w.Interface()); err != nil {
+		return nil, Errorf(EInternal, "read the payload of event %d of host %s (%s): %v", e.Seq, e.Host, e.Kind, err)
+	}
+	return w.Elem().Interface().(Work), nil
+}
+
+func (Prompted) isWork()      {}
+func (Turn) isWork()          {}
+func (AssistantText) isWork() {}
+func (Thinking) isWork()      {}
+func (ToolCall) isWork()      {}
+func (ToolProgress) isWork()  {}
+func (ToolEnd) isWork()       {}
+func (SubagentStart) isWork() {}
+func (SubagentEnd) isWork()   {}
+func (FileChanged) isWork()   {}
+func (ReplyUsage) isWork()    {}
+func (Compaction) isWork()    {}
+func (ModeChanged) isWork()   {}
+func (ModelChanged) isWork()  {}
+func (TasksUpdated) isWork()  {}
+func (ShellInput) isWork()    {}
+func (ShellProgress) isWork() {}
+func (ShellOutput) isWork()   {}
+func (Problem) isWork()       {}
+func (Remark) isWork()        {}

@@ -44,7 +44,7 @@ func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	case coleo.EventRunStart, coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
 		arm.LastActivityAt = e.Time
 		return touched(arm, e.Time)
-	case coleo.EventWitness, coleo.EventSpawned, coleo.EventReattached, coleo.EventBlocked, coleo.EventRules:
+	default: // the row has no field for what the event tells
 	}
 	return arm
 }

@@ -204,8 +204,7 @@ func durabilityOf(events []coleo.Event) durability {
 		case coleo.EventSpawned, coleo.EventReattached, coleo.EventStopped, coleo.EventOrphaned,
 			coleo.EventRemoved, coleo.EventDecision:
 			return intent
-		case coleo.EventState, coleo.EventUnrecognised, coleo.EventWitness, coleo.EventConversation,
-			coleo.EventRunStart, coleo.EventRunEnd, coleo.EventPromptLost, coleo.EventBlocked, coleo.EventRules, coleo.EventWindow:
+		default: // an observation
 		}
 	}
 	return ordinary

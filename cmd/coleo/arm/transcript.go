@@ -103,9 +103,7 @@ func stepOf(e coleo.Event) (conversationStep, error) {
 		var c coleo.Change
 		err := json.Unmarshal(e.Payload, &c)
 		return conversationStep{Who: "lost", Text: c.Note}, err
-	case coleo.EventSpawned, coleo.EventReattached, coleo.EventStopped, coleo.EventOrphaned, coleo.EventBlocked,
-		coleo.EventRules, coleo.EventWindow,
-		coleo.EventRemoved, coleo.EventState, coleo.EventUnrecognised, coleo.EventWitness, coleo.EventConversation:
+	default: // the other kinds add nothing to the conversation
 	}
 	return conversationStep{}, nil
 }

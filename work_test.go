@@ -1,0 +1,31 @@
+package coleo
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+)
+
+// Each payload is decoded from an event of its own kind, and from no other.
+func TestWorkIsDecodedByItsKind(t *testing.T) {
+	t.Parallel()
+	for kind, typ := range workTypes {
+		w := reflect.New(typ).Elem().Interface().(Work)
+		if got := KindOf(w); got != kind {
+			t.Errorf("KindOf(%T) = %q, want %q", w, got, kind)
+		}
+		payload, err := json.Marshal(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := DecodeWork(Event{Kind: kind, Payload: payload}); err != nil || !reflect.DeepEqual(got, w) {
+			t.Errorf("DecodeWork of a %s = %#v, %v, want %#v", kind, got, err, w)
+		}
+		if _, err := DecodeWork(Event{Kind: kind, Payload: json.RawMessage(`[]`)}); ErrorCode(err) != EInternal {
+			t.Errorf("DecodeWork of a %s with a list returns %v, want EInternal", kind, err)
+		}
+	}
+	if _, err := DecodeWork(Event{Kind: EventRunEnd}); ErrorCode(err) != EInvalid {
+		t.Errorf("DecodeWork of a run_end returns %v, want EInvalid", err)
+	}
+}
