@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"strconv"
 	"syscall"
 )
 
@@ -70,8 +71,8 @@ func (l *lines) decode(p []byte, at int64) []Entry {
 		}
 		at += int64(len(line)) + 1
 		if line = append(l.rest, line...); !l.skips && len(line) <= mostLine {
-			for _, e := range l.decoder.Decode(line) {
-				e.Position = at
+			for i, e := range l.decoder.Decode(line) {
+				e.Position, e.Key = at, strconv.Itoa(i)
 				out = append(out, e)
 			}
 		}

@@ -207,7 +207,7 @@ func TestArmsOfAnOlderDatabaseAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := h.db.writer.Exec(
-		"ALTER TABLE arms DROP COLUMN earlier; ALTER TABLE arms DROP COLUMN intended; " +
+		"ALTER TABLE arms DROP COLUMN earlier; ALTER TABLE arms DROP COLUMN intended; ALTER TABLE arms DROP COLUMN trace; " +
 			"ALTER TABLE events DROP COLUMN epoch; DROP INDEX events_by_arm; PRAGMA user_version = 1"); err != nil {
 		t.Fatal(err)
 	}
