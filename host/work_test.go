@@ -31,7 +31,7 @@ func (s *stage) noteWork(id string, list []coleo.Activity) {
 
 // A host agent reads a record from its beginning. What an earlier one has told stays told
 // once, and the run ends behind all of it.
-func TestWorkIsToldOnceAcrossHostAgents(t *testing.T) {
+func TestR2ARunBeginsAndEndsAroundItsWork(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	id := s.arm("ada")

@@ -49,7 +49,7 @@ func same(t *testing.T, got []string, want ...string) {
 	}
 }
 
-func TestWorkIsToldWithItsRunAndItsTurn(t *testing.T) {
+func TestR4WorkIsToldWithItsRunAndItsTurn(t *testing.T) {
 	t.Parallel()
 	_, events, _ := State{}.Take("f", at(
 		coleo.Prompted{Text: "do it"},
@@ -90,7 +90,7 @@ func TestAReplyWithAnIDIsOneTurn(t *testing.T) {
 		"r1 2 turn", "r1 2 assistant_text text-2-1next")
 }
 
-func TestAnUnfinishedCallIsAnOrphan(t *testing.T) {
+func TestR3AnUnfinishedCallIsAnOrphan(t *testing.T) {
 	t.Parallel()
 	s, _, _ := State{}.Take("f", at(coleo.Prompted{Text: "do it"}, coleo.ToolCall{ID: "a"}, coleo.ToolCall{ID: "b"},
 		coleo.ToolEnd{ID: "a"}), open)
