@@ -216,19 +216,22 @@ func Succeeded(id, output string) coleo.ToolEnd {
 // Exited returns the end of a command that has ended with an exit code, in decimal. A code
 // other than 0 is an error.
 func Exited(id, code, output string) coleo.ToolEnd {
-	end := Succeeded(id, output)
 	n, err := strconv.Atoi(code)
 	if err != nil {
-		return end
+		return Succeeded(id, output)
 	}
-	if end.ExitCode = &n; n != 0 {
-		end.Outcome, end.Reason = coleo.ToolError, ExitReason(n)
+	return ExitedWith(id, n, output)
+}
+
+// ExitedWith returns the end of a command that has ended with an exit code. A code other
+// than 0 is an error.
+func ExitedWith(id string, code int, output string) coleo.ToolEnd {
+	end := Succeeded(id, output)
+	if end.ExitCode = &code; code != 0 {
+		end.Outcome, end.Reason = coleo.ToolError, "exit code "+strconv.Itoa(code)
 	}
 	return end
 }
-
-// ExitReason returns the reason of a failure by an exit code.
-func ExitReason(code int) string { return "exit code " + strconv.Itoa(code) }
 
 // FromTranscript returns u with the source that all usage in a record has.
 func FromTranscript(u coleo.Usage) coleo.Usage {

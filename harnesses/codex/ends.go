@@ -72,11 +72,7 @@ func (i workItem) end(id, text string) coleo.ToolEnd {
 		output += c.Text
 	}
 	if i.Exit != nil {
-		end := record.Succeeded(id, output)
-		if end.ExitCode = i.Exit; *i.Exit != 0 {
-			end.Outcome, end.Reason = coleo.ToolError, record.ExitReason(*i.Exit)
-		}
-		return end
+		return record.ExitedWith(id, *i.Exit, output)
 	}
 	if i.Status == "failed" {
 		return record.FailedCall(id, coleo.ToolError, text)
