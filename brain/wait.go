@@ -134,7 +134,7 @@ func stopped(arm coleo.Arm) error {
 // returns ETimeout if ctx ends first. It returns ENotFound if there is no such run.
 func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	news := b.news(ctx)
-	ends, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run, Kind: coleo.EventRunEnd, Limit: 1})
+	ends, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run, Kinds: []coleo.EventKind{coleo.EventRunEnd}, Limit: 1})
 	if err != nil {
 		return coleo.RunEnd{}, err
 	}

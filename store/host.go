@@ -176,11 +176,16 @@ func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Ev
 		if err != nil {
 			return err
 		}
+		insert, err := tx.Prepare(hostInsertion)
+		if err != nil {
+			return err
+		}
+		defer insert.Close()
 		host := h.Host()
 		for i := range out {
 			seq++
 			out[i].Host, out[i].Epoch, out[i].Seq = host, h.epoch, seq
-			if err := appendOne(tx, &out[i]); err != nil {
+			if _, err := insert.Exec(append(cells(eventFields(&out[i])), int64(seq), h.epoch)...); err != nil {
 				return err
 			}
 		}
@@ -216,12 +221,8 @@ func lastSeq(tx *sql.Tx) (uint64, error) {
 	return seq, err
 }
 
-func appendOne(tx *sql.Tx, e *coleo.Event) error {
-	fields := eventFields(e)
-	_, err := tx.Exec("INSERT INTO events ("+columns(fields)+", seq, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		append(cells(fields), int64(e.Seq), e.Epoch)...)
-	return err
-}
+// hostInsertion adds an event to the log.
+var hostInsertion = insertion("events", append(eventFields(&coleo.Event{}), field{name: "seq"}, field{name: "epoch"}))
 
 // Events returns the events after the given sequence number, in order. It returns at
 // most limit events, or 1000 if limit is 0. If the events are large, it returns fewer.

@@ -9,13 +9,17 @@ import (
 	"coleo.dev"
 )
 
-// projection writes one batch of events into serve.db.
+// projection writes one batch of events into serve.db. The transaction ends its
+// statement.
 type projection struct {
 	ctx   context.Context
 	tx    *sql.Tx
 	arms  map[string]*projected
+	runs  map[string]*runRow
 	hosts map[string]*reached
 	last  uint64 // the position of the last added event
+
+	insert *sql.Stmt // adds an event to the log
 
 	deleted uint64 // the host may have deleted its events up to this number
 }
@@ -50,7 +54,39 @@ func (p *projection) add(e *coleo.Event) error {
 		return err
 	}
 	arm.is = Apply(arm.is, *e)
+	return p.addToRun(e, arm.is)
+}
+
+// addToRun applies an event to the row of the event's run. The parameter arm is the row
+// of the event's arm after the event.
+func (p *projection) addToRun(e *coleo.Event, arm coleo.Arm) error {
+	if e.Run == "" {
+		return nil
+	}
+	run, err := p.run(e.Run)
+	if err != nil {
+		return err
+	}
+	if run.Run = ApplyRun(run.Run, *e); run.first == 0 {
+		run.first = int64(p.last)
+	}
+	run.last = int64(p.last)
+	if run.ArmName == "" && arm.Name != arm.ID { // a row whose name is its id waits for its name
+		run.ArmName = arm.Name
+	}
+	if run.Harness == "" {
+		run.Harness = arm.Harness
+	}
 	return nil
+}
+
+func (p *projection) run(id string) (*runRow, error) {
+	if run, ok := p.runs[id]; ok {
+		return run, nil
+	}
+	row, err := readRun(p.ctx, p.tx, id)
+	p.runs[id] = &row
+	return &row, err
 }
 
 // If e is new, fresh moves the host's cursor to e and returns true. If e is already
@@ -125,11 +161,18 @@ func (p *projection) known(e *coleo.Event) bool {
 		e.Host, e.Epoch, int64(e.Seq)).Scan(&one) == nil
 }
 
+// serveInsertion adds an event to serve's log.
+var serveInsertion = insertion("run_events", append(eventFields(&coleo.Event{}), field{name: "host"},
+	field{name: "epoch"}, field{name: "seq"}))
+
 func (p *projection) keep(e *coleo.Event) error {
-	fields := eventFields(e)
-	done, err := p.tx.Exec("INSERT INTO run_events ("+columns(fields)+
-		", host, epoch, seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		append(cells(fields), e.Host, e.Epoch, int64(e.Seq))...)
+	if p.insert == nil {
+		var err error
+		if p.insert, err = p.tx.Prepare(serveInsertion); err != nil {
+			return err
+		}
+	}
+	done, err := p.insert.Exec(append(cells(eventFields(e)), e.Host, e.Epoch, int64(e.Seq))...)
 	if err != nil {
 		return fmt.Errorf("event %d of host %s: %w", e.Seq, e.Host, err)
 	}
@@ -165,7 +208,23 @@ func (p *projection) save() error {
 			return fmt.Errorf("write arm %s: %w", id, err)
 		}
 	}
+	return p.saveRuns()
+}
+
+func (p *projection) saveRuns() error {
+	for _, run := range p.runs {
+		if err := saveRun(p.tx, run); err != nil {
+			return err
+		}
+	}
+	clear(p.runs)
 	return nil
+}
+
+// newProjection returns an empty projection in a transaction.
+func newProjection(ctx context.Context, tx *sql.Tx) *projection {
+	return &projection{ctx: context.WithoutCancel(ctx), tx: tx, arms: map[string]*projected{},
+		runs: map[string]*runRow{}, hosts: map[string]*reached{}}
 }
 
 func (p *projection) saveArm(arm *projected) error {

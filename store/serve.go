@@ -21,7 +21,8 @@ type ServeDB struct {
 }
 
 // serveSchema is the schema of serve.db. The bytes of the mark spell "clsv".
-var serveSchema = schema{folder: "serve", mark: 0x636c7376}
+var serveSchema = schema{folder: "serve", mark: 0x636c7376,
+	then: map[string]func(*sql.Tx) error{"006_runs.sql": fillRuns}}
 
 // OpenServe opens the database of serve. If the database is missing, OpenServe creates
 // it.
@@ -71,8 +72,8 @@ func cursor(ctx context.Context, q queryer, host string) (epoch string, seq uint
 	return epoch, seq, err
 }
 
-// Project adds events to serve's log and updates the rows of arms with Apply, in one
-// transaction. It skips an event if the log already has an event with the same Host,
+// Project adds events to serve's log and updates the rows of arms with Apply and those
+// of runs with ApplyRun, in one transaction. It skips an event if the log already has an event with the same Host,
 // Epoch and Seq. So a caller can send a batch twice.
 //
 // Project returns EConflict if a host's events before one of the given events are
@@ -96,8 +97,8 @@ func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, deleted
 	}
 	var at uint64
 	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
-		p := projection{ctx: context.WithoutCancel(ctx), tx: tx, arms: map[string]*projected{},
-			hosts: map[string]*reached{}, deleted: deleted}
+		p := newProjection(ctx, tx)
+		p.deleted = deleted
 		for i := range events {
 			if err := p.add(&events[i]); err != nil {
 				return err
