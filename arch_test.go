@@ -131,7 +131,7 @@ var home = map[string][]string{
 
 // testOnly lists what tests may import beyond their package.
 var testOnly = []string{"conformance/", "record/recordtest", "hook", "registry", "pty", "pty/device", "holder",
-	"holder/process", "store", "bus", "bus/bustest",
+	"holder/process", "sqlite", "store", "bus", "bus/bustest",
 	"localsocket", "host", "brain", "api", "wire", "harnesses/terminal/casttest", "window/pane",
 	"harnesses/terminal/rules"}
 

@@ -27,6 +27,8 @@ type HostDB struct {
 	newest atomic.Pointer[string] // the epoch of the newest event
 	host   atomic.Pointer[string]
 
+	insert *sql.Stmt // adds an event; it is prepared once
+
 	deleted atomic.Uint64 // events up to this number may be missing from the log
 }
 
@@ -57,9 +59,13 @@ func OpenHost(path string) (*HostDB, error) {
 func (h *HostDB) load() error {
 	draw := map[string]string{"epoch": token(), "host": "host-" + token()}
 	h.epoch = token()
+	var err error
+	if h.insert, err = h.db.writer.Prepare(hostInsertion); err != nil {
+		return err
+	}
 	var host, newest string
 	var at, deleted uint64
-	err := h.db.write(context.Background(), intent, func(tx *sql.Tx) error {
+	err = h.db.write(context.Background(), intent, func(tx *sql.Tx) error {
 		for key, value := range draw {
 			if _, err := tx.Exec("INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", key,
 				value); err != nil {
@@ -176,11 +182,7 @@ func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Ev
 		if err != nil {
 			return err
 		}
-		insert, err := tx.Prepare(hostInsertion)
-		if err != nil {
-			return err
-		}
-		defer insert.Close()
+		insert := tx.Stmt(h.insert)
 		host := h.Host()
 		for i := range out {
 			seq++

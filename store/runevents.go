@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"coleo.dev"
@@ -57,62 +58,69 @@ func (s *ServeDB) Entries(ctx context.Context, f EventFilter) ([]Entry, error) {
 
 // entriesQuery returns the query for the events that match a filter. The query is "" if
 // no event can match. Each filter has an index, so the query never reads events that do
-// not match. The only exception is a filter by run and kind. It also looks at events of
-// these kinds that other runs of the arm had at the same time.
+// not match. The only exception is a filter by run. It also looks at events that the arm
+// had during the run and that do not belong to it. They are few.
 func (s *ServeDB) entriesQuery(ctx context.Context, f EventFilter) (string, []any, error) {
-	query, args := selectEntries+" WHERE pos > ?", []any{int64(f.After)}
-	also := func(condition string, value any) { query, args = query+" AND "+condition, append(args, value) }
-	if len(f.Kinds) == 0 {
-		if f.Run != "" {
-			also("run_id = ?", f.Run)
-		}
-		if f.Arm != "" && f.Run == "" {
-			also("arm_id = ?", f.Arm)
-		} else if f.Arm != "" {
-			also("+arm_id = ?", f.Arm) // the index of runs is the one to use
-		}
-		return query + " ORDER BY pos LIMIT ?", append(args, page(f.Limit)), nil
-	}
-	q := ofKinds{table: "run_events", key: "pos", index: "run_events_by_kind", where: "1"}
-	if f.Arm != "" {
-		q = ofKinds{table: q.table, key: q.key, index: "run_events_by_arm_kind", where: "arm_id = ?", args: []any{f.Arm}}
-	}
-	after := int64(f.After)
-	if f.Run != "" {
+	after, limit := int64(f.After), page(f.Limit)
+	var parts []part
+	switch {
+	case f.Run != "":
 		run, err := readRun(ctx, s.db.reader, f.Run)
 		if err != nil || run.ID == "" || f.Arm != "" && run.Arm != f.Arm {
 			return "", nil, err
 		}
 		after = max(after, run.first-1)
-		q.index, q.where = "run_events_by_arm_kind", "arm_id = ? AND run_id = ? AND pos <= ?"
-		q.args = []any{run.Arm, f.Run, run.last}
+		parts = ofArm(f.Kinds, "arm_id = ? AND run_id = ? AND pos <= ?", run.Arm, f.Run, run.last)
+	case f.Arm != "":
+		parts = ofArm(f.Kinds, "arm_id = ?", f.Arm)
+	case len(f.Kinds) > 0:
+		parts = ofKinds(f.Kinds, "run_events_by_kind", "1")
+	default:
+		return selectEntries + " WHERE pos > ? ORDER BY pos LIMIT ?", []any{after, limit}, nil
 	}
-	keys, args := q.oldest(f.Kinds, after, page(f.Limit))
-	return selectEntries + " WHERE pos IN (" + keys + ") ORDER BY pos", args, nil
+	query, args := oldest(parts, after, limit)
+	return query, args, nil
 }
 
 var selectEntries = "SELECT pos, host, epoch, seq, " + columns(eventFields(&coleo.Event{})) + " FROM run_events"
 
-// ofKinds selects the keys of events of some kinds in a log. The index has the columns of
-// the condition where, then kind and then the key.
-type ofKinds struct {
-	table, key, index string
-	where             string // a condition for each event
-	args              []any  // of where
+// part is a part of serve's log of which an index has the positions in order.
+type part struct {
+	index string
+	where string // the condition for its events
+	args  []any  // of where
 }
 
-// oldest returns a query for the lowest keys above after, at most limit of them. It asks
-// for each kind alone, because an index has the events of one kind in the order of their
-// keys.
-func (q ofKinds) oldest(kinds []coleo.EventKind, after int64, limit int) (string, []any) {
-	var parts []string
-	var args []any
-	for _, kind := range kinds {
-		parts = append(parts, fmt.Sprintf("SELECT * FROM (SELECT %s AS k FROM %s INDEXED BY %s WHERE %s AND kind = ? "+
-			"AND %s > ? ORDER BY %s LIMIT ?)", q.key, q.table, q.index, q.where, q.key, q.key))
-		args = append(append(args, q.args...), string(kind), after, limit)
+// ofArm returns the parts of an arm's events: of some kinds, or all if kinds is empty.
+func ofArm(kinds []coleo.EventKind, where string, args ...any) []part {
+	if len(kinds) > 0 {
+		return ofKinds(kinds, "run_events_by_arm_kind", where, args...)
 	}
-	return "SELECT k FROM (" + strings.Join(parts, " UNION ALL ") + ") ORDER BY k LIMIT ?", append(args, limit)
+	return []part{{"run_events_own", where + " AND " + ownEvents, args},
+		{"run_events_work", where + " AND " + workEvents, args}}
+}
+
+// ofKinds returns a part for each kind, because an index has only the events of one kind
+// in the order of their positions.
+func ofKinds(kinds []coleo.EventKind, index, where string, args ...any) (parts []part) {
+	for _, kind := range kinds {
+		parts = append(parts, part{index, where + " AND kind = ?", append(slices.Clone(args), string(kind))})
+	}
+	return parts
+}
+
+// oldest returns a query for the events in some parts with the lowest positions after a
+// position, at most limit of them.
+func oldest(parts []part, after int64, limit int) (string, []any) {
+	var each []string
+	var args []any
+	for _, p := range parts {
+		each = append(each, fmt.Sprintf("SELECT * FROM (SELECT pos AS p FROM run_events INDEXED BY %s WHERE %s "+
+			"AND pos > ? ORDER BY pos LIMIT ?)", p.index, p.where))
+		args = append(append(args, p.args...), after, limit)
+	}
+	return selectEntries + " WHERE pos IN (SELECT p FROM (" + strings.Join(each, " UNION ALL ") +
+		") ORDER BY p LIMIT ?) ORDER BY pos", append(args, limit)
 }
 
 // RunEvents is like Entries, but returns the events without their positions. It also

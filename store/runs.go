@@ -84,11 +84,16 @@ func (c yes) Scan(src any) error {
 	return err
 }
 
+var selectRun = "SELECT " + columns(runFields(&runRow{})) + " FROM runs WHERE id = ?"
+
 // readRun reads a run's row. It returns the zero row if there is none.
 func readRun(ctx context.Context, q queryer, id string) (runRow, error) {
+	return scanRun(q.QueryRowContext(ctx, selectRun, id), id)
+}
+
+func scanRun(found *sql.Row, id string) (runRow, error) {
 	var r runRow
-	err := q.QueryRowContext(ctx, "SELECT "+columns(runFields(&r))+" FROM runs WHERE id = ?", id).
-		Scan(cells(runFields(&r))...)
+	err := found.Scan(cells(runFields(&r))...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return runRow{}, nil
 	}
@@ -96,14 +101,6 @@ func readRun(ctx context.Context, q queryer, id string) (runRow, error) {
 		return runRow{}, fmt.Errorf("read run %s: %w", id, err)
 	}
 	return r, nil
-}
-
-// saveRun writes a run's row.
-func saveRun(tx *sql.Tx, r *runRow) error {
-	if _, err := tx.Exec(upsertion("runs", runFields(r)), cells(runFields(r))...); err != nil {
-		return fmt.Errorf("write run %s: %w", r.ID, err)
-	}
-	return nil
 }
 
 // RunFilter selects runs. An empty field matches all runs.
@@ -192,6 +189,12 @@ const fillMost = 1000
 // fields ApplyRun and the projection compute are the only ones that it writes.
 func fillRuns(tx *sql.Tx) error {
 	p := newProjection(context.Background(), tx)
+	var errs [2]error
+	p.readRow, errs[0] = tx.Prepare(selectRun)
+	p.saveRow, errs[1] = tx.Prepare(upsertion("runs", runFields(&runRow{})))
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
 	for after := int64(0); ; {
 		var at []int64
 		var shape coleo.Event
@@ -205,12 +208,8 @@ func fillRuns(tx *sql.Tx) error {
 			return errors.Join(err, p.saveRuns())
 		}
 		for i := range events {
-			arm, err := p.arm(events[i].Arm)
-			if err != nil {
-				return err
-			}
 			after, p.last = at[i], uint64(at[i])
-			if err := p.addToRun(&events[i], arm.is); err != nil {
+			if err := p.addToRun(&events[i]); err != nil {
 				return err
 			}
 		}

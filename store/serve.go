@@ -18,6 +18,10 @@ import (
 type ServeDB struct {
 	db   *database
 	head *head
+
+	// These statements of the writer are prepared once, because Project carries them out
+	// for each event or run.
+	insertEvent, readRow, saveRow *sql.Stmt
 }
 
 // serveSchema is the schema of serve.db. The bytes of the mark spell "clsv".
@@ -35,11 +39,22 @@ func OpenServe(path string) (*ServeDB, error) {
 	if err != nil {
 		return nil, err
 	}
+	s := &ServeDB{db: db}
 	var at uint64
-	if err := db.reader.QueryRow("SELECT COALESCE(MAX(pos), 0) FROM run_events").Scan(&at); err != nil {
+	if err := errors.Join(s.prepare(),
+		db.reader.QueryRow("SELECT COALESCE(MAX(pos), 0) FROM run_events").Scan(&at)); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", db.path, err), db.Close())
 	}
-	return &ServeDB{db: db, head: newHead(at)}, nil
+	s.head = newHead(at)
+	return s, nil
+}
+
+func (s *ServeDB) prepare() error {
+	var errs [3]error
+	s.insertEvent, errs[0] = s.db.writer.Prepare(serveInsertion)
+	s.readRow, errs[1] = s.db.writer.Prepare(selectRun)
+	s.saveRow, errs[2] = s.db.writer.Prepare(upsertion("runs", runFields(&runRow{})))
+	return errors.Join(errs[:]...)
 }
 
 // Close makes all calls of Wait return, and closes the database.
@@ -99,6 +114,7 @@ func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, deleted
 	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
 		p := newProjection(ctx, tx)
 		p.deleted = deleted
+		p.insertEvent, p.readRow, p.saveRow = tx.Stmt(s.insertEvent), tx.Stmt(s.readRow), tx.Stmt(s.saveRow)
 		for i := range events {
 			if err := p.add(&events[i]); err != nil {
 				return err

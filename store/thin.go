@@ -13,12 +13,12 @@ import (
 )
 
 // Bound says how many entries to keep, and for how long. An entry is deleted if it is
-// not among the newest entries of its class, or if it is older than Age. The events of
-// an arm have two classes. Events of work (see coleo.EventKind.IsWork) are many, so they
-// never push out other events.
+// not among the newest entries of its class, or if it is older than Age. The events of an
+// arm have two classes: those with a source, which tell work, and Coleo's own. Events of
+// work are many, so they never push out other events.
 type Bound struct {
 	Most int // entries, without events of work
-	Work int // events of work
+	Work int // events of work; 0 for entries of other tables
 	Age  time.Duration
 }
 
@@ -60,16 +60,16 @@ type entry struct {
 
 // shelf describes the table that contains a log.
 type shelf struct {
-	table, key  string // names
-	host, seq   string // SQL expressions for the host and the number of an event
-	armKindsKey string // the index of the columns arm_id, kind and key
+	table, key string // names
+	host       string // the SQL expression for the host of an event
 }
 
 // next returns the arm id that follows the given arm id in the order of the ids. It
 // returns "" if none follows.
 func (l shelf) next(ctx context.Context, q queryer, arm string) (string, error) {
 	var id sql.NullString
-	err := q.QueryRowContext(ctx, "SELECT MIN(arm_id) FROM "+l.table+" WHERE arm_id > ?", arm).Scan(&id)
+	err := q.QueryRowContext(ctx, "SELECT MIN(id) FROM (SELECT MIN(arm_id) AS id FROM "+l.table+" WHERE arm_id > ?1 AND "+
+		ownEvents+" UNION ALL SELECT MIN(arm_id) FROM "+l.table+" WHERE arm_id > ?1 AND "+workEvents+")", arm).Scan(&id)
 	return id.String, err
 }
 
@@ -81,10 +81,15 @@ type thinning struct {
 	oldest string // the time of the oldest event to keep
 	// stays reports whether an event is kept, even if it is outside the bound.
 	stays  func(*sql.Tx, entry) (bool, error)
-	newest map[coleo.EventKind]int64 // the key of the arm's newest event of each kind
-	pinned bool                      // the newest events are kept
+	newest map[coleo.EventKind]int64 // see findNewest; nil if not read yet
 	gone   []int64                   // the keys of the deleted events
 }
+
+// The classes of events, as conditions. Each has an index of its events by arm and key.
+const (
+	ownEvents  = "source IS NULL"
+	workEvents = "source IS NOT NULL"
+)
 
 // thin deletes events of one arm that are outside the bound b, in one transaction. It
 // returns the keys of the deleted events. If stays returns true for an event, thin
@@ -94,18 +99,7 @@ func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now t
 	stays func(*sql.Tx, entry) (bool, error), note func(*sql.Tx, int64) error) (gone []int64, err error) {
 	err = d.write(ctx, ordinary, func(tx *sql.Tx) error {
 		t := thinning{shelf: l, tx: tx, arm: arm, stays: stays, oldest: now.Add(-b.Age).UTC().Format(timeLayout)}
-		if err := t.findNewest(); err != nil {
-			return err
-		}
-		var work, others []coleo.EventKind
-		for kind := range t.newest {
-			if kind.IsWork() {
-				work = append(work, kind)
-			} else {
-				others = append(others, kind)
-			}
-		}
-		if err := errors.Join(t.class(others, b.Most), t.class(work, b.Work)); err != nil {
+		if err := errors.Join(t.class(ownEvents, b.Most), t.class(workEvents, b.Work)); err != nil {
 			return err
 		}
 		if gone = t.gone; len(gone) == 0 || note == nil {
@@ -119,29 +113,32 @@ func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now t
 	return gone, nil
 }
 
-// class deletes the oldest events of some kinds that are not among the newest most ones,
-// or that are too old.
-func (t *thinning) class(kinds []coleo.EventKind, most int) error {
-	if len(kinds) == 0 {
-		return nil
+// class deletes the events of a class that are not among the newest most ones, or that
+// are too old.
+func (t *thinning) class(class string, most int) error {
+	last := int64(0)
+	of := " FROM " + t.table + " WHERE arm_id = ? AND " + class + " ORDER BY " + t.key
+	err := t.tx.QueryRow("SELECT "+t.key+of+" DESC LIMIT 1 OFFSET ?", t.arm, most).Scan(&last)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
 	}
-	excess, err := t.excess(kinds, most)
+	rows, err := t.tx.Query("SELECT "+t.key+", "+t.host+", COALESCE(epoch, ''), seq, COALESCE(ts, ''), kind, "+
+		"COALESCE(run_id, '')"+of+" LIMIT ?", t.arm, thinLook)
+	list, err := collect(rows, err, func(e *entry) []any {
+		return []any{&e.at, &e.host, &e.epoch, &e.seq, &e.time, &e.kind, &e.run}
+	})
 	if err != nil {
 		return err
 	}
-	list, err := t.candidates(kinds)
-	if err != nil {
-		return err
-	}
-	for i, e := range list {
-		if i >= excess && e.time >= t.oldest || len(t.gone) == thinRows {
+	for _, e := range list {
+		if e.at > last && e.time >= t.oldest || len(t.gone) == thinRows {
 			break // the following events are newer, or enough are deleted
 		}
-		kept, err := t.stays(t.tx, e)
+		kept, err := t.keeps(e)
 		if err != nil {
 			return err
 		}
-		if kept || t.pinned && t.newest[e.kind] == e.at {
+		if kept {
 			continue
 		}
 		if _, err := t.tx.Exec("DELETE FROM "+t.table+" WHERE "+t.key+" = ?", e.at); err != nil {
@@ -152,50 +149,30 @@ func (t *thinning) class(kinds []coleo.EventKind, most int) error {
 	return nil
 }
 
-// excess returns how many more events than most the arm has of some kinds. It counts only
-// as far as one transaction can delete.
-func (t *thinning) excess(kinds []coleo.EventKind, most int) (int, error) {
-	left := most + thinLook
-	for _, kind := range kinds {
-		var n int
-		err := t.tx.QueryRow("SELECT COUNT(*) FROM (SELECT 1 FROM "+t.table+" WHERE arm_id = ? AND kind = ? LIMIT ?)",
-			t.arm, string(kind), left).Scan(&n)
-		if err != nil {
-			return 0, err
+func (t *thinning) keeps(e entry) (bool, error) {
+	if t.newest == nil {
+		if err := t.findNewest(); err != nil {
+			return false, err
 		}
-		left -= n
 	}
-	return thinLook - left, nil
+	if t.newest[e.kind] == e.at {
+		return true, nil
+	}
+	return t.stays(t.tx, e)
 }
 
-// candidates returns the arm's oldest events of some kinds.
-func (t *thinning) candidates(kinds []coleo.EventKind) ([]entry, error) {
-	q := ofKinds{table: t.table, key: t.key, index: t.armKindsKey, where: "arm_id = ?", args: []any{t.arm}}
-	keys, args := q.oldest(kinds, 0, thinLook)
-	rows, err := t.tx.Query("SELECT "+t.key+", "+t.host+", COALESCE(epoch, ''), "+t.seq+
-		", COALESCE(ts, ''), kind, COALESCE(run_id, '') FROM "+t.table+" WHERE "+t.key+" IN ("+keys+") ORDER BY "+t.key,
-		args...)
-	return collect(rows, err, func(e *entry) []any {
-		return []any{&e.at, &e.host, &e.epoch, &e.seq, &e.time, &e.kind, &e.run}
-	})
-}
-
-// findNewest finds the arm's newest event of each kind. If the arm still has a row, these
-// events are pinned, so that serve can rebuild the row from them.
+// findNewest finds the key of the arm's newest own event of each kind, if the arm still
+// has a row. Thin does not delete these events, so that serve can rebuild the row from
+// them.
 func (t *thinning) findNewest() error {
-	rows, err := t.tx.Query(`WITH RECURSIVE kinds (kind) AS (
-		SELECT MIN(kind) FROM `+t.table+` WHERE arm_id = ?1
-		UNION ALL
-		SELECT (SELECT MIN(kind) FROM `+t.table+` WHERE arm_id = ?1 AND kind > kinds.kind) FROM kinds
-			WHERE kinds.kind IS NOT NULL)
-		SELECT kind, (SELECT MAX(`+t.key+`) FROM `+t.table+` WHERE arm_id = ?1 AND kind = kinds.kind) FROM kinds
-			WHERE kind IS NOT NULL`, t.arm)
+	rows, err := t.tx.Query("SELECT kind, MAX("+t.key+") FROM "+t.table+" WHERE arm_id = ?1 AND "+ownEvents+
+		" AND EXISTS (SELECT 1 FROM arms WHERE id = ?1) GROUP BY kind", t.arm)
 	list, err := collect(rows, err, func(e *entry) []any { return []any{&e.kind, &e.at} })
 	t.newest = make(map[coleo.EventKind]int64, len(list))
 	for _, e := range list {
 		t.newest[e.kind] = e.at
 	}
-	return errors.Join(err, t.tx.QueryRow("SELECT EXISTS (SELECT 1 FROM arms WHERE id = ?)", t.arm).Scan(&t.pinned))
+	return err
 }
 
 // vacuum returns at most freePages free pages to the disk.
@@ -210,7 +187,7 @@ func (d *database) vacuum(ctx context.Context) error {
 	return rows.Err()
 }
 
-var hostShelf = shelf{"events", "seq", "''", "seq", "events_by_kind"}
+var hostShelf = shelf{"events", "seq", "''"}
 
 // Deleted returns the highest number of an event that was deleted from the log. Events
 // with lower numbers may also be missing. Deleted returns 0 if no event was deleted.
@@ -224,7 +201,7 @@ func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 //   - events with the number read or a higher one, because serve may not have read
 //     them;
 //   - the start events of open runs;
-//   - if the arm still has a record, its newest event of each kind.
+//   - if the arm still has a record, its newest own event of each kind.
 func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.Time,
 	b Bound) (arm string, deleted int, err error) {
 	arm, err = hostShelf.next(ctx, h.db.reader, after)
@@ -254,7 +231,7 @@ func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.T
 // Vacuum returns some free pages to the disk: at most 1000 in one call.
 func (h *HostDB) Vacuum(ctx context.Context) error { return h.db.vacuum(ctx) }
 
-var serveShelf = shelf{"run_events", "pos", "host", "seq", "run_events_by_arm_kind"}
+var serveShelf = shelf{"run_events", "pos", "host"}
 
 // Thin deletes events of one arm in serve's log that are outside the bound b. It
 // chooses the next arm after the given arm id, in the order of the ids, and returns the
@@ -263,7 +240,7 @@ var serveShelf = shelf{"run_events", "pos", "host", "seq", "run_events_by_arm_ki
 // Thin always keeps these events:
 //   - the start events of runs that have no end event;
 //   - the last event of each host;
-//   - if the arm still has a row, its newest event of each kind.
+//   - if the arm still has a row, its newest own event of each kind.
 func (s *ServeDB) Thin(ctx context.Context, after string, now time.Time, b Bound) (arm string, deleted int, err error) {
 	arm, err = serveShelf.next(ctx, s.db.reader, after)
 	if err != nil || arm == "" {

@@ -45,7 +45,8 @@ func (s *ServeDB) ThinRuns(ctx context.Context, after string, now time.Time, b B
 		done, err := tx.Exec(`DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE arm_id = ?1
 			AND (first <= (SELECT first FROM runs WHERE arm_id = ?1 ORDER BY first DESC LIMIT 1 OFFSET ?2)
 				OR COALESCE(ended_at, started_at) < ?3)
-			AND NOT EXISTS (SELECT 1 FROM run_events WHERE run_id = runs.id) ORDER BY first LIMIT ?4)`,
+			AND NOT EXISTS (SELECT 1 FROM run_events WHERE pos BETWEEN runs.first AND runs.last AND run_id = runs.id)
+			ORDER BY first LIMIT ?4)`,
 			id.String, b.Most, moment{&oldest}, thinRows)
 		if err != nil {
 			return err

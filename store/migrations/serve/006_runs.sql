@@ -1,5 +1,13 @@
--- Who told an event of work: see coleo.Source.
+-- Who told an event of work: see coleo.Source. Coleo's own events have none.
 ALTER TABLE run_events ADD COLUMN source TEXT;
+-- Old events are deleted by arm. Events of work have bounds of their own.
+CREATE INDEX run_events_own ON run_events (arm_id, pos) WHERE source IS NULL;
+CREATE INDEX run_events_work ON run_events (arm_id, pos) WHERE source IS NOT NULL;
+DROP INDEX run_events_by_arm;
+-- The rows of runs say where the events of a run are.
+DROP INDEX run_events_by_run;
+-- The index of host, epoch and seq is enough.
+DROP INDEX run_events_by_seq;
 CREATE INDEX run_events_by_arm_kind ON run_events (arm_id, kind, pos);
 CREATE INDEX run_events_by_kind ON run_events (kind, pos);
 
