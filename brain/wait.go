@@ -39,8 +39,8 @@ func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.Sta
 			return arm, err
 		}
 	}
-	if ctx.Err() == nil {
-		return b.WaitArm(ctx, idOrName, states) // the sequence ended because this caller was too slow, so start again
+	if ctx.Err() == nil && b.ctx.Err() == nil {
+		return b.WaitArm(ctx, idOrName, states) // the sequence ended because the store could not be read, so start again
 	}
 	return arm, coleo.Errorf(coleo.ETimeout, "arm %s is still %s", arm.Name, arm.State)
 }
