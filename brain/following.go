@@ -226,6 +226,13 @@ func (b *Brain) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, 
 	return list, cursorOf(next), err
 }
 
+// WholeFilter returns a filter with the whole ids of its arm and its run. It returns the
+// errors of Events.
+func (b *Brain) WholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventFilter, error) {
+	f, _, err := b.wholeFilter(ctx, f)
+	return f, err
+}
+
 // wholeFilter returns a filter with whole ids and without repeated kinds, and the position
 // of its cursor.
 func (b *Brain) wholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventFilter, uint64, error) {
