@@ -30,6 +30,8 @@ var mayImport = map[string][]string{
 	"sqlite":            {},
 	"store":             {".", "sqlite"},
 	"recovery":          {"."},
+	"graph":             {"."},
+	"display":           {"."},
 	"modelresolver":     {"."},
 	"web":               {"."},
 	"hook":              {},
