@@ -17,6 +17,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api/signin"
+	"coleo.dev/display"
 	"coleo.dev/wire"
 )
 
@@ -39,10 +40,31 @@ type scriptedBrain struct {
 	wait      func(ctx context.Context, states []coleo.State) (coleo.Arm, error)
 	events    func(f wire.EventFilter) ([]coleo.Event, string, error)
 	subscribe func(ctx context.Context) iter.Seq[wire.Update]
+	displays  chan display.Snapshot  // of Displays
 	after     atomic.Pointer[string] // the cursor of the last Subscribe
 	full      error                  // why nothing can be audited
 	mu        sync.Mutex
 	list      []coleo.Audit // oldest first
+}
+
+func (b *scriptedBrain) Display(ctx context.Context, arm string) (display.Snapshot, error) {
+	a, err := b.Arm(ctx, arm)
+	return display.Snapshot{Arm: a.ID, Text: "shown"}, err
+}
+
+func (b *scriptedBrain) Displays(ctx context.Context) iter.Seq[display.Snapshot] {
+	return func(yield func(display.Snapshot) bool) {
+		for {
+			select {
+			case s := <-b.displays:
+				if !yield(s) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
 }
 
 func (b *scriptedBrain) BeginAudit(_ context.Context, one coleo.Audit) (int64, error) {

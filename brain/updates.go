@@ -171,6 +171,7 @@ func (b *Brain) publishLog(ctx context.Context, after uint64) {
 		}
 		for _, e := range page {
 			after = e.Position
+			b.displays.apply(e)
 			b.updates.publish(asUpdate(e))
 			if e.Kind == coleo.EventRemoved {
 				b.publishRemoved(e.Arm)
@@ -189,6 +190,7 @@ func (b *Brain) publishArm(ctx context.Context, id string) {
 	// If the row is missing, the arm was removed. publishRemoved publishes the removal.
 	if arm, err := b.Arm(ctx, id); err == nil {
 		b.updates.publish(update{Update: wire.Update{Arm: &arm}})
+		b.displays.changed(id)
 	}
 }
 

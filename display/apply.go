@@ -94,11 +94,12 @@ func (s Snapshot) work(e coleo.Event) Snapshot {
 	if err != nil {
 		return s
 	}
+	if m := modelOf(w); m != "" {
+		s.Model = m
+	}
 	switch w := w.(type) {
 	case coleo.ModeChanged:
 		s.Mode = w.To
-	case coleo.ModelChanged:
-		s.Model = w.To
 	case coleo.TasksUpdated:
 		s.Tasks = w.Tasks
 	case coleo.ToolCall:
@@ -111,6 +112,19 @@ func (s Snapshot) work(e coleo.Event) Snapshot {
 		}
 	}
 	return s
+}
+
+// modelOf returns the model that the work names, or "".
+func modelOf(w coleo.Work) string {
+	switch w := w.(type) {
+	case coleo.ModelChanged:
+		return w.To
+	case coleo.Turn:
+		return w.Model
+	case coleo.ReplyUsage:
+		return w.Model
+	}
+	return ""
 }
 
 // decode returns the work of an event, or an error if there is no payload.
@@ -138,9 +152,6 @@ func (s Snapshot) told(e coleo.Event, w coleo.Work) Snapshot {
 	switch w := w.(type) {
 	case coleo.Turn:
 		s.Turn = max(s.Turn, e.Turn)
-		if w.Model != "" {
-			s.Model = w.Model
-		}
 	case coleo.Thinking:
 		s.Thinking = true
 	case coleo.AssistantText:
@@ -151,9 +162,6 @@ func (s Snapshot) told(e coleo.Event, w coleo.Work) Snapshot {
 	case coleo.ReplyUsage:
 		u := s.RunUsage
 		s.RunUsage = Tokens{u.Input + w.Input, u.Cached + w.Cached, u.Output + w.Output, u.Cost + w.Cost}
-		if w.Model != "" {
-			s.Model = w.Model
-		}
 	case coleo.Problem:
 		s.Problem = head(w.Text, MaxPrompt)
 	case coleo.Compaction:
