@@ -10,14 +10,20 @@ import (
 // widest is how many characters of a text one line of Text and Dot shows.
 const widest = 60
 
+// Text returns the graph as a tree: see Document.Text.
+func (g Graph) Text() string { return g.Document().Text() }
+
+// Dot returns the graph in the language of Graphviz.
+func (g Graph) Dot() string { return g.Document().Dot() }
+
 // Text returns the graph as a tree that a person reads: one line per node, with what
 // belongs to a node below it. The lines are in the order of the log.
-func (g Graph) Text() string {
-	d := g.Document()
+func (d Document) Text() string {
 	below := map[string][]string{}
 	nodes := map[string]*Node{}
+	place := map[string]int{}
 	for i := range d.Nodes {
-		nodes[d.Nodes[i].ID] = &d.Nodes[i]
+		nodes[d.Nodes[i].ID], place[d.Nodes[i].ID] = &d.Nodes[i], i
 	}
 	for _, e := range d.Edges {
 		if e.Kind == EdgeParent {
@@ -25,7 +31,7 @@ func (g Graph) Text() string {
 		}
 	}
 	for _, ids := range below {
-		slices.SortFunc(ids, func(a, b string) int { return nodes[a].number - nodes[b].number })
+		slices.SortFunc(ids, func(a, b string) int { return place[a] - place[b] })
 	}
 	var out strings.Builder
 	var walk func(id, indent string)
@@ -160,8 +166,7 @@ func shown(s string) string {
 }
 
 // Dot returns the graph in the language of Graphviz.
-func (g Graph) Dot() string {
-	d := g.Document()
+func (d Document) Dot() string {
 	var out strings.Builder
 	out.WriteString("digraph runs {\n\trankdir=LR;\n\tnode [shape=box];\n")
 	for i := range d.Nodes {
