@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/display"
 	"coleo.dev/wire"
 )
 
@@ -102,6 +103,13 @@ type Brain interface {
 	// the sequence begins with the next new event. The reader can be slow: it gets every
 	// event, but not every change of an arm. Subscribe returns EInvalid for a bad cursor.
 	Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error)
+
+	// Display returns what an arm does, in one picture for people.
+	Display(ctx context.Context, arm string) (display.Snapshot, error)
+	// Displays returns a sequence of snapshots, which ends when ctx ends. It has a
+	// snapshot of each arm that changes after the call. Changes within display.Window
+	// become one snapshot. A slow reader gets fewer snapshots.
+	Displays(ctx context.Context) iter.Seq[display.Snapshot]
 
 	// BeginAudit records a command before the command is carried out.
 	BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err error)

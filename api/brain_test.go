@@ -17,6 +17,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api/signin"
+	"coleo.dev/display"
 	"coleo.dev/wire"
 )
 
@@ -41,10 +42,31 @@ type scriptedBrain struct {
 	subscribe func(ctx context.Context) iter.Seq[wire.Update]
 	follow    func(ctx context.Context, f wire.EventFilter, beat time.Duration) (iter.Seq[wire.Update], error)
 	runs      func(f wire.RunFilter) ([]coleo.Run, string, error)
+	displays  chan display.Snapshot  // of Displays
 	after     atomic.Pointer[string] // the cursor of the last Subscribe
 	full      error                  // why nothing can be audited
 	mu        sync.Mutex
 	list      []coleo.Audit // oldest first
+}
+
+func (b *scriptedBrain) Display(ctx context.Context, arm string) (display.Snapshot, error) {
+	a, err := b.Arm(ctx, arm)
+	return display.Snapshot{Arm: a.ID, Text: "shown"}, err
+}
+
+func (b *scriptedBrain) Displays(ctx context.Context) iter.Seq[display.Snapshot] {
+	return func(yield func(display.Snapshot) bool) {
+		for {
+			select {
+			case s := <-b.displays:
+				if !yield(s) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
 }
 
 func (b *scriptedBrain) BeginAudit(_ context.Context, one coleo.Audit) (int64, error) {

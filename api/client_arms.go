@@ -11,6 +11,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api/signin"
+	"coleo.dev/display"
 	"coleo.dev/wire"
 )
 
@@ -160,6 +161,13 @@ func (c *Client) LastRun(ctx context.Context, arm string) (wire.LastRun, error) 
 func (c *Client) Usage(ctx context.Context, arm string) (coleo.Usage, error) {
 	var out coleo.Usage
 	err := c.call(ctx, get, armPath(arm, "/usage"), nil, &out)
+	return out, err
+}
+
+// Display returns what the arm does, in one picture for people.
+func (c *Client) Display(ctx context.Context, arm string) (display.Snapshot, error) {
+	var out display.Snapshot
+	err := c.call(ctx, get, armPath(arm, "/display"), nil, &out)
 	return out, err
 }
 

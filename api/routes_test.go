@@ -140,6 +140,7 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			u, err := c.Usage(ctx, "a1")
 			return fmt.Sprint(u.Total(), " ", u.Source), err
 		},
+		"a1 shown": func() (any, error) { s, err := c.Display(ctx, "octavia"); return s.Arm + " " + s.Text, err },
 		"composer": func() (any, error) { e, err := c.Explain(ctx, "a1"); return e.Reading.Rule, err },
 		"hello":    func() (any, error) { s, err := c.Screen(ctx, "a1"); return s.Lines[0], err },
 		"line 9, hello": func() (any, error) {
