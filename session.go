@@ -131,6 +131,9 @@ type Prompt struct {
 	Text      string `json:"text"`
 	Interrupt bool   `json:"interrupt,omitempty"` // stop the running turn before typing
 	Unproven  bool   `json:"unproven,omitempty"`  // type even if nothing proves that the last turn has ended
+	// Files are absolute paths on the arm's machine. The host agent adds them to the text.
+	// A session ignores this field.
+	Files []string `json:"files,omitempty"`
 }
 
 // Interruption says what an interrupt did, and the states before and after it.
@@ -175,6 +178,8 @@ type Receipt struct {
 	// Compact means that the agent CLI shortens its conversation in this turn. Text is
 	// then the command that shortens the conversation. Such a turn has no answer.
 	Compact bool `json:"compact,omitempty"`
+
+	FollowUp bool `json:"follow_up,omitempty"` // the prompt comes from the arm's queue, where its entry had the same ID
 }
 
 // CompactText is the text of a receipt if the agent CLI's own command for shortening

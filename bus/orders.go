@@ -15,7 +15,7 @@ const (
 	OpSpawn     Op = "spawn"     // SpawnOrder -> ArmReport: start a new arm, or the next generation of an arm
 	OpAdopt     Op = "adopt"     // ArmOrder -> ArmReport: attach to a session again, if its holder proves its identity
 	OpKill      Op = "kill"      // ArmOrder -> ArmReport
-	OpRemove    Op = "remove"    // ArmOrder -> nothing: delete a stopped arm and its files
+	OpRemove    Op = "remove"    // ArmOrder -> Removed: delete a stopped arm and its files
 	OpRename    Op = "rename"    // RenameOrder -> nothing
 	OpList      Op = "list"      // nothing -> []ArmReport
 	OpReport    Op = "report"    // ArmOrder -> ArmReport
@@ -37,6 +37,7 @@ const (
 	OpPermit    Op = "permit"    // PermitOrder -> Clock: permit typing into arms that need a permit
 	OpRelease   Op = "release"   // ReleaseOrder -> nothing: give an arm of host local to a host agent
 	OpWindow    Op = "window"    // WindowOrder -> nothing: open the arm's window; answers when it is open
+	OpQueue     Op = "queue"     // QueueOrder -> coleo.Queue: change the arm's queue, or ask for it
 	OpTake      Op = "take"      // ArmOrder -> ArmReport: take up an arm whose folder names this host
 )
 
@@ -76,6 +77,17 @@ type ArmOrder struct {
 	Generation int `json:"generation,omitempty"`
 }
 
+// QueueOrder changes the queue of an arm. The report is the queue after that.
+type QueueOrder struct {
+	Arm string `json:"arm"`
+	coleo.QueueOrder
+}
+
+// Removed is the report about a removed arm. An older host agent sends no report.
+type Removed struct {
+	Dropped int `json:"dropped"` // how many prompts were in the arm's queue
+}
+
 // WindowOrder opens the window of an arm.
 type WindowOrder struct {
 	Arm   string             `json:"arm"`
@@ -109,6 +121,8 @@ type ArmReport struct {
 	LastOutput   time.Time   `json:"last_output,omitzero"`
 	LastActivity time.Time   `json:"last_activity,omitzero"`
 	Lease        coleo.Lease `json:"lease,omitzero"`
+	// Queue is the summary of the arm's queue, or nil.
+	Queue *coleo.QueueState `json:"queue,omitempty"`
 	// Config is the configuration of the arm's last start. It lacks the nonce, the
 	// environment and what belongs to that start alone. If serve has lost its database,
 	// serve takes the configuration from this field.

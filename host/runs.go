@@ -60,6 +60,8 @@ func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 // begins the run. send returns the receipt of the prompt.
 func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 	send func(context.Context) (coleo.Receipt, error)) (coleo.Receipt, error) {
+	a.delivering.Lock() // so that no prompt of the queue is sent meanwhile
+	defer a.delivering.Unlock()
 	if err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Intended = append(slices.Clip(r.Intended), run)
 		return nil
@@ -143,7 +145,7 @@ func (a *arm) forgetUnsettled(ctx context.Context) error {
 	}
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Intended = without(r.Intended, run.ID)
-		return nil
+		return pauseAfter(r, run)
 	})
 }
 
@@ -282,7 +284,7 @@ func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 		events = closing(r, r.Run.ID, coleo.RunEnd{Status: reading.State})
 	}
 	for _, p := range r.Intended {
-		events = append(events, lostPrompt(r.ID, p, reading))
+		events = append(events, lost(r, p, reading)...)
 	}
 	r.Intended = nil
 	return events
@@ -316,7 +318,7 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 	reading := s.State()
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Intended = without(r.Intended, p.ID)
-		return []coleo.Event{lostPrompt(r.ID, p, reading)}
+		return lost(r, p, reading)
 	})
 }
 

@@ -125,10 +125,19 @@ func (h *Host) lease(_ context.Context, o bus.LeaseOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	l, err := a.takeLease(o)
+	if err == nil && o.Release {
+		a.moved() // the queue may be sent now
+	}
+	return l, err
+}
+
+// takeLease carries out an order about the arm's lease, and returns the lease.
+func (a *arm) takeLease(o bus.LeaseOrder) (coleo.Lease, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.free(o.ID); err != nil {
-		return nil, err
+		return coleo.Lease{}, err
 	}
 	if o.Release {
 		a.lease = coleo.Lease{}

@@ -43,6 +43,10 @@ type ArmRecord struct {
 	// hides. Only ID, Time, Text, Compact and Unsettled are used. ID is the id of the
 	// run that the prompt will begin.
 	Intended []coleo.Receipt
+
+	// Queue has the prompts that wait until the arm is idle. It is nil if there are none
+	// and the queue is not paused.
+	Queue *coleo.Queue
 }
 
 func recordFields(r *ArmRecord) []field {
@@ -67,6 +71,7 @@ func recordFields(r *ArmRecord) []field {
 		{"run", documentOf(&r.Run)},
 		{"earlier", documentOf(&r.Earlier)},
 		{"intended", documentOf(&r.Intended)},
+		{"queue", documentOf(&r.Queue)},
 	}
 }
 
