@@ -76,6 +76,12 @@ type QueueChange struct {
 	QueueState
 }
 
+// QueueReport is the answer to a QueueOrder: the queue after the order.
+type QueueReport struct {
+	ID    string `json:"id,omitempty"` // of the entry that the order was about
+	Queue Queue  `json:"queue"`
+}
+
 // QueueOrder changes the queue of an arm, or asks for it.
 type QueueOrder struct {
 	Step  QueueStep `json:"step,omitempty"` // "" only asks for the queue; or added, edited, moved, removed, paused, resumed

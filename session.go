@@ -149,6 +149,30 @@ type Interruption struct {
 // dialog.
 func (i Interruption) Stopped() bool { return len(i.Pressed) > 0 || i.Denied != "" }
 
+// Steering says how a prompt for now reached an agent CLI.
+type Steering struct {
+	How SteeringWay `json:"how"`
+	// Interruption is what was done to the running turn; nil unless How is SteerInterrupted.
+	Interruption *Interruption `json:"interruption,omitempty"`
+	Receipt      Receipt       `json:"receipt"`
+}
+
+// SteeringWay is a way in which a prompt for now reaches an agent CLI.
+type SteeringWay string
+
+// The ways.
+const (
+	SteerPrompted    SteeringWay = "prompted"    // no turn was running
+	SteerQueued      SteeringWay = "queued"      // the agent CLI has it, and takes it when its turn allows
+	SteerInterrupted SteeringWay = "interrupted" // the running turn was stopped first
+)
+
+// Aborted says what an abort did.
+type Aborted struct {
+	Interruption
+	Queue *QueueState `json:"queue,omitempty"` // the arm's queue after the abort, or nil
+}
+
 // Proof is the evidence that a prompt was delivered.
 type Proof string
 

@@ -22,6 +22,8 @@ const (
 	OpPrompt    Op = "prompt"    // PromptOrder -> coleo.Receipt
 	OpRespond   Op = "respond"   // RespondOrder -> nothing
 	OpInterrupt Op = "interrupt" // ArmOrder -> coleo.Interruption
+	OpSteer     Op = "steer"     // PromptOrder -> coleo.Steering: a prompt for now, also during a turn
+	OpAbort     Op = "abort"     // ArmOrder -> coleo.Aborted: interrupt, and pause a queue that is not empty
 	OpCompact   Op = "compact"   // ArmOrder -> coleo.Receipt: shorten the conversation
 	OpExplain   Op = "explain"   // ArmOrder -> coleo.Explanation
 	OpUsage     Op = "usage"     // ArmOrder -> coleo.Usage
@@ -37,13 +39,13 @@ const (
 	OpPermit    Op = "permit"    // PermitOrder -> Clock: permit typing into arms that need a permit
 	OpRelease   Op = "release"   // ReleaseOrder -> nothing: give an arm of host local to a host agent
 	OpWindow    Op = "window"    // WindowOrder -> nothing: open the arm's window; answers when it is open
-	OpQueue     Op = "queue"     // QueueOrder -> coleo.Queue: change the arm's queue, or ask for it
+	OpQueue     Op = "queue"     // QueueOrder -> coleo.QueueReport: change the arm's queue, or ask for it
 	OpTake      Op = "take"      // ArmOrder -> ArmReport: take up an arm whose folder names this host
 )
 
 // Types reports whether an order of this kind types into an arm's terminal.
 func (o Op) Types() bool {
-	return o == OpPrompt || o == OpCompact || o == OpRespond || o == OpInterrupt || o == OpInput
+	return o == OpPrompt || o == OpSteer || o == OpAbort || o == OpCompact || o == OpRespond || o == OpInterrupt || o == OpInput
 }
 
 // SpawnOrder starts an arm. Serve sets Config.Generation to a number above all
@@ -77,7 +79,7 @@ type ArmOrder struct {
 	Generation int `json:"generation,omitempty"`
 }
 
-// QueueOrder changes the queue of an arm. The report is the queue after that.
+// QueueOrder changes the queue of an arm.
 type QueueOrder struct {
 	Arm string `json:"arm"`
 	coleo.QueueOrder

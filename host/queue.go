@@ -49,14 +49,14 @@ func (h *Host) queue(ctx context.Context, o bus.QueueOrder) (any, error) {
 		}
 	}
 	if o.Step != "" {
-		if err := a.orderQueue(ctx, o.QueueOrder); err != nil {
+		if err := a.orderQueue(ctx, &o.QueueOrder); err != nil {
 			return nil, err
 		}
 		a.moved()
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return queueOf(&a.record), nil
+	return coleo.QueueReport{ID: o.ID, Queue: queueOf(&a.record)}, nil
 }
 
 // notGone returns ENotFound if the arm was removed, or if another host has taken it.
@@ -70,8 +70,8 @@ func (a *arm) notGone() error {
 }
 
 // orderQueue changes the queue as a person has ordered. The change is on the disk when
-// orderQueue returns.
-func (a *arm) orderQueue(ctx context.Context, o coleo.QueueOrder) error {
+// orderQueue returns. For an added entry, orderQueue sets o.ID.
+func (a *arm) orderQueue(ctx context.Context, o *coleo.QueueOrder) error {
 	var refusal error
 	err := a.intend(ctx, func(r *store.ArmRecord) (events []coleo.Event) {
 		events, refusal = obey(r, o)
@@ -85,7 +85,7 @@ func (a *arm) orderQueue(ctx context.Context, o coleo.QueueOrder) error {
 
 // obey applies an order to the queue of a record, and returns the events. If it returns
 // an error, it has changed nothing.
-func obey(r *store.ArmRecord, o coleo.QueueOrder) ([]coleo.Event, error) {
+func obey(r *store.ArmRecord, o *coleo.QueueOrder) ([]coleo.Event, error) {
 	if o.ID != "" && slices.ContainsFunc(r.Intended, func(p coleo.Receipt) bool { return p.ID == o.ID && p.FollowUp }) {
 		return nil, coleo.Errorf(coleo.EBusy, "the prompt %s is just being sent: it was not changed", o.ID)
 	}

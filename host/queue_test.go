@@ -18,20 +18,13 @@ import (
 // followUp adds a prompt to the queue of an arm and returns its id.
 func (s *stage) followUp(id, text string) string {
 	s.t.Helper()
-	q := s.queue(id, coleo.QueueOrder{Step: coleo.QueueAdded, Text: text})
-	changes := s.queueChanges(id)
-	for _, c := range slices.Backward(changes) {
-		if c.Step == coleo.QueueAdded {
-			return c.ID
-		}
-	}
-	s.t.Fatalf("no event tells that %q was added to %+v", text, q)
-	return ""
+	return must[coleo.QueueReport](s, bus.OpQueue, bus.QueueOrder{Arm: id, QueueOrder: coleo.QueueOrder{
+		Step: coleo.QueueAdded, Text: text}}).ID
 }
 
 func (s *stage) queue(id string, o coleo.QueueOrder) coleo.Queue {
 	s.t.Helper()
-	return must[coleo.Queue](s, bus.OpQueue, bus.QueueOrder{Arm: id, QueueOrder: o})
+	return must[coleo.QueueReport](s, bus.OpQueue, bus.QueueOrder{Arm: id, QueueOrder: o}).Queue
 }
 
 func (s *stage) queueChanges(id string) []coleo.QueueChange {

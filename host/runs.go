@@ -15,6 +15,13 @@ import (
 // the host agent is killed between these steps, the next host agent finds out whether
 // the prompt has arrived.
 func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
+	a.delivering.Lock() // so that no prompt of the queue is sent meanwhile
+	defer a.delivering.Unlock()
+	return a.promptHeld(ctx, o)
+}
+
+// promptHeld is like prompt, but must be called with delivering held.
+func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
 	s, err := a.live()
 	if err != nil {
 		return coleo.Receipt{}, err
@@ -22,6 +29,10 @@ func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, err
 	if err := a.mayType(o.Lease); err != nil {
 		return coleo.Receipt{}, err
 	}
+	if o.Prompt.Text, err = a.withFiles(o.Prompt); err != nil {
+		return coleo.Receipt{}, err
+	}
+	o.Prompt.Files = nil
 	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: o.Prompt.Text}
 	return a.deliver(ctx, s, run, func(ctx context.Context) (coleo.Receipt, error) {
 		undo := func(error) {}
@@ -52,16 +63,16 @@ func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 	if err := a.mayType(""); err != nil {
 		return coleo.Receipt{}, err
 	}
+	a.delivering.Lock()
+	defer a.delivering.Unlock()
 	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: coleo.CompactText, Compact: true}
 	return a.deliver(ctx, s, run, c.Compact)
 }
 
 // deliver stores the prompt of run as intended, calls send to send the prompt, and
-// begins the run. send returns the receipt of the prompt.
+// begins the run. send returns the receipt of the prompt. The caller holds delivering.
 func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 	send func(context.Context) (coleo.Receipt, error)) (coleo.Receipt, error) {
-	a.delivering.Lock() // so that no prompt of the queue is sent meanwhile
-	defer a.delivering.Unlock()
 	if err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Intended = append(slices.Clip(r.Intended), run)
 		return nil
