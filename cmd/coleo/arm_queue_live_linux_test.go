@@ -79,3 +79,37 @@ func TestM9ARealAgentCLIGetsThePathsOfFiles(t *testing.T) {
 		t.Errorf("%d runs", len(got))
 	}
 }
+
+// TestM12AQueueServesAnAgentCLIThatUsesHTTP: the same queue sends to OpenCode's server. It
+// waits for the end of a turn and for an open permission.
+func TestM12AQueueServesAnAgentCLIThatUsesHTTP(t *testing.T) {
+	t.Parallel()
+	needAgent(t, "opencode-api", "opencode")
+	l := &live{world: newWorld(t, ""), name: "real"}
+	l.model = startModel(t)
+	l.workdir = l.workdirOf(l.name)
+	l.must("arm", "spawn", "-n", l.name, "-w", l.workdir, "--harness", "opencode-api", "--profile", "hermetic", "--home",
+		l.home, "--endpoint", l.model.URL(), "--model", "coleo/mock-1")
+	l.wait(l.name, coleo.Idle)
+	l.asks("wanted.txt")
+	first, second := conformance.Nonce(), conformance.Nonce()
+	a := decode[coleo.QueueReport](l.world, "arm", "follow-up", l.name, "say "+first)
+	b := decode[coleo.QueueReport](l.world, "arm", "follow-up", l.name, "say "+second)
+	if arm := l.arm(l.name); arm.Dialog == nil || arm.Queue == nil || arm.Queue.Length != 2 {
+		t.Errorf("the arm asks %+v and has the queue %+v", arm.Dialog, arm.Queue)
+	}
+	l.must("arm", "approve", l.name)
+	until(t, "three runs have ended", func() bool { return len(l.events(l.name, coleo.EventRunEnd)) == 3 })
+	for word, id := range map[string]string{first: a.ID, second: b.ID} {
+		if end := l.awaitRun(id); end.Answer != word || end.Outcome != coleo.OutcomeFinished {
+			t.Errorf("the run of say %s ended with %+v", word, end)
+		}
+		if n := l.told("say " + word); n != 1 {
+			t.Errorf("the model got say %s in %d turns, want one", word, n)
+		}
+	}
+	done := decode[coleo.Steering](l.world, "arm", "steer", l.name, "say idle")
+	if done.How != coleo.SteerPrompted {
+		t.Errorf("steered an idle arm: %+v", done)
+	}
+}
