@@ -112,7 +112,48 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			return string(r.RecoveryMode) + " " + r.Model, err
 		},
 		"nautilus": func() (any, error) { a, err := c.Kill(ctx, "a2"); return a.Name, err },
-		"removed":  func() (any, error) { return "removed", c.Remove(ctx, "a1") },
+		"3 dropped": func() (any, error) {
+			n, err := c.Remove(ctx, "a1")
+			return fmt.Sprint(n, " dropped"), err
+		},
+		"added later to 0 [/f] by": func() (any, error) {
+			r, err := c.FollowUp(ctx, "a1", "later", []string{"/f"})
+			e := r.Queue.Entries[0]
+			by, _, _ := strings.Cut(e.By, " of user ")
+			return fmt.Sprintf("%s %v %s", e.Text, e.Files, strings.Replace(by, filepath.Base(os.Args[0]), "by", 1)), err
+		},
+		"to 0 of a1": func() (any, error) {
+			q, err := c.Queue(ctx, "a1")
+			return strings.TrimSpace(q.Entries[0].Text) + " of " + q.Entries[0].ID, err
+		},
+		"edited other to 0 e1": func() (any, error) {
+			r, err := c.EditQueued(ctx, "a1", "e1", "other", nil)
+			return r.Queue.Entries[0].Text + " " + r.ID, err
+		},
+		"removed  to 0 e1": func() (any, error) {
+			r, err := c.RemoveQueued(ctx, "a1", "e1")
+			return r.Queue.Entries[0].Text + " " + r.ID, err
+		},
+		"moved  to 2 e1": func() (any, error) {
+			r, err := c.MoveQueued(ctx, "a1", "e1", 2)
+			return r.Queue.Entries[0].Text + " " + r.ID, err
+		},
+		"paused  to 0 lunch": func() (any, error) {
+			r, err := c.PauseArm(ctx, "a1", "lunch")
+			return r.Queue.Entries[0].Text + " " + r.Queue.Paused, err
+		},
+		"resumed  to 0": func() (any, error) {
+			r, err := c.ResumeArm(ctx, "a1")
+			return r.Queue.Entries[0].Text, err
+		},
+		"interrupted ESCAPE nowtrue[/f]": func() (any, error) {
+			r, err := c.Steer(ctx, "a1", coleo.Prompt{Text: "now", Interrupt: true, Files: []string{"/f"}})
+			return fmt.Sprint(r.How, " ", r.Interruption.Pressed[0], " ", r.Receipt.Text), err
+		},
+		"ESCAPE, idle, 2 aborted": func() (any, error) {
+			r, err := c.Abort(ctx, "a1")
+			return fmt.Sprintf("%s, %s, %d %s", r.Pressed[0], r.State, r.Queue.Length, r.Queue.Paused), err
+		},
 		"ESCAPE: processing, then idle by composer": func() (any, error) {
 			i, err := c.Interrupt(ctx, "a1")
 			return fmt.Sprintf("%s: %s, then %s by %s", i.Pressed[0], i.Was, i.State, i.Rule), err
