@@ -46,8 +46,9 @@ type entryOnly struct {
 
 // entryBody is the request of a route that changes an entry of a queue.
 type entryBody struct {
-	entryOnly
-	Body followUpBody
+	ID    string `path:"id" doc:"Id or name of the arm"`
+	Entry string `path:"entry" doc:"Id of the entry"`
+	Body  followUpBody
 }
 
 func (s *Server) queueRoutes(d table) {

@@ -146,7 +146,7 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			r, err := c.ResumeArm(ctx, "a1")
 			return r.Queue.Entries[0].Text, err
 		},
-		"interrupted ESCAPE nowtrue[/f]": func() (any, error) {
+		"interrupted ESCAPE nowtrue [/f]": func() (any, error) {
 			r, err := c.Steer(ctx, "a1", coleo.Prompt{Text: "now", Interrupt: true, Files: []string{"/f"}})
 			return fmt.Sprint(r.How, " ", r.Interruption.Pressed[0], " ", r.Receipt.Text), err
 		},
