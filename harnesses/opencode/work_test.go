@@ -13,7 +13,10 @@ import (
 	"coleo.dev/record/recordtest"
 )
 
-const recordedWork = "testdata/work-1.18.33.jsonl.gz"
+const (
+	recordedWork = "testdata/work-1.18.33.jsonl.gz"
+	recordedKilo = "testdata/work-kilo-7.7.7.jsonl.gz" // of Kilo CLI, whose database is alike
+)
 
 // happen writes an event, and what it changes in the messages and their parts.
 func (d *database) happen(e row) {
@@ -66,16 +69,24 @@ const atTheEnd = 1 << 20 // more events than a recording has
 
 func TestTheRecordTellsTheWork(t *testing.T) {
 	t.Parallel()
-	list := record.Activities(newDatabaseOf(t, recordedWork).work(atTheEnd))
+	// Of a tool that it does not have, OpenCode keeps no arguments. In Kilo CLI the name of
+	// this one looks like that of an MCP server's tool.
+	checkRecordedWork(t, recordedWork, coleo.ToolOther, 9)
+	checkRecordedWork(t, recordedKilo, coleo.ToolMCP)
+}
+
+func checkRecordedWork(t *testing.T, path string, unknown coleo.ToolKind, lost ...int) {
+	t.Helper()
+	list := record.Activities(newDatabaseOf(t, path).work(atTheEnd))
 	const done, failed, denied = coleo.ToolSuccess, coleo.ToolError, coleo.ToolDenied
-	recordtest.CheckWork(t, recordedWork, list, []coleo.ToolOutcome{done, done, done, done, done, failed, failed, denied,
-		failed, failed, done, done, done}, 9) // of a tool that it does not have, OpenCode keeps no arguments
+	recordtest.CheckWork(t, path, list, []coleo.ToolOutcome{done, done, done, done, done, failed, failed, denied,
+		failed, failed, done, done, done}, lost...)
 	var kinds []coleo.ToolKind
 	for _, c := range recordtest.All[coleo.ToolCall](list) {
 		kinds = append(kinds, c.Kind)
 	}
 	const execute, read, edit = coleo.ToolExecute, coleo.ToolRead, coleo.ToolEdit
-	if want := []coleo.ToolKind{execute, execute, edit, read, edit, read, execute, execute, execute, coleo.ToolOther,
+	if want := []coleo.ToolKind{execute, execute, edit, read, edit, read, execute, execute, execute, unknown,
 		coleo.ToolOther, coleo.ToolSubagent, coleo.ToolMCP}; !slices.Equal(kinds, want) {
 		t.Errorf("the kinds of the calls are %q, want %q", kinds, want)
 	}
@@ -168,7 +179,14 @@ func FuzzEvent(f *testing.F) {
 // A tail that reads often, and one that reads at the end, tell the same at the same places.
 func TestATailTellsTheSameWheneverItReads(t *testing.T) {
 	t.Parallel()
-	want := record.Activities(newDatabaseOf(t, recordedWork).work(atTheEnd))
+	for _, path := range []string{recordedWork, recordedKilo} {
+		checkPlaces(t, path)
+	}
+}
+
+func checkPlaces(t *testing.T, path string) {
+	t.Helper()
+	want := record.Activities(newDatabaseOf(t, path).work(atTheEnd))
 	last, places := int64(0), map[string]bool{}
 	for _, a := range want {
 		place := fmt.Sprint(a.Position, " ", a.Key)
@@ -178,7 +196,7 @@ func TestATailTellsTheSameWheneverItReads(t *testing.T) {
 		last, places[place] = a.Position, true
 	}
 	for _, n := range []int{1, 2, 3, 7, 50} {
-		got := record.Activities(newDatabaseOf(t, recordedWork).work(n))
+		got := record.Activities(newDatabaseOf(t, path).work(n))
 		if i := firstDifference(got, want); i >= 0 {
 			t.Errorf("read after every %d events, activity %d of %d and %d differs: %+v, want %+v", n, i, len(got), len(want),
 				got[min(i, len(got)-1)], want[min(i, len(want)-1)])
