@@ -212,7 +212,8 @@ func (w *worker) end(l recordLine) []record.Entry {
 	}
 	if c.byUser {
 		text, cut := record.Cut(output + d.Failure.Message)
-		return []record.Entry{record.Worked(coleo.ShellOutput{ID: d.Call, Output: text, ExitCode: exit, Truncated: cut}, "", l.Time)}
+		return []record.Entry{record.Worked(coleo.ShellOutput{ID: d.Call, Output: text, ExitCode: exit, Truncated: cut}, "",
+			l.Time)}
 	}
 	end := record.Succeeded(d.Call, output)
 	switch {

@@ -42,14 +42,16 @@ func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 		!strings.Contains(got[0].Summary, "Scripted summary") {
 		t.Errorf("compactions: %+v", got)
 	}
-	if got := recordtest.All[coleo.Problem](list); !slices.Equal(got, []coleo.Problem{{Text: "400 scripted failure 400"}}) {
+	if got := recordtest.All[coleo.Problem](list); !slices.Equal(got,
+		[]coleo.Problem{{Text: "400 scripted failure 400"}}) {
 		t.Errorf("problems: %+v", got)
 	}
 	if got := recordtest.All[coleo.Thinking](list); len(got) != 2 || got[0].Text != "about the matter deeply" {
 		t.Errorf("thoughts: %+v", got)
 	}
 	in, out := recordtest.All[coleo.ShellInput](list), recordtest.All[coleo.ShellOutput](list)
-	if len(in) != 1 || len(out) != 1 || in[0].ID != out[0].ID || in[0].Command != "echo shell-out; echo shell-err >&2; exit 2" {
+	if len(in) != 1 || len(out) != 1 || in[0].ID != out[0].ID ||
+		in[0].Command != "echo shell-out; echo shell-err >&2; exit 2" {
 		t.Errorf("the user's commands are %+v, and their output is %+v", in, out)
 	}
 	for _, a := range list { // nothing of the subagent is told
@@ -82,7 +84,8 @@ func TestRareLinesAreDecoded(t *testing.T) {
 	for _, a := range record.Activities(list) {
 		kinds = append(kinds, coleo.KindOf(a.Work))
 	}
-	if want := []coleo.EventKind{coleo.EventModel, coleo.EventMode, coleo.EventInfo, coleo.EventUsage, coleo.EventToolStart,
+	if want := []coleo.EventKind{coleo.EventModel, coleo.EventMode, coleo.EventInfo, coleo.EventUsage,
+		coleo.EventToolStart,
 		coleo.EventUsage, coleo.EventToolEnd}; !slices.Equal(kinds, want) {
 		t.Errorf("the lines tell %q, want %q", kinds, want)
 	}

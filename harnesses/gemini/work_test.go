@@ -51,7 +51,8 @@ func TestWorkIsToldOnce(t *testing.T) {
 			seen["prompt "+w.Text]++
 		}
 	}
-	for _, text := range []string{"text hello", "prompt say hello", "text thought", "prompt run touch never",
+	for _, text := range []string{"text hello", "prompt say hello", "text thought",
+		"prompt think about the matter deeply for 1s, then say thought",
 		"text I have thought about it.bothI will run it.I will run it."} {
 		if seen[text] != 1 {
 			t.Errorf("%q is told %d times", text, seen[text])
@@ -62,7 +63,8 @@ func TestWorkIsToldOnce(t *testing.T) {
 func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 	t.Parallel()
 	list := recordtest.Work(t, newDecoder(), recordedWork)
-	if got := recordtest.All[coleo.Problem](list); len(got) != 1 || !strings.Contains(got[0].Text, "scripted failure 400") {
+	if got := recordtest.All[coleo.Problem](list); len(got) != 1 || !strings.Contains(got[0].Text,
+		"scripted failure 400") {
 		t.Errorf("problems: %+v", got)
 	}
 	if got := recordtest.All[coleo.Compaction](list); len(got) != 1 || got[0].Automatic ||
@@ -70,14 +72,16 @@ func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 		t.Errorf("compactions: %+v", got)
 	}
 	in, out := recordtest.All[coleo.ShellInput](list), recordtest.All[coleo.ShellOutput](list)
-	if len(in) != 1 || len(out) != 1 || in[0].ID != out[0].ID || in[0].Command != "echo shell-out; echo shell-err >&2; exit 2" ||
+	if len(in) != 1 || len(out) != 1 || in[0].ID != out[0].ID ||
+		in[0].Command != "echo shell-out; echo shell-err >&2; exit 2" ||
 		out[0].Output != "shell-out\nshell-err" || out[0].ExitCode == nil || *out[0].ExitCode != 2 {
 		t.Errorf("the user's commands are %+v, and their output is %+v", in, out)
 	}
 	if got := recordtest.All[coleo.Thinking](list); len(got) != 2 || got[0].Text != "about\nthe\nmatter\ndeeply" {
 		t.Errorf("thoughts: %+v", got)
 	}
-	if got := recordtest.All[coleo.Remark](list); len(got) != 1 || !strings.HasPrefix(got[0].Text, "This request failed.") {
+	if got := recordtest.All[coleo.Remark](list); len(got) != 1 || !strings.HasPrefix(got[0].Text,
+		"This request failed.") {
 		t.Errorf("remarks: %+v", got)
 	}
 	if got := recordtest.All[coleo.ReplyUsage](list); len(got) == 0 || got[0].Input != 13172 || got[0].Output != 2 {
@@ -95,7 +99,8 @@ func TestRareLinesAreDecoded(t *testing.T) {
 		`{"$set":{"messages":[{"type":"user","content":"x"},{"type":"user","content":"short"},{"type":"gemini",` +
 			`"content":"Got it. Thanks for the additional context!"}]}}`,
 		`{"id":"r1","type":"gemini","content":"","model":"a"}`,
-		`{"id":"r2","type":"gemini","content":"","model":"b","toolCalls":[{"id":"c1","name":"write_todos","status":"success",` +
+		`{"id":"r2","type":"gemini","content":"","model":"b","toolCalls":[{"id":"c1","name":"write_todos","status":"s` +
+			`uccess",` +
 			`"args":{"todos":[{"description":"one","status":"blocked"}]}},{"id":"c2","name":"run_shell_command",` +
 			`"status":"cancelled","args":{"command":"ls"},"timestamp":7}]}`,
 	} {

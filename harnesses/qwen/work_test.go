@@ -19,8 +19,9 @@ func TestTheRecordTellsTheWork(t *testing.T) {
 	t.Parallel()
 	list := recordtest.Work(t, newDecoder(), recordedWork)
 	const done, failed, denied = coleo.ToolSuccess, coleo.ToolError, coleo.ToolDenied
+	// Qwen Code asks once more for arguments that are not JSON, and then completes them.
 	recordtest.CheckWork(t, recordedWork, list, []coleo.ToolOutcome{done, done, done, done, done, failed, failed, denied,
-		"", failed, failed, failed, done, done}, 8, 9) // Qwen Code asks once more for arguments that are not JSON, then completes them
+		"", failed, failed, failed, done, done}, 8, 9)
 	var kinds []coleo.ToolKind
 	for _, c := range recordtest.All[coleo.ToolCall](list) {
 		kinds = append(kinds, c.Kind)
@@ -37,7 +38,8 @@ func TestTheRecordTellsTheWork(t *testing.T) {
 		got[0].After != 18365 || !strings.Contains(got[0].Summary, "Scripted summary") {
 		t.Errorf("compactions: %+v", got)
 	}
-	if got := recordtest.All[coleo.Problem](list); !slices.Equal(got, []coleo.Problem{{Text: "400 scripted failure 400"}}) {
+	if got := recordtest.All[coleo.Problem](list); !slices.Equal(got,
+		[]coleo.Problem{{Text: "400 scripted failure 400"}}) {
 		t.Errorf("problems: %+v", got)
 	}
 	if got := recordtest.All[coleo.Thinking](list); len(got) != 2 || got[0].Text != "about the matter deeply" {
