@@ -42,7 +42,7 @@ func NewDatabase(t *testing.T, path string) *Database {
 	t.Helper()
 	d := &Database{t: t, Path: filepath.Join(t.TempDir(), "conversations.db")}
 	var err error
-	d.db, err = sqlite.Open(d.Path, "_journal_mode=WAL")
+	d.db, err = sqlite.Open(d.Path, "_journal_mode=WAL&_synchronous=OFF")
 	d.check(err)
 	t.Cleanup(func() { d.check(d.db.Close()) })
 	d.Exec("CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT)")
