@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"pty/device":        {"pty"},
 	"pty/vt10x":         {".", "pty"},
 	"record":            {"."},
-	"record/recordtest": {".", "record"},
+	"record/recordtest": {".", "record", "sqlite"}, // OpenCode's record is a database
 	"sqlite":            {},
 	"store":             {".", "sqlite", "trace"},
 	"trace":             {"."},
