@@ -206,6 +206,8 @@ type Edge struct {
 type Document struct {
 	Nodes []Node `json:"nodes"`
 	Edges []Edge `json:"edges"`
+	// Partial means that the log has more events than were read.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // Document returns the nodes and edges of g. A caller can change them without changing g,
