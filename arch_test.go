@@ -102,6 +102,7 @@ var mayImport = map[string][]string{
 		"cmd/coleo/show", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/recording"},
 	"cmd/coleo/arm": {".", "api", "wire", "holder/journal", "pty", "window", "cmd/coleo/verb", "cmd/coleo/show",
 		"cmd/coleo/setup", "cmd/coleo/executable", "cmd/coleo/model", "cmd/coleo/watch"},
+	"cmd/coleo/why": {".", "api", "wire", "graph", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/server": {".", "api", "wire", "brain", "bus", "config", "holder/process", "host", "localsocket", "store",
 		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/model", "cmd/coleo/arm"},
 }
