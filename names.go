@@ -19,6 +19,9 @@ var (
 // names.
 const nameTries = 40
 
+// NameCount returns how many names of two words there are.
+func NameCount() int { return len(nameHeads) * len(nameTails) }
+
 // NewName returns a random arm name that is not in use. It calls taken to find out
 // whether a name is in use.
 func NewName(taken func(name string) bool) string {

@@ -24,10 +24,16 @@ func WaitFor(ctx context.Context, s Session, want ...State) (Reading, error) {
 // NewestCursor returns the position after the newest change of a session.
 func NewestCursor(s Session) Cursor { return newestChange(s).Cursor }
 
+// newestChange returns the newest change that is not of the kind work, with the cursor of
+// the newest change of any kind.
 func newestChange(s Session) (newest Change) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // because ctx is cancelled, Changes returns the existing changes and then ends
 	for change := range s.Changes(ctx, 0) {
+		if change.Kind == ChangeWork { // it does not say how the agent CLI has ended
+			newest.Cursor = change.Cursor
+			continue
+		}
 		newest = change
 	}
 	return newest

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"time"
+	"unicode/utf8"
 )
 
 // Source says who has told an event of a run's work.
@@ -21,6 +22,19 @@ const (
 // MaxWorkText is the largest size of a text in the payload of an event of work, in bytes.
 // A longer text is cut, and Truncated is set.
 const MaxWorkText = 64 << 10
+
+// CutWork shortens a text to at most MaxWorkText bytes, at the end of a character. It
+// reports whether it has cut anything.
+func CutWork(text string) (short string, cut bool) {
+	if len(text) <= MaxWorkText {
+		return text, false
+	}
+	end := MaxWorkText
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end], true
+}
 
 // Work is what an agent CLI did. Each type of work is the payload of one kind of event;
 // see KindOf.

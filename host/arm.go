@@ -44,6 +44,7 @@ type arm struct {
 	asleep  bool          // a signal had stopped the holder when it did not reply
 	dead    chan struct{} // closed when the goroutine that follows the session has ended
 	gone    bool          // another host has taken the arm
+	late    []work        // work whose run has not begun yet
 
 	unfollow context.CancelFunc // ends the goroutine that follows the session
 	driving  driving
@@ -133,8 +134,12 @@ var kinds = map[coleo.ChangeKind]coleo.EventKind{
 }
 
 func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
-	if c.Kind == coleo.ChangeTurn {
+	switch c.Kind {
+	case coleo.ChangeTurn:
 		return a.openOther(ctx, c)
+	case coleo.ChangeWork:
+		return a.noteWork(ctx, work{c.Record, c.Work})
+	default:
 	}
 	if c.Kind == coleo.ChangePrompt {
 		if err := a.forgetUnsettled(ctx); err != nil {
@@ -207,7 +212,10 @@ func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 // full, it writes them when the disk has room again. Changes reach the disk in order.
 // change holds mu while it calls fn, so fn can read the fields of the arm.
 func (a *arm) change(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
-	return a.changeAs(ctx, happened, fn)
+	if err := a.changeAs(ctx, happened, fn); err != nil {
+		return err
+	}
+	return a.noteLateWork(ctx)
 }
 
 // intend is like change, but for an action that the caller is about to carry out. If

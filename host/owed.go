@@ -38,6 +38,7 @@ const (
 type writing struct {
 	events []coleo.Event
 	put    *arm   // the arm whose record is stored, as the record is at the time of the write
+	traced *arm   // the arm of which only the trace is stored, as it is at the time of the write
 	forget string // the id of the arm whose record to remove
 }
 
@@ -94,12 +95,17 @@ func (h *Host) writeNow(ctx context.Context, w writing) error {
 		record := w.put.record
 		w.put.mu.Unlock()
 		err = h.DB.PutArm(ctx, record, w.events...)
+	case w.traced != nil:
+		w.traced.mu.Lock()
+		id, state := w.traced.record.ID, w.traced.record.Trace
+		w.traced.mu.Unlock()
+		err = h.DB.AppendWork(ctx, id, state, w.events...)
 	case w.forget != "":
 		if err = h.DB.DeleteArm(ctx, w.forget); coleo.ErrorCode(err) == coleo.ENotFound {
 			err = nil
 		}
 	}
-	if err == nil && w.put == nil {
+	if err == nil && w.put == nil && w.traced == nil {
 		_, err = h.DB.Append(ctx, w.events...)
 	}
 	if err == nil && len(w.events) > 0 {

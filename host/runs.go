@@ -156,7 +156,7 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 		}
 		a.run, r.Run = &receipt, &receipt
 		r.Intended = without(r.Intended, receipt.ID)
-		return []coleo.Event{runEvent(r.ID, receipt.ID, coleo.EventRunStart, receipt)}
+		return append([]coleo.Event{runEvent(r.ID, receipt.ID, coleo.EventRunStart, receipt)}, a.inputWork(receipt)...)
 	})
 }
 
@@ -207,6 +207,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 		return
 	}
 	a.run = nil // a prompt that arrives after this opens another run
+	noModel := a.harness != nil && a.harness.Info().NoModel
 	a.mu.Unlock()
 	end := endBy(reading)
 	if reading.State != coleo.Dead {
@@ -220,7 +221,8 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 		}
 	}
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		return closing(r, run.ID, end)
+		shown := shownWork(*r, run.ID, end, noModel) // before closing, which changes the trace
+		return append(shown, closing(r, run.ID, end)...)
 	})
 	if err != nil {
 		a.host.Log.Error("end a run", "arm", a.name(), "error", err)
@@ -262,13 +264,15 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	var events []coleo.Event
 	for _, c := range open[:last] {
 		earlier := coleo.RunEnd{Status: end.Status, Outcome: coleo.OutcomeOf(end.Status, c.Interrupted),
-			Compact: c.Compact}
+			Compact: c.Compact, Orphans: r.Trace.Orphans(c.ID)}
+		r.Trace = r.Trace.End(c.ID)
 		events = append(events, runEvent(r.ID, c.ID, coleo.EventRunEnd, earlier))
 	}
 	if end.Outcome == "" || open[last].Interrupted {
 		end.Outcome = coleo.OutcomeOf(end.Status, open[last].Interrupted)
 	}
-	end.Compact = open[last].Compact
+	end.Compact, end.Orphans = open[last].Compact, r.Trace.Orphans(run)
+	r.Trace = r.Trace.End(run)
 	end.Whole = end.Outcome == coleo.OutcomeFinished && end.Source != "" && end.Source != onScreen
 	return append(events, runEvent(r.ID, run, coleo.EventRunEnd, end))
 }

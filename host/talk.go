@@ -68,7 +68,7 @@ func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
 	if undo(err); err != nil {
 		return err
 	}
-	if err := a.host.append(ctx, event(a.record.ID, coleo.EventDecision,
+	if err := a.host.append(ctx, runEvent(a.record.ID, a.openRun(), coleo.EventDecision,
 		coleo.Decided{Dialog: *d, Decision: o.Decision})); err != nil || words == "" {
 		return err
 	}

@@ -50,6 +50,12 @@ func (f *Follower) Wake() {
 	}
 }
 
+// Name returns a name for the record that is being read. It differs for each record of an
+// agent CLI. Call it only inside take.
+func (f *Follower) Name() string {
+	return filepath.Base(*f.path.Load()) + " " + f.found.Conversation
+}
+
 // Run follows the record until ctx ends. It uses w to learn of changes.
 func (f *Follower) Run(ctx context.Context, w *Watcher) {
 	defer w.watch(f, nil)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"strconv"
 	"syscall"
 )
 
@@ -70,8 +71,11 @@ func (l *lines) decode(p []byte, at int64) []Entry {
 		}
 		at += int64(len(line)) + 1
 		if line = append(l.rest, line...); !l.skips && len(line) <= mostLine {
-			for _, e := range l.decoder.Decode(line) {
+			for i, e := range l.decoder.Decode(line) {
 				e.Position = at
+				if e.Key == "" {
+					e.Key = strconv.Itoa(i)
+				}
 				out = append(out, e)
 			}
 		}

@@ -43,7 +43,8 @@ type Entry struct {
 
 	// Work is what the entry adds to the events of its run; nil if it adds nothing.
 	// Reply, Position and Key are those of coleo.Activity. A Decoder does not set
-	// Position: it is the end of the line.
+	// Position: it is the end of the line. If a Decoder sets no Key, the Key is the number
+	// of the entry in its line.
 	Work     coleo.Work
 	Reply    string
 	Position int64

@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/sqlite"
+	"coleo.dev/trace"
 )
 
 // ArmRecord is what a host agent knows about one of its arms. It says how to start the
@@ -43,6 +44,9 @@ type ArmRecord struct {
 	// hides. Only ID, Time, Text, Compact and Unsettled are used. ID is the id of the
 	// run that the prompt will begin.
 	Intended []coleo.Receipt
+
+	// Trace says how far the sources of the arm's work have been read.
+	Trace trace.State
 }
 
 func recordFields(r *ArmRecord) []field {
@@ -67,6 +71,7 @@ func recordFields(r *ArmRecord) []field {
 		{"run", documentOf(&r.Run)},
 		{"earlier", documentOf(&r.Earlier)},
 		{"intended", documentOf(&r.Intended)},
+		{"trace", documentOf(&r.Trace)},
 	}
 }
 
@@ -130,6 +135,18 @@ func (h *HostDB) Observe(ctx context.Context, id string, o Observed) error {
 			moment{&o.LastActivity}, moment{&o.LastOutput}, moment{&o.LastHeartbeat}, id)
 		return oneRow(done, err, id)
 	})
+}
+
+// AppendWork appends events of work, and stores in the same transaction how far the sources
+// of the work have been read. It does not wait until they are on the disk. After a power
+// failure, both may be missing, and the sources are read again. AppendWork returns
+// ENotFound if there is no such arm.
+func (h *HostDB) AppendWork(ctx context.Context, arm string, t trace.State, events ...coleo.Event) error {
+	_, err := h.append(ctx, ordinary, events, func(tx *sql.Tx) error {
+		done, err := tx.Exec("UPDATE arms SET trace = ? WHERE id = ?", documentOf(&t), arm)
+		return oneRow(done, err, arm)
+	})
+	return err
 }
 
 // Arm returns the arm whose id is idOrName. If no arm has this id, Arm returns the arm

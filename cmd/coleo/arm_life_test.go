@@ -140,7 +140,7 @@ func TestTheFirstPromptGoesOutWhenTheArmIsReady(t *testing.T) {
 	})
 }
 
-func TestInterruptStopsTheTurn(t *testing.T) {
+func TestM10InterruptStopsTheTurn(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	r := decode[coleo.Receipt](f.world, "arm", "prompt", f.name, "pause 60s")

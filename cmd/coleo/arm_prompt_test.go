@@ -70,7 +70,7 @@ func TestAStaleApprovalIsRefusedAndNothingIsTyped(t *testing.T) {
 	}
 }
 
-func TestApproveDenyAndAnswerChooseWhatTheySay(t *testing.T) {
+func TestM13ApproveDenyAndAnswerChooseWhatTheySay(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	for _, c := range []struct {

@@ -8,7 +8,7 @@ import (
 	"coleo.dev/conformance"
 )
 
-func TestARealConversationsUsageIsWhatTheModelCounted(t *testing.T) {
+func TestM26ARealConversationsUsageIsWhatTheModelCounted(t *testing.T) {
 	t.Parallel()
 	l := newLive(t)
 	nonce := conformance.Nonce()

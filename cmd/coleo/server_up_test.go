@@ -60,7 +60,7 @@ func TestTwoUpsAtOnceStartOneOfEach(t *testing.T) {
 	w.onlyProcess("agent")
 }
 
-func TestDownLeavesTheArmsAloneAndUpTakesThemUp(t *testing.T) {
+func TestM1DownLeavesTheArmsAloneAndUpTakesThemUp(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.must("down")

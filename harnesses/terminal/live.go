@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"coleo.dev"
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/hook"
 	"coleo.dev/record"
@@ -13,8 +14,9 @@ import (
 // access the Reader. Each look of live first passes the hook's reports to the Reader.
 // After the look, live wakes the callers that wait for the look.
 type live struct {
-	reports func() []hook.Line    // returns the hook's reports since its last call
-	entries func() []record.Entry // returns the entries of the record since its last call
+	reports func() []hook.Line                 // returns the hook's reports since its last call
+	entries func() []recordEntries             // returns the entries of the record since its last call
+	work    func(recordEntries, coleo.Reading) // is told entries after the Reader
 
 	mu         sync.Mutex
 	reader     *reading.Reader
@@ -22,8 +24,9 @@ type live struct {
 	lastOutput time.Time     // when the agent CLI last wrote output, counted from when the session was opened
 }
 
-func newLive(r *reading.Reader, reports func() []hook.Line, entries func() []record.Entry) *live {
-	return &live{reports: reports, entries: entries, reader: r, looked: make(chan struct{})}
+func newLive(r *reading.Reader, reports func() []hook.Line, entries func() []recordEntries,
+	work func(recordEntries, coleo.Reading)) *live {
+	return &live{reports: reports, entries: entries, work: work, reader: r, looked: make(chan struct{})}
 }
 
 // lock returns the Reader. Until the caller calls unlock, nobody else uses the Reader.
@@ -50,9 +53,24 @@ func (w watched) takeReports(now time.Time) {
 	for _, line := range w.live.reports() {
 		w.AddReport(line, now)
 	}
-	for _, entry := range w.live.entries() {
+	for _, e := range w.live.entries() {
+		w.takeEntries(e, now)
+	}
+}
+
+// takeEntries passes entries to the Reader, and then tells the work in them. The Reader
+// must know a prompt before the work behind the prompt is told, because the prompt can
+// begin a run.
+func (w watched) takeEntries(e recordEntries, now time.Time) {
+	told := 0
+	for i, entry := range e.list {
+		if entry.Kind == record.Prompt {
+			w.live.work(recordEntries{e.record, e.list[told:i]}, w.Reading())
+			told = i
+		}
 		w.AddEntry(entry, now)
 	}
+	w.live.work(recordEntries{e.record, e.list[told:]}, w.Reading())
 }
 
 // look looks at the screen. It returns how long to wait until the next look if neither

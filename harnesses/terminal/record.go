@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,7 +19,13 @@ type recordFollower struct {
 	stop     context.CancelFunc
 
 	mu      sync.Mutex
-	pending []record.Entry // entries that the method entries has not returned yet
+	pending []recordEntries // entries that the method entries has not returned yet
+}
+
+// recordEntries is what one read of a record has brought.
+type recordEntries struct {
+	record string // the name of the record; see record.Follower.Name
+	list   []record.Entry
 }
 
 // followRecord follows the record of the session's conversation, if the harness has a
@@ -54,13 +61,12 @@ func (s *session) whereRecorded() record.Where {
 }
 
 func (f *recordFollower) add(entries []record.Entry) {
+	entries = slices.DeleteFunc(entries, func(e record.Entry) bool {
+		return !e.Time.IsZero() && e.Time.Before(f.started)
+	})
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, e := range entries {
-		if e.Time.IsZero() || !e.Time.Before(f.started) {
-			f.pending = append(f.pending, e)
-		}
-	}
+	f.pending = append(f.pending, recordEntries{f.follower.Name(), entries})
 	select {
 	case f.woken <- struct{}{}:
 	default: // a wake-up is already pending
@@ -68,7 +74,7 @@ func (f *recordFollower) add(entries []record.Entry) {
 }
 
 // entries returns the entries that came since the last call.
-func (f *recordFollower) entries() []record.Entry {
+func (f *recordFollower) entries() []recordEntries {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := f.pending

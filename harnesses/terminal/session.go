@@ -12,6 +12,7 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/harnesses/terminal/typing"
 	"coleo.dev/holder"
+	"coleo.dev/record"
 )
 
 // stopGrace is the time between the hang-up signal and the KILL signal. Agent CLIs save
@@ -98,7 +99,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 	if len(h.spec.Ready) > 0 || h.hooks.Record.TellsReady {
 		reader.ExpectReady(justStarted || time.Since(facts.Started) < startLasts)
 	}
-	s.live = newLive(reader, s.hook.lines, s.record.entries)
+	s.live = newLive(reader, s.hook.lines, s.record.entries, s.worked)
 	s.view = view{live: s.live, log: s.log, client: client}
 	s.typist = typing.New(s.view, h.spec)
 	go s.follow(stream, replay)
@@ -115,6 +116,13 @@ func (s *session) changed(c coleo.Change) {
 	s.log.Add(c)
 	if c.Kind == coleo.ChangeState && c.Reading.State == coleo.Idle && c.From != coleo.Initializing {
 		go s.findConversation()
+	}
+}
+
+// worked adds the work in entries of a record to the list of changes.
+func (s *session) worked(e recordEntries, now coleo.Reading) {
+	if work := record.Activities(e.list); len(work) > 0 {
+		s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeWork, Reading: now, Work: work, Record: e.record})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 )
 
@@ -26,7 +27,7 @@ func Command() *cobra.Command {
 		newOpenCommand(),
 		newScreenCommand(), newRecordCommand(), newExplainCommand(), newLastCommand(), newTranscriptCommand(),
 		newUsageCommand(), newLogsCommand(),
-		newKillCommand(), newRemoveCommand(), newRenameCommand(),
+		newKillCommand(), newRemoveCommand(), newCleanupCommand(), newRenameCommand(), newNamesCommand(),
 	)
 	return c
 }
@@ -108,10 +109,10 @@ func newKillCommand() *cobra.Command {
 		}})
 }
 
-func newRemoveCommand() *cobra.Command {
-	any := func(coleo.Arm) bool { return true }
-	return bulkCommand(bulk{"remove", "Forget a stopped arm and delete its output", removeHelp, any, removeArm})
-}
+var remove = bulk{"remove", "Forget a stopped arm and delete its output", removeHelp,
+	func(coleo.Arm) bool { return true }, removeArm}
+
+func newRemoveCommand() *cobra.Command { return bulkCommand(remove) }
 
 func removeArm(ctx context.Context, client *api.Client, name string) (string, any, error) {
 	err := client.Remove(ctx, name)
@@ -183,4 +184,50 @@ func hasEnded(arm coleo.Arm) error {
 	}
 	return coleo.Errorf(coleo.EExited, "arm %s has no live session (%s: %s): 'coleo arm recover %s' brings it back",
 		arm.Name, arm.Runtime.State, arm.Runtime.Reason, arm.Name)
+}
+
+func newExplainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain NAME",
+		Short: "Explain why the arm is in its state",
+		Long:  show.ExplainHelp,
+		Args:  verb.Exactly(1, "the name of an arm"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			x, err := client.Explain(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return show.Explanation(c, x)
+		}),
+	}
+}
+
+func newUsageCommand() *cobra.Command {
+	return oneArmCommand("usage", "Print the tokens of the conversation, as the agent CLI counts them",
+		func(c *cobra.Command, client *api.Client, arm string) (string, any, error) {
+			u, err := client.Usage(c.Context(), arm)
+			if err != nil {
+				return "", nil, err
+			}
+			return usageLine(u), u, nil
+		})
+}
+
+// usageLine returns the usage as one line of text for users.
+func usageLine(u coleo.Usage) string {
+	line := fmt.Sprintf("%d tokens: %d sent", u.Total(), u.Input)
+	if u.Cached > 0 {
+		line += fmt.Sprintf(" (%d from a cache)", u.Cached)
+	}
+	line += fmt.Sprintf(", %d received", u.Output)
+	if u.Reasoning > 0 {
+		line += fmt.Sprintf(" (%d of reasoning)", u.Reasoning)
+	}
+	if u.Cost > 0 {
+		line += fmt.Sprintf("; $%.4f", u.Cost)
+	}
+	if u.Approximate {
+		line = "about " + line
+	}
+	return line + ", from the " + u.Source
 }

@@ -1,6 +1,7 @@
 package arm
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -40,6 +41,9 @@ type spawnFlags struct {
 const spawnHelp = `Start an arm: one agent CLI in one work folder, with a name. Coleo first starts
 serve and the host agent if they do not run. This returns when the arm takes
 prompts or asks something. If NAME is a stopped arm, that arm is started again.
+
+Without any flag, on a terminal, this asks for the harness, the name, the folder
+and the model.
 
 Coleo does not change the agent CLI's own files, except with --trust-workdir.
 That flag sets one value in such a file if there is no other way.
@@ -118,6 +122,16 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	client, err := startedClient(c, s, f.local)
 	if err != nil {
 		return err
+	}
+	if asksUser(c) {
+		q := questions{bufio.NewReader(c.InOrStdin()), c.ErrOrStderr(),
+			func(i coleo.Info) bool { return i.Command == "" || s.FindProgram(i.Command) != "" }}
+		if err := f.askAll(c.Context(), q, client, s.Arms.Harness); err != nil {
+			return err
+		}
+		if err := f.prepare(c); err != nil { // the answers are checked as the flags were
+			return err
+		}
 	}
 	if f.q.Name == "" {
 		if f.q.Name, err = freeName(c.Context(), client); err != nil {

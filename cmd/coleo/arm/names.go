@@ -1,0 +1,78 @@
+package arm
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+)
+
+// mostNames is the largest number of names that arm names prints.
+const mostNames = 100
+
+// nameStats is the JSON output of arm names --stats.
+type nameStats struct {
+	Words int `json:"words"` // names that are made of two words
+	Taken int `json:"taken"` // arms, with names of any kind
+}
+
+func newNamesCommand() *cobra.Command {
+	var count int
+	var stats bool
+	c := &cobra.Command{
+		Use:   "names",
+		Short: "Print free names for arms",
+		Args:  verb.Exactly(0, "no arguments"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
+			if count < 1 || count > mostNames {
+				return coleo.Errorf(coleo.EInvalid, "--count %d: give a number from 1 to %d", count, mostNames)
+			}
+			list, err := client.Arms(c.Context(), true)
+			if err != nil {
+				return err
+			}
+			if stats {
+				s := nameStats{coleo.NameCount(), len(list)}
+				return verb.Say(c, fmt.Sprintf("%d names of two words; %d arms have a name", s.Words, s.Taken), s)
+			}
+			taken := map[string]bool{}
+			for _, arm := range list {
+				taken[arm.Name] = true
+			}
+			var names []string
+			for range count {
+				name := coleo.NewName(func(name string) bool { return taken[name] })
+				names, taken[name] = append(names, name), true
+			}
+			return verb.Say(c, strings.Join(names, "\n"), names)
+		}),
+	}
+	c.Flags().IntVarP(&count, "count", "c", 10, "`NUMBER` of names, from 1 to 100")
+	c.Flags().BoolVar(&stats, "stats", false, "print how many names there are, and how many arms")
+	return c
+}
+
+// newCleanupCommand returns the verb that removes all stopped arms.
+func newCleanupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "cleanup",
+		Short: "Forget all stopped arms and delete their output",
+		Long: `Forget all stopped arms and delete their output. This is the same as
+'coleo arm remove --stopped'.
+
+` + removeHelp,
+		Args: verb.Exactly(0, "no arguments: 'coleo arm remove NAME' forgets one arm"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
+			names, err := remove.chosenNames(c.Context(), client, choice{stopped: true}, nil)
+			if err != nil {
+				return err
+			}
+			return printOutcomes(c, remove.each(c.Context(), client, names))
+		}),
+	}
+}

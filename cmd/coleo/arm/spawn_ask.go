@@ -1,0 +1,114 @@
+package arm
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/verb"
+)
+
+// asksUser reports whether arm spawn asks for what it needs: the user has given no flag,
+// and sits at a terminal.
+func asksUser(c *cobra.Command) bool {
+	in, isFile := c.InOrStdin().(*os.File)
+	return isFile && c.Flags().NFlag() == 0 && !verb.WantsJSON(c) && term.IsTerminal(int(in.Fd()))
+}
+
+// questions asks a user line by line.
+type questions struct {
+	in        *bufio.Reader
+	out       io.Writer
+	installed func(coleo.Info) bool // reports whether this machine has the agent CLI of a harness
+}
+
+// askAll asks for the harness, the name, the work folder and the model of a new arm. The
+// parameter usual is the harness that is the default.
+func (f *spawnFlags) askAll(ctx context.Context, q questions, client *api.Client, usual string) error {
+	list, err := client.Harnesses(ctx)
+	if err != nil {
+		return err
+	}
+	if f.q.Harness, err = q.harness(list, usual); err != nil {
+		return err
+	}
+	name, err := freeName(ctx, client)
+	if err != nil {
+		return err
+	}
+	for ask := true; ask; {
+		if f.q.Name, err = q.line("name", name); err != nil {
+			return err
+		}
+		if wrong := coleo.CheckName(f.q.Name); wrong != nil {
+			fmt.Fprintln(q.out, wrong)
+		} else {
+			ask = false
+		}
+	}
+	for ask := true; ask; {
+		if f.q.Workdir, err = q.line("work folder", "."); err != nil {
+			return err
+		}
+		if info, wrong := os.Stat(f.q.Workdir); wrong != nil || !info.IsDir() {
+			fmt.Fprintf(q.out, "%s is no folder\n", f.q.Workdir)
+		} else {
+			ask = false
+		}
+	}
+	f.q.Model, err = q.line("model (empty: the agent CLI's own; scripted: none)", "")
+	return err
+}
+
+// harness asks which harness to use. The user may answer with its number or its name. The
+// default is usual, or else the first harness whose agent CLI is installed.
+func (q questions) harness(list []coleo.Info, usual string) (string, error) {
+	list = slices.DeleteFunc(slices.Clone(list), func(i coleo.Info) bool { return i.Support == coleo.SupportDeclared })
+	for i, info := range list {
+		note := ""
+		if !q.installed(info) {
+			note = " (not installed)"
+		} else if usual == "" {
+			usual = info.Name
+		}
+		fmt.Fprintf(q.out, "%3d  %-14s %s%s\n", i+1, info.Name, info.Title, note)
+	}
+	for {
+		word, err := q.line("harness", usual)
+		if err != nil {
+			return "", err
+		}
+		if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(list) {
+			return list[n-1].Name, nil
+		}
+		if slices.ContainsFunc(list, func(i coleo.Info) bool { return i.Name == word }) {
+			return word, nil
+		}
+		fmt.Fprintf(q.out, "there is no harness %q in this list\n", word)
+	}
+}
+
+// line asks for one line. It returns usual for an empty line. It returns EInvalid if the
+// user ends the input.
+func (q questions) line(what, usual string) (string, error) {
+	if usual != "" {
+		what += " [" + usual + "]"
+	}
+	fmt.Fprint(q.out, what+": ")
+	text, err := q.in.ReadString('\n')
+	if err != nil {
+		return "", coleo.Errorf(coleo.EInvalid, "the input ended: nothing was started")
+	}
+	return cmp.Or(strings.TrimSpace(text), usual), nil
+}

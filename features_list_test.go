@@ -1,0 +1,67 @@
+package coleo_test
+
+// notYet is the reason of a row that nobody has built yet.
+const notYet = "Not built yet."
+
+// row is one capability that users of agent systems expect.
+type row struct {
+	id   string // M is for control of agents, R for runs and events, G for the graph
+	what string
+	try  string // a command or a request that shows it; "" if there is none
+	not  string // why Coleo does not have it; "" if it has
+}
+
+var rows = []row{
+	{"M1", "start, end and a graceful stop", "`coleo up`, `coleo down`", ""},
+	{"M2", "modes", "", notYet},
+	{"M3", "switch the mode, in one order of events", "", notYet},
+	{"M4", "switch the model, for an arm or a conversation", "", notYet},
+	{"M5", "list the models, and who is logged in", "", notYet},
+	{"M6", "conversations: create, switch, list, rename, clone, delete, preview", "", notYet},
+	{"M7", "one arm holds a conversation", "", notYet},
+	{"M8", "conversations of a project", "", notYet},
+	{"M9", "a prompt with attached files", "", notYet},
+	{"M10", "abort a turn", "`coleo arm interrupt NAME`", ""},
+	{"M11", "steer a running turn", "", notYet},
+	{"M12", "a durable queue of follow-ups", "", notYet},
+	{"M13", "approve or deny a tool", "`coleo arm approve NAME`, `POST /api/arms/{id}/respond`", ""},
+	{"M14", "rules that approve or deny by tool", "", notYet},
+	{"M15", "questions of the agent, with one or several choices", "", notYet},
+	{"M16", "approve or reject a plan", "", notYet},
+	{"M17", "requests for access", "", notYet},
+	{"M18", "lists of tasks", "", notYet},
+	{"M19", "subagents as arms", "", notYet},
+	{"M20", "forked conversations", "", notYet},
+	{"M21", "follow all events", "", notYet},
+	{"M22", "a snapshot of an arm for display, at most twice a second", "`GET /api/arms/{id}/display`", ""},
+	{"M23", "an event when that snapshot changes", "the channel `display` of `/ws`", ""},
+	{"M24", "one table of events", "", notYet},
+	{"M25", "repeated tasks that can be added and removed", "`coleo serve` and `coleo agent` repeat their own: package `repeat`", ""},
+	{"M26", "usage of tokens and money", "`coleo arm status NAME`", ""},
+	{"M27", "a rolling summary of a conversation", "", notYet},
+	{"M28", "work folders as git worktrees", "", notYet},
+	{"M29", "state of an arm against a schema", "", notYet},
+	{"M30", "ids and clock from outside, gateways, tracing of an in-process model loop", "",
+		"An arm's model loop is in the agent CLI. Coleo has no gateway, browser or tracer to give it."},
+
+	{"R1", "one union of events by kind", "", notYet},
+	{"R2", "a run begins with run_start and ends with run_end", "`coleo run show RUN`", ""},
+	{"R3", "calls of tools are paired by their id, and unfinished ones are listed", "`coleo run show RUN`", ""},
+	{"R4", "a subagent is a beginning and an end in the run of its parent", "`coleo run events RUN`", ""},
+	{"R5", "every event is stored before it is sent", "", notYet},
+	{"R6", "a replay of a run equals the live run", "`coleo run events RUN`", ""},
+	{"R7", "slow readers lose nothing", "", notYet},
+	{"R8", "usage and compaction", "", notYet},
+	{"R9", "checked input and output", "", notYet},
+	{"R10", "thinking and texts of the model", "", notYet},
+
+	{"G1", "a pure reducer from the log to a graph", "`coleo run graph RUN`", ""},
+	{"G2", "ids of texts that hold across their pieces", "`coleo run graph RUN`", ""},
+	{"G3", "progress between a call and its result", "", notYet},
+	{"G4", "typed outcomes of calls", "`coleo run graph RUN`", ""},
+	{"G5", "ids in the name space of their run", "`coleo run graph RUN`", ""},
+	{"G6", "malformed arguments are kept as they came", "`coleo run graph RUN`", ""},
+	{"G7", "a permission waits for an answer", "", notYet},
+	{"G8", "beginning, end, usage and errors of a run", "", notYet},
+	{"G9", "commands of the user in a shell", "", notYet},
+}

@@ -1,0 +1,108 @@
+package host
+
+import (
+	"context"
+	"slices"
+
+	"coleo.dev"
+	"coleo.dev/store"
+	"coleo.dev/trace"
+)
+
+// work is what one source has told of the agent CLI's work.
+type work struct {
+	record string // the name of the source; see coleo.Change.Record
+	list   []coleo.Activity
+}
+
+// noteWork appends the events of work to the log, each with its run and its turn. If a
+// prompt is being sent, the work behind it waits until the prompt's run has begun.
+func (a *arm) noteWork(ctx context.Context, w work) error {
+	a.writing.Lock()
+	defer a.writing.Unlock()
+	a.mu.Lock()
+	a.late = append(a.late, w)
+	events := a.takeWork()
+	a.mu.Unlock()
+	return a.host.write(ctx, happened, writing{events: events, traced: a})
+}
+
+// noteLateWork appends the events of work that has waited for its run to begin.
+func (a *arm) noteLateWork(ctx context.Context) error {
+	a.mu.Lock()
+	none := len(a.late) == 0
+	a.mu.Unlock()
+	if none {
+		return nil
+	}
+	return a.noteWork(ctx, work{})
+}
+
+// takeWork adds the work in a.late to the arm's trace, and returns the events. The caller
+// holds mu. takeWork leaves the work in a.late whose run has not begun.
+func (a *arm) takeWork() (events []coleo.Event) {
+	runs := trace.Runs{Open: openRuns(a.record), Intended: a.record.Intended}
+	for len(a.late) > 0 {
+		w := a.late[0]
+		next, more, left := a.record.Trace.Take(w.record, w.list, runs)
+		a.record.Trace = next
+		events = append(events, more...)
+		if len(left) > 0 {
+			a.late[0].list = left
+			break
+		}
+		a.late = a.late[1:]
+	}
+	for i := range events {
+		events[i].Arm = a.record.ID
+	}
+	return events
+}
+
+// openRuns returns the open runs, in order.
+func openRuns(r store.ArmRecord) []coleo.Receipt {
+	open := slices.Clone(r.Earlier)
+	if r.Run != nil {
+		open = append(open, *r.Run)
+	}
+	return open
+}
+
+// openRun returns the id of the newest open run, or "" if no run is open.
+func (a *arm) openRun() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.run == nil {
+		return ""
+	}
+	return a.run.ID
+}
+
+// inputWork returns the events of a prompt for a program that has no model: the prompt is
+// a command for a shell. The caller holds mu.
+func (a *arm) inputWork(run coleo.Receipt) []coleo.Event {
+	if a.harness == nil || !a.harness.Info().NoModel {
+		return nil
+	}
+	return []coleo.Event{screenWork(a.record.ID, run.ID, coleo.ShellInput{ID: run.ID, Command: run.Text})}
+}
+
+// shownWork returns the events for an answer that only the screen has told. If a record has
+// told the run's texts, it returns nil.
+func shownWork(r store.ArmRecord, run string, end coleo.RunEnd, noModel bool) []coleo.Event {
+	text, cut := coleo.CutWork(end.Answer)
+	switch {
+	case noModel:
+		return []coleo.Event{screenWork(r.ID, run, coleo.ShellOutput{ID: run, Output: text, Truncated: cut})}
+	case end.Answer == "" || len(r.Trace.Places) > 0:
+		return nil
+	}
+	return []coleo.Event{screenWork(r.ID, run, coleo.AssistantText{
+		Block: coleo.Block{ID: "answer", Text: text, Done: true, Truncated: cut}})}
+}
+
+func screenWork(arm, run string, w coleo.Work) coleo.Event {
+	e := runEvent(arm, run, coleo.KindOf(w), w)
+	e.Source = coleo.SourceScreen
+	return e
+}

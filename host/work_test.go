@@ -1,0 +1,100 @@
+package host
+
+import (
+	"slices"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+// told returns the kinds of an arm's events of work and of its runs, in the order of the
+// log.
+func (s *stage) told(id string) (kinds []coleo.EventKind) {
+	s.t.Helper()
+	all, _ := s.readLog()
+	for _, e := range all {
+		if e.Arm == id && (e.Kind.IsWork() || e.Kind == coleo.EventRunStart || e.Kind == coleo.EventRunEnd) {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	return kinds
+}
+
+// noteWork gives the host agent work, as a session with a record does.
+func (s *stage) noteWork(id string, list []coleo.Activity) {
+	s.t.Helper()
+	a, err := s.host.arm(id)
+	s.check(err)
+	s.check(a.noteWork(s.t.Context(), work{"record", list}))
+}
+
+// A host agent reads a record from its beginning. What an earlier one has told stays told
+// once, and the run ends behind all of it.
+func TestR2ARunBeginsAndEndsAroundItsWork(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	list := []coleo.Activity{
+		{Position: 1, Work: coleo.Prompted{Text: "hold 1h"}},
+		{Position: 2, Work: coleo.ToolCall{ID: "a", Name: "bash"}},
+		{Position: 3, Work: coleo.ToolCall{ID: "b", Name: "bash"}},
+		{Position: 4, Work: coleo.ToolEnd{ID: "a", Outcome: coleo.ToolSuccess}},
+	}
+	run := s.prompt(id, "hold 1h").ID
+	s.noteWork(id, list[:3])
+	s.restart()
+	s.noteWork(id, list)
+	if err := s.ask(bus.OpKill, bus.ArmOrder{Arm: id}, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.until("the run has ended", func() bool { return len(s.events(id, coleo.EventRunEnd)) == 1 })
+	want := []coleo.EventKind{coleo.EventRunStart, coleo.EventTurn, coleo.EventToolStart, coleo.EventToolStart,
+		coleo.EventToolEnd, coleo.EventRunEnd}
+	if got := s.told(id); !slices.Equal(got, want) {
+		t.Errorf("the log has %q, want %q", got, want)
+	}
+	if end := s.ends(id)[run]; !slices.Equal(end.Orphans, []string{"b"}) {
+		t.Errorf("the orphans are %q, want b", end.Orphans)
+	}
+}
+
+// The record may have a prompt, and the work behind it, before the prompt is proven to
+// have arrived.
+func TestWorkOfAPromptThatIsBeingSentFollowsItsRunStart(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	a, err := s.host.arm(id)
+	s.check(err)
+	a.mu.Lock()
+	a.record.Intended = []coleo.Receipt{{ID: "r1", Text: "say one"}}
+	a.mu.Unlock()
+	s.noteWork(id, []coleo.Activity{{Position: 1, Work: coleo.Prompted{Text: "say one"}},
+		{Position: 2, Work: coleo.ToolCall{ID: "a", Name: "bash"}}})
+	if got := s.told(id); len(got) != 0 {
+		t.Errorf("before the run, the log has %q", got)
+	}
+	s.check(a.open(t.Context(), coleo.Receipt{ID: "r1", Text: "say one"}))
+	want := []coleo.EventKind{coleo.EventRunStart, coleo.EventTurn, coleo.EventToolStart}
+	if got := s.told(id); !slices.Equal(got, want) {
+		t.Errorf("the log has %q, want %q", got, want)
+	}
+}
+
+// An agent CLI without a record tells its answer on the screen alone.
+func TestAnAnswerOnTheScreenIsAText(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	s.prompt(id, "say one")
+	s.until("the run has ended", func() bool { return len(s.events(id, coleo.EventRunEnd)) == 1 })
+	want := []coleo.EventKind{coleo.EventRunStart, coleo.EventAssistantText, coleo.EventRunEnd}
+	if got := s.told(id); !slices.Equal(got, want) {
+		t.Errorf("the log has %q, want %q", got, want)
+	}
+	text, err := coleo.DecodeWork(s.events(id, coleo.EventAssistantText)[0])
+	if w, ok := text.(coleo.AssistantText); err != nil || !ok || w.Text != "one" {
+		t.Errorf("the text is %+v (%v), want one", text, err)
+	}
+}

@@ -1,0 +1,92 @@
+package trace
+
+import (
+	"slices"
+
+	"coleo.dev"
+)
+
+// mostPlaces limits how many records a State knows. An agent CLI begins another record
+// with each conversation.
+const mostPlaces = 8
+
+// State is what the next activity of an arm is added to. The zero State is that of an
+// arm without activities. A State is stored as JSON.
+type State struct {
+	Places []Place `json:"places,omitempty"` // the newest is the last
+
+	Run   string `json:"run,omitempty"`   // to which the activities belong; "" if to no open run
+	Turn  int    `json:"turn,omitempty"`  // number of the run's newest turn; 0 if there is none
+	Reply string `json:"reply,omitempty"` // the agent CLI's id of the reply in that turn
+	// Replied means that the newest reply is over, because a tool has answered it. What
+	// the model does next is a new turn.
+	Replied bool   `json:"replied,omitempty"`
+	Blocks  int    `json:"blocks,omitempty"` // number of texts in the newest turn
+	Text    bool   `json:"text,omitempty"`   // the run has an assistant_text
+	Open    []Call `json:"open,omitempty"`   // calls without an end, in order
+	Model   string `json:"model,omitempty"`
+}
+
+// Place is how far one record has been read.
+type Place struct {
+	Record   string   `json:"record"`
+	Position int64    `json:"position"`
+	Keys     []string `json:"keys,omitempty"` // of the activities at exactly this position
+}
+
+// Call is a call of a tool that has not ended.
+type Call struct {
+	ID    string         `json:"id"`
+	Kind  coleo.ToolKind `json:"kind"`
+	Files []string       `json:"files,omitempty"`
+}
+
+// Orphans returns the ids of the run's calls that have not ended.
+func (s State) Orphans(run string) []string {
+	if run == "" || run != s.Run {
+		return nil
+	}
+	var out []string
+	for _, c := range s.Open {
+		out = append(out, c.ID)
+	}
+	return out
+}
+
+// Begin returns the State at the beginning of a run. Activities belong to the run from
+// now on.
+func (s State) Begin(run string) State {
+	return State{Places: s.Places, Run: run, Model: s.Model}
+}
+
+// End returns the State after the end of a run. Later activities belong to no run.
+func (s State) End(run string) State {
+	if s.Run != run {
+		return s
+	}
+	return s.Begin("")
+}
+
+// pass returns the State after an activity of a record, and whether the activity is new.
+func (s State) pass(record string, a coleo.Activity) (State, bool) {
+	i := slices.IndexFunc(s.Places, func(p Place) bool { return p.Record == record })
+	place := Place{Record: record, Position: -1}
+	if i >= 0 {
+		place = s.Places[i]
+	}
+	switch {
+	case a.Position < place.Position,
+		a.Position == place.Position && slices.Contains(place.Keys, a.Key):
+		return s, false
+	case a.Position > place.Position:
+		place.Position, place.Keys = a.Position, nil
+	}
+	place.Keys = append(slices.Clip(place.Keys), a.Key)
+	places := slices.Clone(s.Places)
+	if i >= 0 {
+		places = slices.Delete(places, i, i+1)
+	}
+	places = append(places, place)
+	s.Places = places[max(0, len(places)-mostPlaces):]
+	return s, true
+}

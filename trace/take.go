@@ -1,0 +1,178 @@
+package trace
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"coleo.dev"
+)
+
+// Prompts says to which run the work behind a prompt belongs.
+type Prompts interface {
+	// RunOf returns the open run that the prompt with this text has begun. It returns
+	// the given run if no other run fits. It returns wait if the prompt is on its way,
+	// so that its run has not begun yet.
+	RunOf(text, run string) (found string, wait bool)
+}
+
+// Take adds activities of one record to s, in order. It returns the new State and the
+// events, without the fields that only a log sets, and without the arm. Activities that
+// s knows already are left out.
+//
+// Take stops before a prompt whose run has not begun yet. The result left has the
+// activities from there on. The caller gives them to Take again when the run has begun.
+func (s State) Take(record string, list []coleo.Activity, prompts Prompts) (next State, events []coleo.Event,
+	left []coleo.Activity) {
+	for i, a := range list {
+		passed, isNew := s.pass(record, a)
+		if !isNew {
+			continue
+		}
+		if p, ok := a.Work.(coleo.Prompted); ok {
+			run, wait := prompts.RunOf(p.Text, s.Run)
+			if wait {
+				return s, events, list[i:]
+			}
+			if s = passed; run != s.Run {
+				s = s.Begin(run)
+			}
+			s.Replied = true
+			continue
+		}
+		var more []coleo.Event
+		s, more = passed.add(a)
+		events = append(events, more...)
+	}
+	return s, events, nil
+}
+
+// add returns the State after a piece of work, and its events.
+func (s State) add(a coleo.Activity) (State, []coleo.Event) {
+	t := teller{State: s, from: a}
+	switch w := a.Work.(type) {
+	case coleo.AssistantText:
+		t.reply()
+		w.Block = t.block(w.Block)
+		t.Text = true
+		t.tell(w)
+	case coleo.Thinking:
+		t.reply()
+		w.Block = t.block(w.Block)
+		t.tell(w)
+	case coleo.ToolCall:
+		t.reply()
+		t.call(w)
+	case coleo.ToolEnd:
+		t.end(w)
+	case coleo.ReplyUsage:
+		t.useModel(w.Model)
+		t.tell(w)
+	case coleo.ModelChanged:
+		t.Model = w.To
+		t.tell(w)
+	default:
+		t.tell(w)
+	}
+	return t.State, t.events
+}
+
+// teller makes the events of one activity.
+type teller struct {
+	State
+	from   coleo.Activity
+	events []coleo.Event
+}
+
+func (t *teller) tell(w coleo.Work) {
+	payload, err := json.Marshal(w)
+	if err != nil { // only arguments that are not JSON can cause it
+		return
+	}
+	e := coleo.Event{Run: t.Run, Time: t.from.Time, Kind: coleo.KindOf(w), Source: t.from.Source, Payload: payload}
+	if t.Run != "" {
+		e.Turn = t.Turn
+	}
+	t.events = append(t.events, e)
+}
+
+// reply begins a turn if the activity belongs to another reply than the last one.
+func (t *teller) reply() {
+	same := !t.Replied
+	if t.from.Reply != "" {
+		same = t.from.Reply == t.Reply
+	}
+	if t.Turn > 0 && same {
+		return
+	}
+	t.Turn, t.Reply, t.Replied, t.Blocks = t.Turn+1, t.from.Reply, false, 0
+	t.tell(coleo.Turn{Reply: t.Reply, Model: t.Model})
+}
+
+// block gives a text its id, unless its source has given it one.
+func (t *teller) block(b coleo.Block) coleo.Block {
+	if b.ID == "" {
+		t.Blocks++
+		b.ID = fmt.Sprintf("text-%d-%d", t.Turn, t.Blocks)
+	}
+	return b
+}
+
+func (t *teller) call(c coleo.ToolCall) {
+	if slices.ContainsFunc(t.Open, func(o Call) bool { return o.ID == c.ID }) {
+		return // a source may tell a call again when its arguments are whole
+	}
+	open := Call{ID: c.ID, Kind: c.Kind}
+	if c.Kind == coleo.ToolEdit {
+		open.Files = c.Files
+	}
+	t.Open = append(slices.Clip(t.Open), open)
+	t.tell(c)
+	if c.Kind == coleo.ToolSubagent {
+		t.tell(subagentOf(c))
+	}
+}
+
+// end tells the end of a call. The end of an unknown call is told too: its beginning may
+// have been lost with a record.
+func (t *teller) end(e coleo.ToolEnd) {
+	t.Replied = true
+	i := slices.IndexFunc(t.Open, func(o Call) bool { return o.ID == e.ID })
+	t.tell(e)
+	if i < 0 {
+		return
+	}
+	call := t.Open[i]
+	t.Open = slices.Delete(slices.Clone(t.Open), i, i+1)
+	if call.Kind == coleo.ToolSubagent {
+		t.tell(coleo.SubagentEnd{ID: e.ID, Outcome: e.Outcome})
+	}
+	if e.Outcome == coleo.ToolSuccess {
+		for _, path := range call.Files {
+			t.tell(coleo.FileChanged{Path: path, Call: e.ID})
+		}
+	}
+}
+
+func (t *teller) useModel(model string) {
+	if model != "" {
+		t.Model = model
+	}
+}
+
+// subagentOf returns what a call says about the subagent that it starts. The agent CLIs
+// use different names for the same arguments.
+func subagentOf(c coleo.ToolCall) coleo.SubagentStart {
+	var args map[string]any
+	_ = json.Unmarshal(c.Arguments, &args) // without arguments, only the id is told
+	first := func(names ...string) string {
+		for _, name := range names {
+			if text, ok := args[name].(string); ok && text != "" {
+				return text
+			}
+		}
+		return ""
+	}
+	return coleo.SubagentStart{ID: c.ID, Type: first("subagent_type", "agent_type", "agent_name", "agent", "name"),
+		Task: first("description", "task", "objective", "prompt", "message")}
+}
