@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"pty/device":        {"pty"},
 	"pty/vt10x":         {".", "pty"},
 	"record":            {"."},
-	"record/recordtest": {".", "record"},
+	"record/recordtest": {".", "record", "trace", "graph"},
 	"sqlite":            {},
 	"store":             {".", "sqlite", "trace"},
 	"trace":             {"."},
