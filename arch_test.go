@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"pty/device":        {"pty"},
 	"pty/vt10x":         {".", "pty"},
 	"record":            {"."},
-	"record/recordtest": {".", "record", "sqlite"}, // OpenCode's record is a database
+	"record/recordtest": {".", "record", "sqlite", "trace", "graph"}, // OpenCode's record is a database
 	"sqlite":            {},
 	"store":             {".", "sqlite", "trace"},
 	"trace":             {"."},
@@ -109,6 +109,7 @@ var mayImport = map[string][]string{
 	"cmd/coleo/arm": {".", "api", "wire", "holder/journal", "pty", "window", "cmd/coleo/verb", "cmd/coleo/show",
 		"cmd/coleo/queue",
 		"cmd/coleo/setup", "cmd/coleo/executable", "cmd/coleo/model", "cmd/coleo/watch"},
+	"cmd/coleo/why": {".", "api", "wire", "graph", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/server": {".", "api", "wire", "brain", "bus", "config", "holder/process", "host", "localsocket", "store",
 		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/model", "cmd/coleo/arm"},
 }

@@ -12,6 +12,7 @@ import (
 	"coleo.dev/cmd/coleo/recording"
 	"coleo.dev/cmd/coleo/server"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/cmd/coleo/why"
 )
 
 // run carries out one command line and returns the exit code.
@@ -34,6 +35,9 @@ func newRootCommand() *cobra.Command {
 		arm.Command(), harness.Command(), recording.Command(), newAuditCommand(), newDoctorCommand(), newManCommand(),
 		newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(),
 	)
+	runs := verb.Group("run", "Look at runs")
+	runs.AddCommand(why.GraphCommand())
+	root.AddCommand(runs, why.Command())
 	root.AddCommand(server.Commands(wallClock)...)
 	root.AddCommand(model.Commands()...)
 	completeAll(root)

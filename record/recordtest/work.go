@@ -24,7 +24,7 @@ type made struct {
 // FILE.jsonl.gz. The argument want has the outcome of each call, in order; "" stands for a
 // call without an end. The argument lost has the numbers, from 0, of the calls whose
 // arguments the agent CLI does not keep as they came. CheckWork also checks that the work is told once,
-// and in order.
+// and in order, and that it makes a valid graph.
 func CheckWork(t *testing.T, path string, list []coleo.Activity, want []coleo.ToolOutcome, lost ...int) {
 	t.Helper()
 	calls, ends := map[string]coleo.ToolCall{}, map[string]coleo.ToolEnd{}
@@ -66,6 +66,7 @@ func CheckWork(t *testing.T, path string, list []coleo.Activity, want []coleo.To
 		}
 	}
 	checkCalls(t, path, order, calls, ends, want)
+	checkGraph(t, path, list)
 }
 
 // keptNowhere stands for the arguments of a call that the agent CLI does not keep.
