@@ -10,6 +10,7 @@ import (
 	"coleo.dev/cmd/coleo/harness"
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/recording"
+	runverbs "coleo.dev/cmd/coleo/run"
 	"coleo.dev/cmd/coleo/server"
 	"coleo.dev/cmd/coleo/verb"
 )
@@ -31,8 +32,8 @@ func newRootCommand() *cobra.Command {
 		return coleo.Errorf(coleo.EInvalid, "%s: %v (see %s --help)", c.CommandPath(), err, c.CommandPath())
 	})
 	root.AddCommand(
-		arm.Command(), harness.Command(), recording.Command(), newAuditCommand(), newDoctorCommand(), newManCommand(),
-		newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(),
+		arm.Command(), runverbs.Command(), harness.Command(), recording.Command(), newAuditCommand(), newDoctorCommand(),
+		newManCommand(), newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(),
 	)
 	root.AddCommand(server.Commands(wallClock)...)
 	root.AddCommand(model.Commands()...)
