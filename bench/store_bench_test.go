@@ -89,7 +89,9 @@ func BenchmarkLogs(b *testing.B) {
 		took := inBatches(b,
 			func(events []coleo.Event) error { return insertBare(bareHost, "events", "seq, epoch", events) },
 			func(events []coleo.Event) error { _, err := host.Append(b.Context(), events...); return err },
-			func(events []coleo.Event) error { return insertBare(bareServe, "run_events", "seq, epoch, host", events) },
+			func(events []coleo.Event) error {
+				return insertBare(bareServe, "run_events", "seq, epoch, host", events)
+			},
 			func(events []coleo.Event) error { return serve.Project(b.Context(), events) })
 		ok(b, host.Close())
 		for i, name := range []string{"bare-append", "append", "bare-project", "project"} {

@@ -71,6 +71,7 @@ type printer struct {
 	client *api.Client
 	filter wire.EventFilter
 	follow bool
+	began  bool              // serve has answered once
 	shown  []coleo.EventKind // the kinds that the user wants; empty for all
 	json   *json.Encoder     // nil for lines
 	out    io.Writer
@@ -113,14 +114,11 @@ func (p *printer) endsWithRun() bool { return p.follow && p.filter.Run != "" }
 func (p *printer) run(ctx context.Context) error {
 	for told := false; ; {
 		done, err := p.once(ctx, &told)
-		if done || ctx.Err() != nil || !p.follow || coleo.ErrorCode(err) != coleo.EUnavailable {
+		if done || ctx.Err() != nil || !p.follow || !p.began || coleo.ErrorCode(err) != coleo.EUnavailable {
 			if ctx.Err() != nil && p.follow {
 				return nil // the user has ended it
 			}
 			return err
-		}
-		if api.Unsent(err) && p.filter.After == "" && !told {
-			return err // it has never reached serve
 		}
 		if !told {
 			told = true
@@ -142,7 +140,7 @@ func (p *printer) once(ctx context.Context, told *bool) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		*told = false
+		p.began, *told = true, false
 		p.filter.After = u.Cursor
 		if u.Event == nil {
 			if !p.follow {
