@@ -40,8 +40,8 @@ func logEvent(i int) coleo.Event {
 	kinds := []coleo.EventKind{coleo.EventAssistantText, coleo.EventToolStart, coleo.EventToolProgress,
 		coleo.EventToolEnd, coleo.EventUsage}
 	kind, source := kinds[i%len(kinds)], coleo.SourceTranscript
-	var body any = coleo.ToolProgress{ID: fmt.Sprint("call-", i), Output: "a line of output of some eighty characters, as " +
-		"a command may print it, and no more"}
+	var body any = coleo.ToolProgress{ID: fmt.Sprint("call-", i),
+		Output: "a line of output of some eighty characters, as a command may print it, and no more"}
 	switch {
 	case i%logPart < 7*logArms && i%7 == 0:
 		kind, source, body = coleo.EventRunStart, "", coleo.Receipt{ID: run, Text: "do it"}

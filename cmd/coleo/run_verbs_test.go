@@ -28,13 +28,16 @@ func TestRunsAreListedAndTold(t *testing.T) {
 		t.Fatalf("run list = %+v", list)
 	}
 	id := list[1].ID
-	if out := f.must("run", "list", "--limit", "1"); !strings.Contains(out, list[0].ID[:8]) || strings.Contains(out, id[:8]) ||
-		!strings.Contains(out, "older runs: --before ") {
+	if out := f.must("run", "list", "--limit", "1"); !strings.Contains(out, list[0].ID[:8]) ||
+		strings.Contains(out, id[:8]) || !strings.Contains(out, "older runs: --before ") {
 		t.Errorf("run list --limit 1 says\n%s", out)
 	}
 	if out := f.must("run", "show", id[:8]); strings.Count(out, "\n") != 10 || !strings.Contains(out, id) ||
 		!strings.Contains(out, "finished after") || !strings.Contains(out, "Answer:   (may lack a part) first\n") {
 		t.Errorf("run show says\n%s", out)
+	}
+	if out := f.must("__complete", "run", "show", id[:3]); !strings.HasPrefix(out, id[:8]+"\tone: say first") {
+		t.Errorf("a shell is offered %q", out)
 	}
 	f.fails(4, "run", "show", "nothing")
 	f.fails(4, "run", "list", "nobody")
