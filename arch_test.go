@@ -98,6 +98,7 @@ var mayImport = map[string][]string{
 	"cmd/coleo/setup": {".", "api", "api/signin", "config", "harnesses/terminal/launch",
 		"harnesses/terminal/pack", "holder/process", "registry", "store",
 		"cmd/coleo/executable"},
+	"cmd/coleo/run":       {".", "api", "wire", "pty", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/recording": {".", "pty", "pty/vt10x", "cmd/coleo/verb"},
 	"cmd/coleo/model": {".", "holder/process", "modelresolver", "conformance/", "cmd/coleo/verb",
 		"cmd/coleo/executable", "cmd/coleo/setup"},

@@ -124,6 +124,7 @@ func TestWithoutServeEveryVerbSaysHowToStartIt(t *testing.T) {
 		{"arm", "watch", "x"}, {"arm", "compact", "x"}, {"arm", "follow-up", "x", "hi"},
 		{"arm", "queue", "x"}, {"arm", "steer", "x", "hi"}, {"arm", "abort", "x"}, {"arm", "pause", "x"}, {"arm", "resume", "x"}, {"arm", "open", "x"},
 		{"agent", "status"}, {"run", "graph", "x"}, {"why", w.path("f") + ":1"},
+		{"run", "list"}, {"run", "show", "x"}, {"run", "events", "x"}, {"run", "events", "-f"},
 	} {
 		if e := w.fails(8, args...); e.Code != coleo.EUnavailable || !strings.Contains(e.Message, "coleo up") {
 			t.Errorf("%v: %+v, want %s and what to do", args, e, coleo.EUnavailable)

@@ -10,6 +10,7 @@ import (
 	"coleo.dev/cmd/coleo/harness"
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/recording"
+	runverbs "coleo.dev/cmd/coleo/run"
 	"coleo.dev/cmd/coleo/server"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/cmd/coleo/why"
@@ -31,13 +32,12 @@ func newRootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return coleo.Errorf(coleo.EInvalid, "%s: %v (see %s --help)", c.CommandPath(), err, c.CommandPath())
 	})
-	root.AddCommand(
-		arm.Command(), harness.Command(), recording.Command(), newAuditCommand(), newDoctorCommand(), newManCommand(),
-		newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(),
-	)
-	runs := verb.Group("run", "Look at runs")
+	runs := runverbs.Command()
 	runs.AddCommand(why.GraphCommand())
-	root.AddCommand(runs, why.Command())
+	root.AddCommand(
+		arm.Command(), runs, why.Command(), harness.Command(), recording.Command(), newAuditCommand(), newDoctorCommand(),
+		newManCommand(), newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(),
+	)
 	root.AddCommand(server.Commands(wallClock)...)
 	root.AddCommand(model.Commands()...)
 	completeAll(root)
