@@ -2,6 +2,7 @@
 
 import { arrange, el, setText, show } from "./dom.js";
 import { ago, count, folder, model, money } from "./format.js";
+import { queued } from "./queue.js";
 import { display, groups } from "./rules.js";
 
 export class List {
@@ -95,7 +96,7 @@ class Row {
     setText(this.reason, arm.dialog ? arm.dialog.title : (arm.runtime?.reason ?? ""));
     setText(this.task, arm.currentTaskSubject ?? "");
     show(this.task, Boolean(arm.currentTaskSubject));
-    setText(this.facts, [model(arm) || arm.harness, money(arm.totalCost), folder(arm.workdir)].filter(Boolean).join(" · "));
+    setText(this.facts, [queued(arm.queue), model(arm) || arm.harness, money(arm.totalCost), folder(arm.workdir)].filter(Boolean).join(" · "));
     this.facts.title = [arm.harness, model(arm), arm.workdir].filter(Boolean).join("\n");
     this.tick();
   }
