@@ -391,3 +391,20 @@ func TestAPromptFollowsOnlyWhenEveryConditionHolds(t *testing.T) {
 		}
 	}
 }
+
+func TestFilesAreNamedInTheWayOfTheAgentCLI(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]struct {
+		way   string
+		files []string
+	}{
+		"do it\n\nAttached files: /a/b, /c":   {"", []string{"/a/b", "/c"}},
+		"@/a/b @/c\ndo it":                    {"@{path}", []string{"/a/b", "/c"}},
+		"do it\n\nAttached files: /a b.txt":   {"@{path}", []string{"/a b.txt"}},
+		"do it\n\nAttached files: /a, /b\"c'": {"@{path}", []string{"/a", "/b\"c'"}},
+	} {
+		if got := attach(c.way, coleo.Prompt{Text: "do it", Files: c.files}); got != want {
+			t.Errorf("%+v: %q, want %q", c, got, want)
+		}
+	}
+}
