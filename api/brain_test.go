@@ -141,9 +141,24 @@ func (b *scriptedBrain) Rename(ctx context.Context, arm, name string) (coleo.Arm
 	return a, err
 }
 
-func (b *scriptedBrain) Remove(ctx context.Context, arm string) error {
+func (b *scriptedBrain) Remove(ctx context.Context, arm string) (int, error) {
 	_, err := b.Arm(ctx, arm)
-	return err
+	return 3, err
+}
+
+func (b *scriptedBrain) Queue(_ context.Context, arm string, o coleo.QueueOrder) (coleo.QueueReport, error) {
+	return coleo.QueueReport{ID: o.ID, Queue: coleo.Queue{Paused: o.Why, Entries: []coleo.Queued{
+		{ID: arm, Text: fmt.Sprint(o.Step, " ", o.Text, " to ", o.To), Files: o.Files, By: o.By}}}}, b.fail
+}
+
+func (b *scriptedBrain) Steer(_ context.Context, _ string, p coleo.Prompt) (coleo.Steering, error) {
+	return coleo.Steering{How: coleo.SteerInterrupted, Interruption: &coleo.Interruption{Pressed: []string{"ESCAPE"}},
+		Receipt: coleo.Receipt{Text: p.Text + fmt.Sprint(p.Interrupt, p.Files)}}, b.fail
+}
+
+func (b *scriptedBrain) Abort(context.Context, string) (coleo.Aborted, error) {
+	return coleo.Aborted{Interruption: coleo.Interruption{Pressed: []string{"ESCAPE"}, State: coleo.Idle},
+		Queue: &coleo.QueueState{Length: 2, Paused: "aborted"}}, b.fail
 }
 
 func (b *scriptedBrain) Interrupt(ctx context.Context, arm string) (coleo.Interruption, error) {

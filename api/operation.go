@@ -86,5 +86,6 @@ func do[O any](call func(context.Context, string) (O, error)) func(context.Conte
 const (
 	get  = http.MethodGet
 	post = http.MethodPost
+	edit = http.MethodPatch
 	del  = http.MethodDelete
 )

@@ -280,7 +280,9 @@ func (b *Brain) enter(ctx context.Context, arm coleo.Arm, known bool) (coleo.Arm
 			return coleo.Errorf(coleo.EConflict, "Arm %s already exists with status: %s", row.Name, row.Status)
 		}
 		was = *row
-		arm.Generation = row.Generation
+		if arm.Generation = row.Generation; arm.AgentID == row.AgentID {
+			arm.Queue = row.Queue
+		}
 		*row = arm
 		return nil
 	})
