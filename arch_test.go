@@ -36,6 +36,8 @@ var mayImport = map[string][]string{
 	"hook":              {},
 	"localsocket":       {"."},
 	"boottime":          {},
+	"door":              {".", "localsocket"},
+	"armtools":          {".", "door"},
 	"bus":               {".", "localsocket", "boottime"},
 	"bus/bustest":       {"bus", "localsocket"},
 	"holder":            {".", "localsocket", "boottime", "holder/"},
@@ -54,7 +56,8 @@ var mayImport = map[string][]string{
 	"harnesses/opencodetui": {".", "harnesses/opencodeapi", "window", "window/pane"},
 	"registry":              {".", "config", "harnesses/"},
 	"host": {".", "pty", "holder", "holder/journal", "holder/process", "store", "trace", "registry",
-		"bus", "boottime"},
+		"bus", "boottime", "localsocket", "door", "host/toolcalls"},
+	"host/toolcalls":          {".", "door", "store"},
 	"window":                  {"."},
 	"window/pane":             {".", "window", "holder/process"},
 	"wire":                    {"."},
@@ -82,7 +85,7 @@ var mayImport = map[string][]string{
 	"harnesses/terminal/pack":     {".", "config", "harnesses/terminal/rules"},
 
 	"cmd/coleo-hold": {".", "holder", "hook", "window/pane"},
-	"cmd/coleo": {".", "api", "config", "holder", "holder/journal", "holder/process", "hook", "window/pane",
+	"cmd/coleo": {".", "api", "armtools", "config", "holder", "holder/journal", "holder/process", "hook", "window/pane",
 		"modelresolver", "cmd/coleo/"},
 	"cmd/coleo/verb":       {"."},
 	"cmd/coleo/show":       {".", "pty", "cmd/coleo/verb"},
@@ -124,7 +127,7 @@ var home = map[string][]string{
 	"github.com/danielgtaylor/huma":          {"api"},
 	"github.com/nats-io/":                    {"bus"},
 	"github.com/pelletier/go-toml":           {"config"},
-	"github.com/modelcontextprotocol/go-sdk": {"conformance/mcpserver"},
+	"github.com/modelcontextprotocol/go-sdk": {"conformance/mcpserver", "armtools"},
 	"golang.org/x/sys": {"pty", "pty/device", "holder", "holder/", "localsocket",
 		"boottime", "conformance/netns"},
 	"golang.org/x/term": {"cmd/coleo", "cmd/coleo/show", "cmd/coleo/arm"},
@@ -133,7 +136,7 @@ var home = map[string][]string{
 // testOnly lists what tests may import beyond their package.
 var testOnly = []string{"conformance/", "record/recordtest", "hook", "registry", "pty", "pty/device", "holder",
 	"holder/process", "store", "bus", "bus/bustest",
-	"localsocket", "host", "brain", "api", "wire", "harnesses/terminal/casttest", "window/pane",
+	"localsocket", "host", "host/toolcalls", "brain", "api", "wire", "harnesses/terminal/casttest", "window/pane",
 	"harnesses/terminal/rules"}
 
 // source is one Go file with its imports.

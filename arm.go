@@ -93,9 +93,12 @@ type Arm struct {
 	Workdir    string `json:"workdir,omitempty"`
 	Generation int    `json:"generation"`
 
-	Dialog  *Dialog `json:"dialog,omitempty"`
-	Window  *Window `json:"window,omitempty"` // set for a harness that shows its agent CLI in a window
-	Runtime Runtime `json:"runtime"`
+	Dialog *Dialog `json:"dialog,omitempty"`
+	// Suspensions has the questions that the arm has asked with Coleo's tools, and on
+	// which it waits. The dialog on the screen is not among them.
+	Suspensions []Suspension `json:"suspensions,omitempty"`
+	Window      *Window      `json:"window,omitempty"` // set for a harness that shows its agent CLI in a window
+	Runtime     Runtime      `json:"runtime"`
 }
 
 // Signals returns the signals for Summarise from the arm's row. The field Watch of the

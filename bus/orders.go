@@ -37,6 +37,8 @@ const (
 	OpPermit    Op = "permit"    // PermitOrder -> Clock: permit typing into arms that need a permit
 	OpRelease   Op = "release"   // ReleaseOrder -> nothing: give an arm of host local to a host agent
 	OpWindow    Op = "window"    // WindowOrder -> nothing: open the arm's window; answers when it is open
+	OpAnswer    Op = "answer"    // AnswerOrder -> coleo.Suspension: answer what the arm has asked with a tool
+	OpTasks     Op = "tasks"     // ArmOrder -> []coleo.Task: the tasks that the arm has written with a tool
 	OpTake      Op = "take"      // ArmOrder -> ArmReport: take up an arm whose folder names this host
 )
 
@@ -228,6 +230,14 @@ type RespondOrder struct {
 	Lease    string            `json:"lease,omitempty"`
 }
 
+// AnswerOrder answers a suspension that is no dialog.
+type AnswerOrder struct {
+	Arm      string         `json:"arm"`
+	ID       string         `json:"id"`
+	Decision coleo.Decision `json:"decision"`
+	By       string         `json:"by,omitempty"` // who answers, for people
+}
+
 // ScreenOrder asks for the screen of an arm: the present screen if At is zero,
 // otherwise the screen at the time At.
 type ScreenOrder struct {
@@ -326,6 +336,8 @@ type Beat struct {
 	// TakesLocal means that the host agent knows OpTake. Such a host agent attaches to
 	// an arm of host local only after OpTake.
 	TakesLocal bool `json:"takes_local,omitempty"`
+	// TakesTools means that the host agent knows SpawnConfig.Tools.
+	TakesTools bool `json:"takes_tools,omitempty"`
 }
 
 // ArmBeat is the part of a beat for one arm.

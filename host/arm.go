@@ -48,6 +48,7 @@ type arm struct {
 
 	unfollow context.CancelFunc // ends the goroutine that follows the session
 	driving  driving
+	entry    entry        // the arm's door
 	typing   sync.RWMutex // read-locked while an order types; write-locked during a hand-over
 
 	sight     sync.Mutex     // guards watch and seenAlive

@@ -16,6 +16,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/holder/process"
+	"coleo.dev/host/toolcalls"
 	"coleo.dev/registry"
 	"coleo.dev/store"
 )
@@ -36,13 +37,16 @@ type Config struct {
 	// --addr ADDR [--script FILE] -- PROGRAM [ARG...]. After it has started the model,
 	// the command replaces itself with PROGRAM.
 	ScriptedModel []string
-	StartedAt     time.Time
-	Ready         func()           // called as soon as Run carries out orders; can be nil
-	Now           func() time.Time // the time of day; nil means time.Now
-	Registry      *registry.Registry
-	DB            *store.HostDB
-	Bus           *bus.Conn
-	Log           *slog.Logger
+	// ToolServer is the command that serves Coleo's own tools to an agent CLI by MCP. Its
+	// arguments are --door PATH --tools NAME[,NAME...].
+	ToolServer []string
+	StartedAt  time.Time
+	Ready      func()           // called as soon as Run carries out orders; can be nil
+	Now        func() time.Time // the time of day; nil means time.Now
+	Registry   *registry.Registry
+	DB         *store.HostDB
+	Bus        *bus.Conn
+	Log        *slog.Logger
 }
 
 // Host is a running host agent.
@@ -55,6 +59,7 @@ type Host struct {
 	ctx  context.Context // ends when Run ends
 	end  context.CancelFunc
 
+	desk  *toolcalls.Desk
 	owed  owed
 	marks traces
 
@@ -72,8 +77,10 @@ func New(c Config) *Host {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Host{Config: c, arms: map[string]*arm{}, marks: traces{look: process.Traces}, instance: rand.Text(),
+	h := &Host{Config: c, arms: map[string]*arm{}, marks: traces{look: process.Traces}, instance: rand.Text(),
 		began: time.Now()}
+	h.desk = h.newDesk()
+	return h
 }
 
 // Run attaches to the existing arms, and carries out orders until ctx ends. Then it
@@ -89,6 +96,7 @@ func (h *Host) Run(ctx context.Context) error {
 	if err := h.adoptAll(ctx); err != nil {
 		return err
 	}
+	h.tidyTools(ctx)
 	h.Bus.Unsent = func(op bus.Op, err error) { h.Log.Error("answer a command", "op", op, "error", err) }
 	if err := h.Bus.Serve(ctx, h.ID, h.carryOut); err != nil {
 		return err
@@ -292,6 +300,7 @@ func (h *Host) newBeat() bus.Beat {
 	return bus.Beat{
 		ID: h.ID, Hostname: h.Hostname, Platform: h.Platform, Version: h.Version, PID: os.Getpid(),
 		StartedAt: h.StartedAt, MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(), TakesGiven: true, TakesLocal: true,
+		TakesTools: true,
 	}
 }
 

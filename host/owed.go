@@ -40,6 +40,7 @@ type writing struct {
 	put    *arm   // the arm whose record is stored, as the record is at the time of the write
 	traced *arm   // the arm of which only the trace is stored, as it is at the time of the write
 	forget string // the id of the arm whose record to remove
+	tools  *store.ToolChange
 }
 
 // owed has the writes that wait because the disk is full, in order.
@@ -100,12 +101,14 @@ func (h *Host) writeNow(ctx context.Context, w writing) error {
 		id, state := w.traced.record.ID, w.traced.record.Trace
 		w.traced.mu.Unlock()
 		err = h.DB.AppendWork(ctx, id, state, w.events...)
+	case w.tools != nil:
+		err = h.DB.ChangeTools(ctx, *w.tools, w.events...)
 	case w.forget != "":
 		if err = h.DB.DeleteArm(ctx, w.forget); coleo.ErrorCode(err) == coleo.ENotFound {
 			err = nil
 		}
 	}
-	if err == nil && w.put == nil && w.traced == nil {
+	if err == nil && w.put == nil && w.traced == nil && w.tools == nil {
 		_, err = h.DB.Append(ctx, w.events...)
 	}
 	if err == nil && len(w.events) > 0 {

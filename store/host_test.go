@@ -208,7 +208,9 @@ func TestArmsOfAnOlderDatabaseAreKept(t *testing.T) {
 	}
 	if _, err := h.db.writer.Exec(
 		"ALTER TABLE arms DROP COLUMN earlier; ALTER TABLE arms DROP COLUMN intended; ALTER TABLE arms DROP COLUMN trace; " +
-			"ALTER TABLE events DROP COLUMN epoch; DROP INDEX events_by_arm; PRAGMA user_version = 1"); err != nil {
+			"ALTER TABLE events DROP COLUMN epoch; DROP INDEX events_by_arm; " +
+			"DROP TABLE suspensions; DROP TABLE tool_calls; DROP TABLE arm_tasks; DROP TABLE file_claims; " +
+			"PRAGMA user_version = 1"); err != nil {
 		t.Fatal(err)
 	}
 	h.Close()

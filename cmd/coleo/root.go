@@ -32,7 +32,7 @@ func newRootCommand() *cobra.Command {
 	})
 	root.AddCommand(
 		arm.Command(), harness.Command(), recording.Command(), newAuditCommand(), newDoctorCommand(), newManCommand(),
-		newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(),
+		newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(), newMCPCommand(),
 	)
 	root.AddCommand(server.Commands(wallClock)...)
 	root.AddCommand(model.Commands()...)
