@@ -108,6 +108,7 @@ func (a Arm) Signals() Signals {
 		Status: a.Status, State: a.State,
 		PID: a.PID, Port: a.Port, SessionID: a.SessionID, AgentID: a.AgentID,
 		Workdir: a.Workdir, Task: a.CurrentTaskID,
+		Asks:         len(a.Suspensions) > 0,
 		LastActivity: a.LastActivityAt, LastHeartbeat: a.LastHeartbeat, LastOutput: a.LastOutputAt,
 	}
 }

@@ -40,7 +40,8 @@ type launchFacts struct {
 	Account                        string
 	Resume, Hermetic, TrustWorkdir bool
 	MCPServers                     []coleo.MCPServer
-	Hook                           *hookFacts // nil if there is no hook
+	AllowedTools                   []allowedTool // of all servers
+	Hook                           *hookFacts    // nil if there is no hook
 }
 
 // Plan turns a configuration into the Launch that the holder runs. It sets the defaults
@@ -160,8 +161,20 @@ func factsOf(s *rules.Spec, c *coleo.SpawnConfig) (launchFacts, error) {
 		Provider: c.Provider, Model: c.Model, Permission: permission, Conversation: c.Conversation,
 		Account: AccountPath(c.Dir),
 		Resume:  c.Resume, Hermetic: c.Profile == coleo.ProfileHermetic, TrustWorkdir: c.TrustWorkdir,
-		MCPServers: c.MCPServers,
+		MCPServers: c.MCPServers, AllowedTools: allowedTools(c.MCPServers),
 	}, nil
+}
+
+// allowedTool is a tool of an MCP server that the agent CLI calls without asking.
+type allowedTool struct{ Server, Tool string }
+
+func allowedTools(servers []coleo.MCPServer) (out []allowedTool) {
+	for _, m := range servers {
+		for _, tool := range m.Allowed {
+			out = append(out, allowedTool{m.Name, tool})
+		}
+	}
+	return out
 }
 
 // AccountPath returns the path of the file in which an agent CLI can record the tokens
