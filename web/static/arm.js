@@ -1,7 +1,7 @@
 // One arm: what it is doing, what may be done with it, its terminal.
 
 import { Activity } from "./activity.js";
-import { DialogPanel } from "./dialog.js";
+import { DialogPanel, questionOf } from "./dialog.js";
 import { button, el, enable, setText, show } from "./dom.js";
 import { ago, model, money, tokens, windowState } from "./format.js";
 import { armPath, call } from "./http.js";
@@ -108,7 +108,7 @@ export class ArmView {
     setText(this.word, word);
     setText(this.health, [arm.runtime?.state, arm.runtime?.reason].filter(Boolean).join(": "));
     this.updateButtons(arm, can);
-    this.dialog.update(arm.dialog ?? null);
+    this.dialog.update(arm.dialog ?? questionOf(arm));
     this.prompt.update(arm, can);
     this.terminal.update(arm);
     this.why.update(arm);

@@ -92,7 +92,7 @@ class Row {
     setText(this.name, arm.name);
     setText(this.word, word);
     setText(this.health, arm.runtime?.state ?? "unknown");
-    setText(this.reason, arm.dialog ? arm.dialog.title : (arm.runtime?.reason ?? ""));
+    setText(this.reason, arm.dialog ? arm.dialog.title : (arm.suspensions?.[0]?.text ?? arm.runtime?.reason ?? ""));
     setText(this.task, arm.currentTaskSubject ?? "");
     show(this.task, Boolean(arm.currentTaskSubject));
     setText(this.facts, [model(arm) || arm.harness, money(arm.totalCost), folder(arm.workdir)].filter(Boolean).join(" · "));
