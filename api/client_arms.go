@@ -324,14 +324,18 @@ func (c *Client) Suspensions(ctx context.Context, arm string) ([]coleo.Suspensio
 }
 
 // AnswerSuspension answers what the arm waits for. Without an id, it returns EConflict with
-// the list unless exactly one thing waits.
+// the list unless exactly one thing waits. Without an arm, the id alone names it.
 func (c *Client) AnswerSuspension(ctx context.Context, arm, id string, d coleo.Decision) (coleo.Suspension, error) {
 	var out suspensionReply
 	in := suspensionBody{ID: id, Decision: d.Choice, Option: d.Option, Options: d.Options, Text: d.Words}
 	if d.Choice == coleo.Reply {
 		in.Decision = ""
 	}
-	err := c.callFor(ctx, steerTime, post, armPath(arm, "/suspension"), in, &out)
+	path := armPath(arm, "/suspension")
+	if arm == "" {
+		path = "/api/suspensions/" + url.PathEscape(id)
+	}
+	err := c.callFor(ctx, steerTime, post, path, in, &out)
 	return out.Suspension, err
 }
 
