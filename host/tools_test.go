@@ -21,6 +21,7 @@ func (s *stage) toolArm(name string) string {
 	s.check(err)
 	text := strings.Replace(string(spec), `name = "fake"`, `name = "tooled"`, 1)
 	text = strings.Replace(text, "[capabilities]\n", "[capabilities]\nmcp = true\n", 1)
+	text = strings.Replace(text, "[keys]\n", "[[launch.part]]\nenv = { TOOLS = '{{json .MCPServers}}' }\n[keys]\n", 1)
 	s.check(os.WriteFile(s.path("harnesses/tooled.toml"), []byte(text), 0o600))
 	s.reg, err = registry.New(s.path("harnesses"), []string{s.path(asHolder)})
 	s.check(err)
