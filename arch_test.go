@@ -39,6 +39,8 @@ var mayImport = map[string][]string{
 	"hook":              {},
 	"localsocket":       {"."},
 	"boottime":          {},
+	"door":              {".", "localsocket"},
+	"armtools":          {".", "door"},
 	"bus":               {".", "localsocket", "boottime"},
 	"bus/bustest":       {"bus", "localsocket"},
 	"holder":            {".", "localsocket", "boottime", "holder/"},
@@ -57,11 +59,12 @@ var mayImport = map[string][]string{
 	"harnesses/opencodetui": {".", "harnesses/opencodeapi", "window", "window/pane"},
 	"registry":              {".", "config", "harnesses/"},
 	"host": {".", "pty", "holder", "holder/journal", "holder/process", "store", "trace", "repeat", "registry",
-		"bus", "boottime", "host/queue"},
-	"host/queue":  {"."},
-	"window":      {"."},
-	"window/pane": {".", "window", "holder/process"},
-	"wire":        {"."},
+		"bus", "boottime", "localsocket", "door", "host/queue", "host/toolcalls"},
+	"host/toolcalls": {".", "door", "store"},
+	"host/queue":     {"."},
+	"window":         {"."},
+	"window/pane":    {".", "window", "holder/process"},
+	"wire":           {"."},
 	"brain": {".", "wire", "store", "bus", "repeat", "recovery", "modelresolver", "registry",
 		"graph", "display"},
 	"api": {".", "wire", "brain", "localsocket", "web", "api/signin", "api/sse",
@@ -89,7 +92,7 @@ var mayImport = map[string][]string{
 	"harnesses/terminal/pack":     {".", "config", "harnesses/terminal/rules"},
 
 	"cmd/coleo-hold": {".", "holder", "hook", "window/pane"},
-	"cmd/coleo": {".", "api", "config", "holder", "holder/journal", "holder/process", "hook", "window/pane",
+	"cmd/coleo": {".", "api", "armtools", "config", "holder", "holder/journal", "holder/process", "hook", "window/pane",
 		"modelresolver", "cmd/coleo/"},
 	"cmd/coleo/verb":       {"."},
 	"cmd/coleo/show":       {".", "pty", "cmd/coleo/verb"},
@@ -135,7 +138,7 @@ var home = map[string][]string{
 	"github.com/danielgtaylor/huma":          {"api"},
 	"github.com/nats-io/":                    {"bus"},
 	"github.com/pelletier/go-toml":           {"config"},
-	"github.com/modelcontextprotocol/go-sdk": {"conformance/mcpserver"},
+	"github.com/modelcontextprotocol/go-sdk": {"conformance/mcpserver", "armtools"},
 	"golang.org/x/sys": {"pty", "pty/device", "holder", "holder/", "localsocket",
 		"boottime", "conformance/netns"},
 	"golang.org/x/term": {"cmd/coleo", "cmd/coleo/show", "cmd/coleo/arm"},
@@ -144,7 +147,7 @@ var home = map[string][]string{
 // testOnly lists what tests may import beyond their package.
 var testOnly = []string{"conformance/", "record/recordtest", "hook", "registry", "pty", "pty/device", "holder",
 	"holder/process", "sqlite", "store", "bus", "bus/bustest",
-	"localsocket", "host", "brain", "api", "wire", "harnesses/terminal/casttest", "window/pane",
+	"localsocket", "host", "host/toolcalls", "brain", "api", "wire", "harnesses/terminal/casttest", "window/pane",
 	"harnesses/terminal/rules"}
 
 // source is one Go file with its imports.
