@@ -43,7 +43,7 @@ func (w *writer) state() {
 	w.closeSuspension()
 	w.run.suspensions++
 	id := w.own(KindSuspension, fmt.Sprintf("suspension:%d", w.run.suspensions))
-	w.add(id, Node{Kind: KindSuspension, Suspension: &Suspension{Kind: d.Kind, Title: d.Title, Subject: d.Subject,
+	w.add(id, Node{Kind: KindSuspension, Suspension: &OpenDialog{Kind: d.Kind, Title: d.Title, Subject: d.Subject,
 		Options: d.Options, Fingerprint: d.Fingerprint}})
 	w.run.suspension = id
 }

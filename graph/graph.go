@@ -75,7 +75,7 @@ type Node struct {
 	Text       *Text       `json:"text,omitempty"`   // of a text or of thinking
 	Call       *Call       `json:"call,omitempty"`
 	Approval   *Approval   `json:"approval,omitempty"`
-	Suspension *Suspension `json:"suspension,omitempty"`
+	Suspension *OpenDialog `json:"suspension,omitempty"`
 	Path       string      `json:"path,omitempty"` // of a file, as the model gave it
 	Subagent   *Subagent   `json:"subagent,omitempty"`
 	Shell      *Shell      `json:"shell,omitempty"`
@@ -177,8 +177,8 @@ type Approval struct {
 	Matched     Match             `json:"matched,omitempty"`
 }
 
-// Suspension is a dialog at which a run waits.
-type Suspension struct {
+// OpenDialog is a dialog at which a run waits.
+type OpenDialog struct {
 	Kind        coleo.DialogKind  `json:"kind,omitempty"`
 	Title       string            `json:"title"`
 	Subject     string            `json:"subject,omitempty"`
