@@ -37,7 +37,7 @@ var rows = []row{
 	{"M22", "a snapshot of an arm for display, at most twice a second", "", notYet},
 	{"M23", "an event when that snapshot changes", "", notYet},
 	{"M24", "one table of events", "", notYet},
-	{"M25", "repeated tasks that can be added and removed", "", notYet},
+	{"M25", "repeated tasks that can be added and removed", "`coleo serve` and `coleo agent` repeat their own: package `repeat`", ""},
 	{"M26", "usage of tokens and money", "`coleo arm status NAME`", ""},
 	{"M27", "a rolling summary of a conversation", "", notYet},
 	{"M28", "work folders as git worktrees", "", notYet},

@@ -9,6 +9,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/registry"
+	"coleo.dev/repeat"
 	"coleo.dev/store"
 )
 
@@ -95,10 +96,15 @@ func (b *Brain) Run(ctx context.Context) error {
 	if err := b.Bus.RollCall(); err != nil {
 		return err
 	}
-	b.following.Go(func() { b.tidy(ctx) })
-	b.following.Go(func() { b.keepHandingOver(ctx) })
+	repeated := repeat.New(b.Log)
+	for _, task := range []repeat.Task{b.tidy(), b.handingOver()} {
+		if err := repeated.Add(ctx, task); err != nil {
+			return err
+		}
+	}
 	<-ctx.Done()
 	b.end()
+	repeated.StopAll()
 	b.updates.end()
 	b.following.Wait()
 	return nil

@@ -2,38 +2,37 @@ package brain
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/repeat"
 )
 
 // handOverTimeout bounds one hand-over. Most of this time is for the host agent, which
 // must attach to the arm.
 const handOverTimeout = spawnTimeout
 
-// keepHandingOver gives the arms that serve itself drives to host agents that can take
-// them. It tries every bus.PulseEvery.
-func (b *Brain) keepHandingOver(ctx context.Context) {
-	tick := time.NewTicker(bus.PulseEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		for _, id := range b.heldHere() {
-			arm, err := b.DB.Arm(ctx, id)
-			if err != nil || !isLocal(arm.AgentID) {
-				continue
+// handingOver returns the task that gives the arms that serve itself drives to host agents
+// that can take them.
+func (b *Brain) handingOver() repeat.Task {
+	return repeat.Task{ID: "hand arms over to host agents", Every: bus.PulseEvery,
+		Do: func(ctx context.Context) error {
+			var failed error
+			for _, id := range b.heldHere() {
+				arm, err := b.DB.Arm(ctx, id)
+				if err != nil || !isLocal(arm.AgentID) {
+					continue
+				}
+				if _, err := b.handOver(ctx, arm); err != nil && coleo.ErrorCode(err) != coleo.EBusy {
+					failed = errors.Join(failed, fmt.Errorf("arm %s: %w", arm.Name, err))
+				}
 			}
-			if _, err := b.handOver(ctx, arm); err != nil && coleo.ErrorCode(err) != coleo.EBusy && ctx.Err() == nil {
-				b.Log.Warn("hand an arm over to a host agent", "arm", arm.Name, "error", err)
-			}
-		}
-	}
+			return failed
+		}}
 }
 
 // heldHere returns the ids of the arms that serve itself reads now. It returns nil if

@@ -7,6 +7,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/repeat"
 	"coleo.dev/store"
 )
 
@@ -14,24 +15,17 @@ import (
 // and deletes old rows.
 const tidyEvery = 30 * time.Second
 
-// tidy maintains the database until ctx ends.
-func (b *Brain) tidy(ctx context.Context) {
-	tick := time.NewTicker(tidyEvery)
-	defer tick.Stop()
-	for arm := ""; ; {
-		err := b.DB.KeepReserve()
-		if err == nil {
-			arm, err = b.thin(ctx, arm, store.ServeBound, store.AuditBound)
-		}
-		if err != nil && ctx.Err() == nil {
-			b.Log.Warn("maintain the database", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+// tidy returns the task that maintains the database.
+func (b *Brain) tidy() repeat.Task {
+	arm := ""
+	return repeat.Task{ID: "maintain the database", Every: tidyEvery, Immediate: true,
+		Do: func(ctx context.Context) error {
+			err := b.DB.KeepReserve()
+			if err == nil {
+				arm, err = b.thin(ctx, arm, store.ServeBound, store.AuditBound)
+			}
+			return err
+		}}
 }
 
 // thinMost is the largest number of transactions in which one call of thin deletes

@@ -17,6 +17,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/holder/process"
 	"coleo.dev/registry"
+	"coleo.dev/repeat"
 	"coleo.dev/store"
 )
 
@@ -97,7 +98,11 @@ func (h *Host) Run(ctx context.Context) error {
 		return err
 	}
 	h.keepReserve()
-	h.runs.Go(func() { h.retain(ctx) })
+	repeated := repeat.New(h.Log)
+	if err := repeated.Add(ctx, h.retain()); err != nil {
+		return err
+	}
+	defer repeated.StopAll()
 	h.beat()
 	if h.Ready != nil {
 		h.Ready()

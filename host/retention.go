@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"coleo.dev/repeat"
 	"coleo.dev/store"
 )
 
@@ -26,22 +27,14 @@ func (h *Host) noteRead(seq uint64) {
 	}
 }
 
-// retain deletes old events until ctx ends. Each search deletes a bounded number of
-// events.
-func (h *Host) retain(ctx context.Context) {
-	tick := time.NewTicker(thinEvery)
-	defer tick.Stop()
-	for arm := ""; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		var err error
-		if arm, err = h.thinLog(ctx, arm, h.Now(), store.HostBound); err != nil && ctx.Err() == nil {
-			h.Log.Warn("delete old events", "error", err)
-		}
-	}
+// retain returns the task that deletes old events. Each time, it deletes a bounded number
+// of events.
+func (h *Host) retain() repeat.Task {
+	arm := ""
+	return repeat.Task{ID: "delete old events", Every: thinEvery, Do: func(ctx context.Context) (err error) {
+		arm, err = h.thinLog(ctx, arm, h.Now(), store.HostBound)
+		return err
+	}}
 }
 
 // thinLog deletes old events that serve has read. It begins with the next arm after the

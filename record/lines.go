@@ -72,7 +72,10 @@ func (l *lines) decode(p []byte, at int64) []Entry {
 		at += int64(len(line)) + 1
 		if line = append(l.rest, line...); !l.skips && len(line) <= mostLine {
 			for i, e := range l.decoder.Decode(line) {
-				e.Position, e.Key = at, strconv.Itoa(i)
+				e.Position = at
+				if e.Key == "" {
+					e.Key = strconv.Itoa(i)
+				}
 				out = append(out, e)
 			}
 		}

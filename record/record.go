@@ -42,8 +42,9 @@ type Entry struct {
 	Time   time.Time // by the agent CLI's clock; zero if the record has no time
 
 	// Work is what the entry adds to the events of its run; nil if it adds nothing.
-	// Reply, Position and Key are those of coleo.Activity. A Decoder of lines does not set
-	// Position and Key: they are the end of the line and the number of the entry in it.
+	// Reply, Position and Key are those of coleo.Activity. A Decoder does not set
+	// Position: it is the end of the line. If a Decoder sets no Key, the Key is the number
+	// of the entry in its line.
 	Work     coleo.Work
 	Reply    string
 	Position int64

@@ -111,6 +111,8 @@ func (s *Server) turn(client context.Context, q Request, d dialect, body []byte,
 	}
 	p := &player{ctx: ctx, turn: t, enc: enc, out: o, release: s.released, stalled: func(on bool) {
 		s.rec.update(n, func(q *Request) { q.Stalled, q.Status = on, o.status })
+	}, called: func(m Made) {
+		s.rec.update(n, func(q *Request) { q.Calls = append(q.Calls, m) })
 	}, used: func(u usage) {
 		s.rec.update(n, func(q *Request) { q.Input, q.Output = u.input, u.output })
 	}}

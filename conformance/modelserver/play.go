@@ -14,6 +14,7 @@ type player struct {
 	enc     encoder
 	out     *httpWriter
 	release func() <-chan struct{}
+	called  func(Made)  // called with each call of a tool before it is sent
 	used    func(usage) // called with the usage when the whole reply has been sent
 	stalled func(bool)  // called with true when a stall begins, and with false when it ends
 	output  int         // number of bytes of text, thoughts and arguments of calls
@@ -57,6 +58,7 @@ func (p *player) step(s Step) (done bool, err error) {
 			return false, p.words("NO TOOL: "+err.Error(), 0, p.enc.text)
 		}
 		p.output += len(call.args)
+		p.called(Made{ID: call.id, Name: call.name, Arguments: call.args})
 		p.enc.call(call)
 	case s.Pause > 0:
 		return false, p.wait(s.Pause)

@@ -26,6 +26,7 @@ type Request struct {
 	// if the request does not ask for a reply of the model.
 	Rule    string    `json:"rule,omitempty"`
 	Reply   []Step    `json:"reply,omitempty"`         // the chosen steps, with their placeholders replaced
+	Calls   []Made    `json:"calls,omitempty"`         // the calls of tools in the reply, as they were sent
 	Status  int       `json:"status,omitempty"`        // HTTP status that was sent; 0 until then
 	Stalled bool      `json:"stalled,omitempty"`       // the reply is waiting for a release
 	Aborted bool      `json:"aborted,omitempty"`       // the client disconnected before the reply was complete
@@ -35,6 +36,13 @@ type Request struct {
 	Done    bool      `json:"done"`
 	First   time.Time `json:"first,omitzero"` // time of the first byte of the reply
 	Last    time.Time `json:"last,omitzero"`  // time of the last byte of the reply
+}
+
+// Made is a call of a tool that the model has made.
+type Made struct {
+	ID        string `json:"id"` // a client of the chat dialect or the Gemini dialect can use ids of its own
+	Name      string `json:"name"`
+	Arguments string `json:"arguments,omitempty"` // as they were sent, which need not be JSON
 }
 
 // record has the requests that the server has got. It is safe for concurrent use.

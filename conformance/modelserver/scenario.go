@@ -27,6 +27,8 @@ import (
 //	cut [N times]                   closes the connection in the middle of the stream;
 //	                                after N times for this prompt, answers normally
 //	garble                          calls a tool with arguments that are not JSON
+//	use TOOL ARGUMENTS              calls a tool by its name, with these arguments
+//	together ACT and also ACT       does several of these acts in one reply
 //	show markdown|dialog            answers with marked-up text, or with text that looks like an agent CLI's own screen
 //
 // The answer to any other prompt is "ECHO: " and the prompt.
@@ -41,7 +43,7 @@ func (s scenario) verbs() map[string]func(rest string) []Step {
 	return map[string]func(string) []Step{
 		"say": s.say, "write": s.write, "run": s.run, "count": s.count, "think": s.think,
 		"ask": s.ask, "mcp": s.mcp, "pause": s.pause, "fail": s.fail, "stall": s.stall,
-		"cut": s.cut, "garble": s.garble, "show": s.show,
+		"cut": s.cut, "garble": s.garble, "show": s.show, "use": s.use, "together": s.together,
 	}
 }
 

@@ -11,14 +11,17 @@ import (
 // conversations describes how to find and decode Claude Code's transcripts.
 var conversations = record.Source{
 	Pattern: ".claude/projects/*/{id}.jsonl",
-	Open:    record.Lines(func() record.Decoder { return decoder{} }),
+	Open:    record.Lines(newDecoder),
 }
 
 // decoder decodes the transcript of Claude Code,
 // ~/.claude/projects/FOLDER/CONVERSATION.jsonl (2.1.329).
-type decoder struct{}
+type decoder struct{ work worker }
+
+func newDecoder() record.Decoder { return &decoder{work: newWorker()} }
 
 type recordLine struct {
+	workLine
 	Type      string    `json:"type"`
 	Subtype   string    `json:"subtype"` // in a system line
 	Meta      bool      `json:"isMeta"`
@@ -32,6 +35,9 @@ type recordLine struct {
 		Kind string `json:"kind"` // "human" for a typed prompt; older versions leave it out
 	} `json:"origin"`
 	Message struct {
+		ID      string          `json:"id"`
+		Model   string          `json:"model"`
+		Usage   *tokens         `json:"usage"`
 		Content json.RawMessage `json:"content"`
 		Stop    string          `json:"stop_reason"`
 	} `json:"message"`
@@ -43,11 +49,17 @@ const (
 	denied      = "[Request interrupted by user for tool use]"
 )
 
-func (decoder) Decode(line []byte) []record.Entry {
+func (d *decoder) Decode(line []byte) []record.Entry {
 	var l recordLine
 	if json.Unmarshal(line, &l) != nil && l.Type == "" || l.Meta || l.Sidechain {
 		return nil
 	}
+	before := d.work.pending(l)
+	return append(before, record.Join(l.state(), d.work.of(l))...)
+}
+
+// state returns what the line says of the state of the agent CLI.
+func (l recordLine) state() []record.Entry {
 	switch l.Type {
 	case "user":
 		return l.user()
@@ -123,6 +135,7 @@ func (l recordLine) assistant() []record.Entry {
 }
 
 type recordPart struct {
+	workPart
 	Type string `json:"type"`
 	Text string `json:"text"`
 	Name string `json:"name"` // in a tool_use part: the name of the tool

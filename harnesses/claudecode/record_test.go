@@ -9,7 +9,7 @@ import (
 
 func TestTheRecordTellsHowEachTurnEnded(t *testing.T) {
 	t.Parallel()
-	recordtest.Check(t, decoder{}, "testdata/record-2.1.329.jsonl.gz", []recordtest.Turn{
+	recordtest.Check(t, newDecoder(), "testdata/record-2.1.329.jsonl.gz", []recordtest.Turn{
 		{Prompt: "say finished-31579", Ending: record.Finished, Answer: "finished-31579"},
 		{Prompt: "count to 200 every 50ms", Ending: record.Interrupted, Answer: "1 2 3"},
 		{Prompt: "write hello.txt with Hello", Ending: record.Denied, Answer: "I will write hello.txt."},
@@ -25,7 +25,7 @@ func TestTheRecordTellsHowEachTurnEnded(t *testing.T) {
 func TestAQueuedPromptIsRecordedAtOnce(t *testing.T) {
 	t.Parallel()
 	var queued []string
-	for _, e := range recordtest.Entries(t, decoder{}, "testdata/record-2.1.329.jsonl.gz") {
+	for _, e := range recordtest.Entries(t, newDecoder(), "testdata/record-2.1.329.jsonl.gz") {
 		if e.Kind == record.Queued {
 			queued = append(queued, e.Text)
 		}

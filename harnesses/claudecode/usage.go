@@ -12,17 +12,26 @@ import (
 type costs struct {
 	Type    string `json:"type"`
 	Message struct {
-		ID    string `json:"id"`
-		Usage *struct {
-			Input   int `json:"input_tokens"` // tokens that were in no cache
-			Written int `json:"cache_creation_input_tokens"`
-			Read    int `json:"cache_read_input_tokens"`
-			Output  int `json:"output_tokens"`
-			Details struct {
-				Thinking int `json:"thinking_tokens"`
-			} `json:"output_tokens_details"`
-		} `json:"usage"`
+		ID    string  `json:"id"`
+		Usage *tokens `json:"usage"`
 	} `json:"message"`
+}
+
+// tokens are the tokens of one reply.
+type tokens struct {
+	Input   int `json:"input_tokens"` // tokens that were in no cache
+	Written int `json:"cache_creation_input_tokens"`
+	Read    int `json:"cache_read_input_tokens"`
+	Output  int `json:"output_tokens"`
+	Details struct {
+		Thinking int `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+func (t tokens) usage() coleo.Usage {
+	return coleo.Usage{
+		Input: t.Input + t.Written + t.Read, Cached: t.Read, Output: t.Output, Reasoning: t.Details.Thinking,
+	}
 }
 
 // usage adds up the replies of the conversation. A reply has one line for each of its
@@ -35,9 +44,7 @@ func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	replies := map[string]coleo.Usage{}
 	err = terminal.EachEntry(path, func(l costs) {
 		if u := l.Message.Usage; l.Type == "assistant" && u != nil {
-			replies[l.Message.ID] = coleo.Usage{
-				Input: u.Input + u.Written + u.Read, Cached: u.Read, Output: u.Output, Reasoning: u.Details.Thinking,
-			}
+			replies[l.Message.ID] = u.usage()
 		}
 	})
 	return coleo.SumUsage(maps.Values(replies)), err

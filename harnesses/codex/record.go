@@ -11,18 +11,21 @@ import (
 // conversations describes how to find and decode Codex's rollouts.
 var conversations = record.Source{
 	Pattern: ".codex/sessions/*/*/*/rollout-*-{id}.jsonl",
-	Open:    record.Lines(func() record.Decoder { return decoder{} }),
+	Open:    record.Lines(newDecoder),
 }
 
 // decoder decodes the rollout of Codex,
 // ~/.codex/sessions/YEAR/MONTH/DAY/rollout-TIME-CONVERSATION.jsonl (0.169.0). A denial
 // interrupts the turn, so a denial and an interrupt look the same in the record.
-type decoder struct{}
+type decoder struct{ work worker }
+
+func newDecoder() record.Decoder { return &decoder{work: newWorker()} }
 
 type recordLine struct {
 	Type    string    `json:"type"`
 	Time    time.Time `json:"timestamp"`
 	Payload struct {
+		workPayload
 		Type    string          `json:"type"`
 		Turn    string          `json:"turn_id"`
 		Last    string          `json:"last_agent_message"`
@@ -30,6 +33,7 @@ type recordLine struct {
 		Message string          `json:"message"` // in user_message and agent_message, before 0.169
 		Error   json.RawMessage `json:"error"`
 		Item    struct {
+			workItem
 			Type    string `json:"type"`
 			Content []struct {
 				Text string `json:"text"`
@@ -38,11 +42,16 @@ type recordLine struct {
 	} `json:"payload"`
 }
 
-func (decoder) Decode(line []byte) []record.Entry {
+func (d *decoder) Decode(line []byte) []record.Entry {
 	var l recordLine
 	if json.Unmarshal(line, &l) != nil && l.Type == "" {
 		return nil
 	}
+	return record.Join(l.state(), d.work.of(l))
+}
+
+// state returns what the line says of the state of the agent CLI.
+func (l recordLine) state() []record.Entry {
 	p := l.Payload
 	e := record.Entry{Turn: p.Turn, Time: l.Time}
 	switch p.Type {

@@ -26,10 +26,12 @@ type tail struct {
 	db           *sql.DB // nil until the database can be opened
 	since        int64   // Unix time in ms; earlier messages do not change anymore
 	returned     map[string]bool
+	work         worker
 }
 
 func openTail(path string, w record.Where) record.Tail {
-	return &tail{path: path, conversation: w.Conversation, since: w.Since.UnixMilli(), returned: map[string]bool{}}
+	since := w.Since.UnixMilli()
+	return &tail{path: path, conversation: w.Conversation, since: since, returned: map[string]bool{}, work: newWorker(since)}
 }
 
 func (t *tail) Close() {
@@ -83,10 +85,20 @@ func (t *tail) Next() []record.Entry {
 		}
 		t.db = db
 	}
-	messages, err := t.messages()
+	tx, err := t.db.BeginTx(context.Background(), &sql.TxOptions{ReadOnly: true}) // both reads see the same moment
 	if err != nil {
 		return nil
 	}
+	defer tx.Rollback() //nolint:errcheck // nothing was written
+	messages, err := t.messages(tx)
+	if err != nil {
+		return nil
+	}
+	return t.work.placed(t.state(messages), t.work.read(tx, t.conversation))
+}
+
+// state returns what messages say of the state of the agent CLI, as far as it is new.
+func (t *tail) state(messages []message) []record.Entry {
 	var out []record.Entry
 	for _, m := range messages {
 		if m.Role == "user" {
@@ -100,8 +112,8 @@ func (t *tail) Next() []record.Entry {
 }
 
 // messages returns the messages since the last prompt, with their parts.
-func (t *tail) messages() ([]message, error) {
-	rows, err := t.db.QueryContext(context.Background(), `SELECT m.id, m.time_created, m.data, coalesce(p.data, '')
+func (t *tail) messages(tx *sql.Tx) ([]message, error) {
+	rows, err := tx.QueryContext(context.Background(), `SELECT m.id, m.time_created, m.data, coalesce(p.data, '')
 		FROM message m LEFT JOIN part p ON p.message_id = m.id
 		WHERE m.session_id = ? AND m.time_created >= ? ORDER BY m.time_created, m.id, p.id`, t.conversation, t.since)
 	if err != nil {

@@ -17,12 +17,14 @@ import (
 
 const recorded = "testdata/record-1.18.33.jsonl.gz"
 
-// row is a row of OpenCode's database: of a message, or of a part of one.
+// row is a row of OpenCode's database: of a message, of a part of one, or of an event.
 type row struct {
 	Message string          `json:"message"`
 	Session string          `json:"session"` // "" for a part
 	Part    string          `json:"part"`
 	Created int64           `json:"created"`
+	Seq     int64           `json:"seq"`
+	Type    string          `json:"type"` // of an event; "" for a message and a part
 	Data    json.RawMessage `json:"data"`
 }
 
@@ -32,9 +34,13 @@ type database struct {
 	path string
 	db   *sql.DB
 	rows []row
+
+	noEvents bool // it keeps no events, as older versions
 }
 
-func newDatabase(t *testing.T) *database {
+func newDatabase(t *testing.T) *database { return newDatabaseOf(t, recorded) }
+
+func newDatabaseOf(t *testing.T, recorded string) *database {
 	d := &database{t: t, path: filepath.Join(t.TempDir(), "opencode.db")}
 	var err error
 	d.db, err = sqlite.Open(d.path, "_journal_mode=WAL")
@@ -42,16 +48,19 @@ func newDatabase(t *testing.T) *database {
 	t.Cleanup(func() { d.check(d.db.Close()) })
 	d.exec("CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT)")
 	d.exec("CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, time_created INTEGER, data TEXT)")
+	d.exec("CREATE TABLE event (id TEXT PRIMARY KEY, aggregate_id TEXT, seq INTEGER, type TEXT, data TEXT)")
 	file, err := os.Open(recorded)
 	d.check(err)
 	defer file.Close()
 	lines, err := gzip.NewReader(file)
 	d.check(err)
-	for s := bufio.NewScanner(lines); s.Scan(); {
+	s := bufio.NewScanner(lines)
+	for s.Buffer(nil, 1<<20); s.Scan(); {
 		var r row
 		d.check(json.Unmarshal(s.Bytes(), &r))
 		d.rows = append(d.rows, r)
 	}
+	d.check(s.Err())
 	return d
 }
 

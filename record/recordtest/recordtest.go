@@ -69,16 +69,7 @@ func turnsOf(entries []record.Entry) []Turn {
 // Entries returns the entries that d decodes from the recording at path.
 func Entries(t *testing.T, d record.Decoder, path string) []record.Entry {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	r, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := io.ReadAll(r)
+	raw, err := read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,4 +78,18 @@ func Entries(t *testing.T, d record.Decoder, path string) []record.Entry {
 		out = append(out, d.Decode([]byte(strings.TrimSuffix(line, "\n")))...)
 	}
 	return out
+}
+
+// read returns the lines of the recording at path.
+func read(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	r, err := gzip.NewReader(file)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }

@@ -1,0 +1,278 @@
+package codex
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/record"
+)
+
+// workPayload has the fields of a payload that tell work, and nothing of the state.
+type workPayload struct {
+	Call      string          `json:"call_id"`
+	Namespace string          `json:"namespace"`
+	Arguments string          `json:"arguments"` // of a function, as the model has sent them
+	Input     string          `json:"input"`     // of a tool that takes plain text
+	Action    json.RawMessage `json:"action"`    // of a local_shell_call
+	Output    json.RawMessage `json:"output"`
+	Text      string          `json:"text"` // in agent_reasoning, before 0.169
+	Usage     *tokens         `json:"usage"`
+	Info      struct {
+		Total tokens `json:"total_token_usage"`
+		Last  tokens `json:"last_token_usage"`
+	} `json:"info"`
+	Model         string `json:"model"`
+	Collaboration struct {
+		Mode string `json:"mode"`
+	} `json:"collaboration_mode"`
+}
+
+// workItem has the fields of an item that tell work.
+type workItem struct {
+	ID       string   `json:"id"`
+	Thoughts []string `json:"summary_text"`
+	Command  []string `json:"command"`
+	Source   string   `json:"source"` // "user_shell" for a command of the user
+	Status   string   `json:"status"`
+	Output   string   `json:"aggregated_output"`
+	Printed  string   `json:"stdout"` // of a patch
+	Exit     *int     `json:"exit_code"`
+	Duration struct {
+		Seconds     int64 `json:"secs"`
+		Nanoseconds int64 `json:"nanos"`
+	} `json:"duration"`
+	Result struct {
+		Content []struct {
+			Text string `json:"text"`
+		} `json:"content"`
+	} `json:"result"`
+}
+
+type tokens struct {
+	Input     int `json:"input_tokens"`
+	Cached    int `json:"cached_input_tokens"`
+	Output    int `json:"output_tokens"`
+	Reasoning int `json:"reasoning_output_tokens"`
+}
+
+func (t tokens) usage() coleo.Usage {
+	return coleo.Usage{Input: t.Input, Cached: t.Cached, Output: t.Output, Reasoning: t.Reasoning}
+}
+
+// worker decodes work. It keeps what later lines need.
+//
+// Codex writes each text and each call twice, as an item of the model's reply and as an
+// event. Calls and their ends are taken from the items of the reply, and all else is
+// taken from the events.
+type worker struct {
+	turn, model, mode string
+	prompted          bool   // the turn has a prompt
+	replies           int    // replies of the turn that have ended
+	counted           bool   // the record has a line with the tokens of each reply
+	total             tokens // of the conversation, in a record without such lines
+	calls             map[string]call
+}
+
+// call is a call that has not ended.
+type call struct {
+	reply, name string
+	kind        coleo.ToolKind
+	arguments   string
+	item        *workItem // what an event told of the call
+}
+
+func newWorker() worker { return worker{calls: map[string]call{}} }
+
+// mostCalls limits the number of calls without an end that are remembered.
+const mostCalls = 1024
+
+// kinds are the kinds of Codex's own tools. Those of MCP servers have a namespace.
+var kinds = map[string]coleo.ToolKind{
+	"exec_command": coleo.ToolExecute, "shell": coleo.ToolExecute, "shell_command": coleo.ToolExecute,
+	"local_shell": coleo.ToolExecute, "container.exec": coleo.ToolExecute, "unified_exec": coleo.ToolExecute,
+	"write_stdin": coleo.ToolExecute,
+	"apply_patch": coleo.ToolEdit,
+	"view_image":  coleo.ToolRead, "read_file": coleo.ToolRead, "list_dir": coleo.ToolRead, "grep_files": coleo.ToolRead,
+	"spawn_agent": coleo.ToolSubagent,
+}
+
+func kindOf(namespace, name string) coleo.ToolKind {
+	if strings.HasPrefix(namespace, "mcp__") || strings.HasPrefix(name, "mcp__") {
+		return coleo.ToolMCP
+	}
+	if kind := kinds[name]; kind != "" {
+		return kind
+	}
+	return coleo.ToolOther
+}
+
+// reply returns an id for the reply that the model gives now. Codex tells the id of a
+// reply only after its texts and calls, so the id is made of the turn and a number.
+func (w *worker) reply() string { return fmt.Sprintf("%s/%d", w.turn, w.replies+1) }
+
+// of returns the work that the line tells.
+func (w *worker) of(l recordLine) []record.Entry {
+	p := l.Payload
+	if p.Turn != "" && p.Turn != w.turn {
+		w.turn, w.replies, w.prompted = p.Turn, 0, false
+	}
+	tell := func(work coleo.Work) []record.Entry {
+		return []record.Entry{record.Worked(work, w.reply(), l.Time)}
+	}
+	switch l.Type {
+	case "turn_context":
+		return w.context(l)
+	case "token_usage_record":
+		return w.tokens(l)
+	case "compacted":
+		text, cut := record.Cut(p.Message)
+		return []record.Entry{record.Worked(coleo.Compaction{Automatic: w.prompted, Summary: text, Truncated: cut}, "", l.Time)}
+	}
+	switch p.Type {
+	case "user_message":
+		w.prompted = true
+	case "agent_message":
+		return tell(coleo.AssistantText{Block: record.Whole(p.Message)})
+	case "agent_reasoning":
+		return tell(coleo.Thinking{Block: record.Whole(p.Text)})
+	case "token_count":
+		return w.tokens(l)
+	case "item_completed":
+		return w.item(l)
+	case "function_call", "custom_tool_call", "local_shell_call":
+		return tell(w.begin(l))
+	case "function_call_output", "custom_tool_call_output":
+		return w.end(l)
+	}
+	return w.problem(l)
+}
+
+// problem returns the errors and remarks that the line tells.
+func (w *worker) problem(l recordLine) []record.Entry {
+	p := l.Payload
+	text, _ := record.Cut(p.Message)
+	switch {
+	case p.Type == "task_complete" && errorOf(p.Error) != "":
+		return []record.Entry{record.Worked(record.ProblemOf(errorOf(p.Error), false), "", l.Time)}
+	case p.Type == "stream_error" && text != "": // it connects again
+		return []record.Entry{record.Worked(coleo.Problem{Text: text, Retries: true}, "", l.Time)}
+	case p.Type == "warning" && text != "":
+		return []record.Entry{record.Worked(coleo.Remark{Text: text}, "", l.Time)}
+	}
+	return nil
+}
+
+// context returns the changes of the model and the mode at the beginning of a turn.
+func (w *worker) context(l recordLine) (out []record.Entry) {
+	p := l.Payload
+	if p.Model != "" {
+		if w.model != "" && w.model != p.Model {
+			out = append(out, record.Worked(coleo.ModelChanged{From: w.model, To: p.Model}, "", l.Time))
+		}
+		w.model = p.Model
+	}
+	if mode := p.Collaboration.Mode; mode != "" {
+		if w.mode != "" && w.mode != mode {
+			out = append(out, record.Worked(coleo.ModeChanged{From: w.mode, To: mode}, "", l.Time))
+		}
+		w.mode = mode
+	}
+	return out
+}
+
+// tokens returns the tokens of one reply. Older versions tell only what the conversation
+// has used, and tell it again when nothing has changed.
+func (w *worker) tokens(l recordLine) []record.Entry {
+	p := l.Payload
+	used := p.Info.Last
+	switch {
+	case p.Usage != nil:
+		w.counted, used = true, *p.Usage
+	case w.counted || p.Info.Total == w.total:
+		return nil
+	}
+	w.total = p.Info.Total
+	e := record.Worked(coleo.ReplyUsage{Usage: record.FromTranscript(used.usage()), Model: w.model}, w.reply(), l.Time)
+	w.replies++
+	return []record.Entry{e}
+}
+
+// item returns the work that an item of the conversation tells.
+func (w *worker) item(l recordLine) []record.Entry {
+	item := l.Payload.Item
+	switch item.Type {
+	case "UserMessage":
+		w.prompted = true
+	case "AgentMessage":
+		var texts []string
+		for _, c := range item.Content {
+			texts = append(texts, c.Text)
+		}
+		if text := strings.Join(texts, "\n"); text != "" {
+			return []record.Entry{record.Worked(coleo.AssistantText{Block: record.Whole(text)}, w.reply(), l.Time)}
+		}
+	case "Reasoning":
+		if text := strings.Join(item.Thoughts, "\n\n"); text != "" {
+			return []record.Entry{record.Worked(coleo.Thinking{Block: record.Whole(text)}, w.reply(), l.Time)}
+		}
+	case "CommandExecution", "FileChange", "McpToolCall":
+		if item.Source == "user_shell" {
+			return shell(l)
+		}
+		if c, known := w.calls[item.ID]; known {
+			told := item.workItem
+			c.item = &told
+			w.calls[item.ID] = c
+		}
+	}
+	return nil
+}
+
+// shell returns a command of the user, which is told when it has ended.
+func shell(l recordLine) []record.Entry {
+	item := l.Payload.Item
+	command, _ := record.Cut(record.CommandLine(item.Command))
+	output, cut := record.Cut(item.Output)
+	return []record.Entry{
+		record.Worked(coleo.ShellInput{ID: item.ID, Command: command}, "", l.Time),
+		record.Worked(coleo.ShellOutput{ID: item.ID, Output: output, ExitCode: item.Exit, Truncated: cut,
+			Millis: item.Duration.Seconds*1000 + item.Duration.Nanoseconds/1e6}, "", l.Time),
+	}
+}
+
+// begin returns a call.
+func (w *worker) begin(l recordLine) coleo.ToolCall {
+	p := l.Payload
+	name, arguments := p.Name, p.Arguments
+	if p.Type == "local_shell_call" {
+		name, arguments = "local_shell", string(p.Action)
+	}
+	kind := kindOf(p.Namespace, name)
+	if len(w.calls) < mostCalls {
+		w.calls[p.Call] = call{reply: w.reply(), name: name, kind: kind, arguments: arguments}
+	}
+	if p.Type == "custom_tool_call" {
+		return record.TextCall(p.Call, name, kind, p.Input)
+	}
+	return record.Call(p.Call, name, kind, arguments)
+}
+
+// end returns the end of a call, and the list of tasks if the call has changed it.
+func (w *worker) end(l recordLine) []record.Entry {
+	p := l.Payload
+	c := w.calls[p.Call]
+	delete(w.calls, p.Call)
+	end := endOf(p.Call, c, p.Output)
+	out := []record.Entry{record.Worked(end, c.reply, l.Time)}
+	var plan struct {
+		Steps json.RawMessage `json:"plan"`
+	}
+	if c.name == "update_plan" && end.Outcome == coleo.ToolSuccess && json.Unmarshal([]byte(c.arguments), &plan) == nil {
+		if tasks, ok := record.Tasks(plan.Steps); ok {
+			out = append(out, record.Worked(tasks, c.reply, l.Time))
+		}
+	}
+	return out
+}

@@ -1,0 +1,370 @@
+package opencode
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/record"
+)
+
+// worker reads the work of one conversation from the events in the database. An event is a
+// row that never changes: it has a message or a part of one, as it was then. The number of
+// an event in its conversation is the position of the work.
+//
+// Versions without such events tell no work.
+type worker struct {
+	since int64 // Unix time in ms; work before it is not needed
+	seq   int64 // number of the last event that was read; -1 if none was
+	told  map[string]bool
+	// What the messages are, by id.
+	shell       map[string]bool // prompts that stand for a command of the user, and the replies to them
+	compactions map[string]bool // prompts and replies that shorten the conversation; true if OpenCode decided it
+	mode, model string
+}
+
+func newWorker(since int64) worker {
+	return worker{since: since, seq: -1, told: map[string]bool{}, shell: map[string]bool{}, compactions: map[string]bool{}}
+}
+
+// told is what one event adds: an entry, or the place of the prompt with the given id.
+type told struct {
+	entry  record.Entry
+	prompt string
+}
+
+// eventData has the fields of an event that Coleo uses.
+type eventData struct {
+	Time int64     `json:"time"` // Unix time in ms
+	Info eventInfo `json:"info"`
+	Part eventPart `json:"part"`
+}
+
+// eventInfo is a message in an event.
+type eventInfo struct {
+	Info
+	ID      string `json:"id"`
+	Parent  string `json:"parentID"`
+	Agent   string `json:"agent"`
+	ModelID string `json:"modelID"` // of a reply
+	Model   struct {
+		ID string `json:"modelID"` // of a prompt
+	} `json:"model"`
+	Summary json.RawMessage `json:"summary"` // true in a reply that is a summary of the conversation
+	Error   eventError      `json:"error"`
+}
+
+type eventError struct {
+	Name string `json:"name"`
+	Data struct {
+		Message string `json:"message"`
+	} `json:"data"`
+}
+
+// eventPart is a part of a message in an event.
+type eventPart struct {
+	ID        string `json:"id"`
+	Message   string `json:"messageID"`
+	Type      string `json:"type"`
+	Text      string `json:"text"`
+	Synthetic bool   `json:"synthetic"`
+	Auto      bool   `json:"auto"` // in a compaction: OpenCode decided it
+	Time      struct {
+		End int64 `json:"end"`
+	} `json:"time"`
+	Call  string     `json:"callID"`
+	Tool  string     `json:"tool"`
+	State eventState `json:"state"`
+	Error eventError `json:"error"` // in a part of the type retry
+	Info             // the tokens and the cost of a step
+}
+
+// eventState is the state of a call.
+type eventState struct {
+	Status   string          `json:"status"`
+	Input    json.RawMessage `json:"input"`
+	Output   string          `json:"output"`
+	Error    string          `json:"error"`
+	Metadata struct {
+		Exit *int `json:"exit"`
+	} `json:"metadata"`
+	Time struct {
+		Start     int64 `json:"start"`
+		End       int64 `json:"end"`
+		Compacted int64 `json:"compacted"` // when the output was taken out of the conversation
+	} `json:"time"`
+}
+
+// mostEvent limits the size of an event in bytes. OpenCode cuts the output of its tools at
+// 50 kB. A longer event has a picture.
+const mostEvent = 4 << 20
+
+// read returns what the new events tell. It returns nil if a read fails. Nothing is lost:
+// the next call that can read the database returns it.
+func (w *worker) read(tx *sql.Tx, conversation string) (out []told) {
+	after := w.seq
+	if after < 0 {
+		first := sql.NullInt64{}
+		row := tx.QueryRowContext(context.Background(), `SELECT min(seq) FROM event WHERE aggregate_id = ?
+			AND type LIKE 'message.updated.%' AND json_extract(data, '$.info.time.created') >= ?`, conversation, w.since)
+		if row.Scan(&first) != nil || !first.Valid {
+			return nil
+		}
+		after = first.Int64 - 1
+	}
+	rows, err := tx.QueryContext(context.Background(), `SELECT seq, type, data FROM event WHERE aggregate_id = ?
+		AND seq > ? AND type LIKE 'message.%' AND length(data) <= ? ORDER BY seq`, conversation, after, mostEvent)
+	if err != nil {
+		return nil
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var seq int64
+		var kind string
+		var data []byte
+		if rows.Scan(&seq, &kind, &data) != nil {
+			return out
+		}
+		w.seq = seq
+		var e eventData
+		_ = json.Unmarshal(data, &e) // fields that cannot be read stay empty
+		out = append(out, w.event(kind, e)...)
+	}
+	return out
+}
+
+// event returns what one event tells.
+func (w *worker) event(kind string, e eventData) []told {
+	switch {
+	case strings.HasPrefix(kind, "message.part.updated."):
+		return w.part(e)
+	case strings.HasPrefix(kind, "message.updated."):
+		return w.message(e.Info)
+	}
+	return nil
+}
+
+// once returns the work as a list of one, or nil if it was told before. The key names the
+// work in its conversation.
+func (w *worker) once(key string, work coleo.Work, reply string, ms int64) []told {
+	if w.told[key] {
+		return nil
+	}
+	w.told[key] = true
+	e := record.Worked(work, reply, time.UnixMilli(ms))
+	e.Position, e.Key = w.seq, key
+	return []told{{entry: e}}
+}
+
+// message returns the work that a message itself tells.
+func (w *worker) message(m eventInfo) (out []told) {
+	if m.Role == "user" {
+		if m.Agent != "" {
+			if w.mode != "" && w.mode != m.Agent {
+				out = append(out, w.once(m.ID+" mode", coleo.ModeChanged{From: w.mode, To: m.Agent}, "", m.Time.Created)...)
+			}
+			w.mode = m.Agent
+		}
+		if id := m.Model.ID; id != "" {
+			if w.model != "" && w.model != id {
+				out = append(out, w.once(m.ID+" model", coleo.ModelChanged{From: w.model, To: id}, "", m.Time.Created)...)
+			}
+			w.model = id
+		}
+		return out
+	}
+	if w.shell[m.Parent] {
+		w.shell[m.ID] = true
+	}
+	if string(m.Summary) == "true" {
+		w.compactions[m.ID] = w.compactions[m.Parent]
+	}
+	if m.Error.Name != "" && m.Error.Name != aborted {
+		text := m.Error.Data.Message
+		if text == "" {
+			text = m.Error.Name
+		}
+		return w.once(m.ID+" error", record.ProblemOf(text, false), "", m.Time.Created)
+	}
+	return nil
+}
+
+// userShell is the text of a prompt that stands for a command of the user.
+const userShell = "The following tool was executed by the user"
+
+// part returns the work that a part of a message tells.
+func (w *worker) part(e eventData) []told {
+	p := e.Part
+	switch {
+	case p.Type == "text" && p.Synthetic && p.Text == userShell:
+		w.shell[p.Message] = true
+	case p.Type == "compaction":
+		w.compactions[p.Message] = p.Auto
+	case p.Type == "text" && p.Time.End == 0 && !p.Synthetic && p.Text != "": // a text of a reply has an end
+		return []told{{prompt: p.Message, entry: record.Entry{Position: w.seq}}}
+	case p.Type == "text" && p.Time.End > 0 && p.Text != "":
+		if automatic, compacts := w.compactions[p.Message]; compacts {
+			text, cut := record.Cut(p.Text)
+			return w.once(p.ID, coleo.Compaction{Automatic: automatic, Summary: text, Truncated: cut}, "", p.Time.End)
+		}
+		return w.once(p.ID, coleo.AssistantText{Block: record.Whole(p.Text)}, p.Message, p.Time.End)
+	case p.Type == "reasoning" && p.Time.End > 0 && p.Text != "":
+		return w.once(p.ID, coleo.Thinking{Block: record.Whole(p.Text)}, p.Message, p.Time.End)
+	case p.Type == "step-finish":
+		return w.once(p.ID, coleo.ReplyUsage{Usage: record.FromTranscript(p.Usage()), Model: w.model}, p.Message, e.Time)
+	case p.Type == "retry":
+		return w.once(p.ID, record.ProblemOf(p.Error.Data.Message, true), "", e.Time)
+	case p.Type == "tool" && w.shell[p.Message]:
+		return w.userCommand(p)
+	case p.Type == "tool" && p.State.Time.Compacted == 0:
+		return w.tool(p)
+	}
+	return nil
+}
+
+// userCommand returns the beginning or the end of a command of the user.
+func (w *worker) userCommand(p eventPart) []told {
+	command := record.Call(p.Call, p.Tool, coleo.ToolExecute, string(p.State.Input)).Command
+	out := w.once(p.ID+" start", coleo.ShellInput{ID: p.Call, Command: command}, "", p.State.Time.Start)
+	if p.State.Time.End > 0 {
+		text, cut := record.Cut(p.State.Output + p.State.Error)
+		out = append(out, w.once(p.ID+" end", coleo.ShellOutput{ID: p.Call, Output: text, ExitCode: p.State.Metadata.Exit,
+			Millis: p.State.Time.End - p.State.Time.Start, Truncated: cut}, "", p.State.Time.End)...)
+	}
+	return out
+}
+
+// tool returns the beginning or the end of a call. The call is pending until the model has
+// written its arguments.
+func (w *worker) tool(p eventPart) []told {
+	if p.State.Status != "running" && p.State.Status != "completed" && p.State.Status != "error" {
+		return nil
+	}
+	out := w.once(p.ID+" start", callOf(p), p.Message, p.State.Time.Start)
+	if p.State.Status == "running" || strings.HasPrefix(p.State.Error, cutOff) {
+		return out
+	}
+	end := endOf(p)
+	ended := w.once(p.ID+" end", end, p.Message, p.State.Time.End)
+	out = append(out, ended...)
+	var list struct {
+		Todos json.RawMessage `json:"todos"`
+	}
+	if p.Tool == "todowrite" && end.Outcome == coleo.ToolSuccess && json.Unmarshal(p.State.Input, &list) == nil {
+		if tasks, ok := record.Tasks(list.Todos); ok {
+			out = append(out, w.once(p.ID+" tasks", tasks, p.Message, p.State.Time.End)...)
+		}
+	}
+	return out
+}
+
+// kinds are the kinds of OpenCode's own tools, as far as they are not other.
+var kinds = map[string]coleo.ToolKind{
+	"read": coleo.ToolRead, "glob": coleo.ToolRead, "grep": coleo.ToolRead, "list": coleo.ToolRead, "lsp": coleo.ToolRead,
+	"edit": coleo.ToolEdit, "write": coleo.ToolEdit, "multiedit": coleo.ToolEdit, "patch": coleo.ToolEdit,
+	"apply_patch": coleo.ToolEdit,
+	"bash":        coleo.ToolExecute, "task": coleo.ToolSubagent,
+	"plan_enter": coleo.ToolOther, "plan_exit": coleo.ToolOther,
+}
+
+// kindOf returns the kind of a tool. A name with _ is that of a server and a tool of it.
+func kindOf(name string) coleo.ToolKind {
+	if kind := kinds[name]; kind != "" {
+		return kind
+	}
+	if strings.Contains(name, "_") {
+		return coleo.ToolMCP
+	}
+	return coleo.ToolOther
+}
+
+// invalid is the tool that OpenCode puts in the place of a call that it cannot make.
+const invalid = "invalid"
+
+// unaccepted finds the arguments that OpenCode has not accepted, in its own words.
+var unaccepted = regexp.MustCompile(`(?s)^Invalid input for tool .*?: (?:(JSON parsing failed: Text)|[^:]*: Value): ` +
+	`(.*)\.\nError message: (.*)$`)
+
+// callOf returns the call that a part tells.
+func callOf(p eventPart) coleo.ToolCall {
+	if p.Tool != invalid {
+		return record.Call(p.Call, p.Tool, kindOf(p.Tool), string(p.State.Input))
+	}
+	var in struct {
+		Tool  string `json:"tool"`
+		Error string `json:"error"`
+	}
+	_ = json.Unmarshal(p.State.Input, &in)
+	m := unaccepted.FindStringSubmatch(in.Error)
+	switch {
+	case m == nil: // OpenCode has no such tool, and keeps no arguments
+		return coleo.ToolCall{ID: p.Call, Name: in.Tool, Kind: coleo.ToolOther}
+	case m[1] != "":
+		return record.MalformedCall(p.Call, in.Tool, kindOf(in.Tool), m[2])
+	}
+	return record.Call(p.Call, in.Tool, kindOf(in.Tool), m[2])
+}
+
+const (
+	// cutOff begins the error of a call that ran when the turn was interrupted.
+	cutOff = "Tool execution aborted"
+	// ruled begins the error of a call that a rule of the user forbids.
+	ruled = "The user has specified a rule which prevents"
+	// refused begins the error of a call that the user has refused, with words or without.
+	refused = "The user rejected permission"
+)
+
+// endOf returns the end of a call that is completed or has failed.
+func endOf(p eventPart) coleo.ToolEnd {
+	s := p.State
+	switch {
+	case p.Tool == invalid:
+		return record.FailedCall(p.Call, coleo.ToolError, s.Output+s.Error)
+	case s.Status == "error":
+		for _, begin := range []string{refused, dismissed, ruled} {
+			if strings.HasPrefix(s.Error, begin) {
+				return record.FailedCall(p.Call, coleo.ToolDenied, s.Error)
+			}
+		}
+		return record.FailedCall(p.Call, coleo.ToolError, s.Error)
+	case s.Metadata.Exit != nil:
+		return record.ExitedWith(p.Call, *s.Metadata.Exit, s.Output)
+	}
+	return record.Succeeded(p.Call, s.Output)
+}
+
+// placed returns the entries of state and of work. Each prompt is behind the work of the
+// turn before it, and before the work of its own turn. The order of state is kept.
+func (w *worker) placed(state []record.Entry, work []told) (out []record.Entry) {
+	at := int64(0)
+	if n := len(work); n > 0 {
+		at = work[0].entry.Position
+	} else if w.seq > 0 {
+		at = w.seq
+	}
+	add := func(list []record.Entry) {
+		for _, e := range list {
+			if e.Kind == record.Prompt {
+				e.Position, e.Key = at, e.Turn
+			}
+			out = append(out, e)
+		}
+	}
+	for _, t := range work {
+		at = t.entry.Position
+		if t.prompt == "" {
+			out = append(out, t.entry)
+			continue
+		}
+		i := slices.IndexFunc(state, func(e record.Entry) bool { return e.Kind == record.Prompt && e.Turn == t.prompt })
+		add(state[:i+1])
+		state = state[i+1:]
+	}
+	add(state)
+	return out
+}

@@ -1,0 +1,169 @@
+package recordtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/record"
+)
+
+// made is a call of a tool, as the scripted model has made it.
+type made struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// CheckWork compares the calls in list with the calls that the scripted model has made. The
+// record of the model lies beside the recording at path: FILE.calls.jsonl for
+// FILE.jsonl.gz. The argument want has the outcome of each call, in order; "" stands for a
+// call without an end. The argument lost has the numbers, from 0, of the calls whose
+// arguments the agent CLI does not keep. CheckWork also checks that the work is told once,
+// and in order.
+func CheckWork(t *testing.T, path string, list []coleo.Activity, want []coleo.ToolOutcome, lost ...int) {
+	t.Helper()
+	calls, ends := map[string]coleo.ToolCall{}, map[string]coleo.ToolEnd{}
+	var order []string
+	usages := map[string]bool{}
+	for _, a := range list {
+		if at := a.Time; at.IsZero() {
+			t.Errorf("%s: %T has no time", path, a.Work)
+		}
+		switch w := a.Work.(type) {
+		case coleo.ToolCall:
+			if _, twice := calls[w.ID]; twice || w.ID == "" {
+				t.Errorf("%s: the call %q is told twice", path, w.ID)
+			}
+			calls[w.ID], order = w, append(order, w.ID)
+			needReply(t, path, a)
+		case coleo.ToolEnd:
+			if _, begun := calls[w.ID]; !begun {
+				t.Errorf("%s: the call %q has an end and no beginning", path, w.ID)
+			}
+			if _, twice := ends[w.ID]; twice {
+				t.Errorf("%s: the end of the call %q is told twice", path, w.ID)
+			}
+			ends[w.ID] = w
+		case coleo.AssistantText, coleo.Thinking:
+			needReply(t, path, a)
+		case coleo.ReplyUsage:
+			if usages[a.Reply] {
+				t.Errorf("%s: the tokens of the reply %q are told twice", path, a.Reply)
+			}
+			usages[a.Reply] = true
+			needReply(t, path, a)
+		}
+	}
+	for _, i := range lost {
+		if c := calls[order[min(i, len(order)-1)]]; c.Arguments == nil {
+			c.Arguments = keptNowhere
+			calls[c.ID] = c
+		}
+	}
+	checkCalls(t, path, order, calls, ends, want)
+}
+
+// keptNowhere stands for the arguments of a call that the agent CLI does not keep.
+var keptNowhere = json.RawMessage(`lost`)
+
+func needReply(t *testing.T, path string, a coleo.Activity) {
+	t.Helper()
+	if a.Reply == "" {
+		t.Errorf("%s: %+v belongs to no reply", path, a.Work)
+	}
+}
+
+func checkCalls(t *testing.T, path string, order []string, calls map[string]coleo.ToolCall,
+	ends map[string]coleo.ToolEnd, want []coleo.ToolOutcome) {
+	t.Helper()
+	all := madeCalls(t, strings.TrimSuffix(path, ".jsonl.gz")+".calls.jsonl")
+	if len(order) != len(all) || len(want) != len(all) {
+		t.Fatalf("%s has %d calls %q, the model has made %d, and %d outcomes are wanted", path, len(order), order,
+			len(all), len(want))
+	}
+	for i, m := range all {
+		c := calls[order[i]]
+		if c.ID != m.ID || c.Name != m.Name || !sameArguments(c, m.Arguments) {
+			t.Errorf("call %d of %s is %+v, the model has made %+v", i+1, path, c, m)
+		}
+		if got := ends[c.ID].Outcome; got != want[i] {
+			t.Errorf("call %d of %s, %s, ended with %q %+v, want %q", i+1, path, c.Name, got, ends[c.ID], want[i])
+		}
+	}
+}
+
+func madeCalls(t *testing.T, path string) (all []made) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(raw) {
+		var m made
+		if err := json.Unmarshal(line, &m); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// sameArguments reports whether a call has the arguments that the model has sent. Agent
+// CLIs may add arguments with their defaults.
+func sameArguments(c coleo.ToolCall, sent string) bool {
+	if string(c.Arguments) == string(keptNowhere) {
+		return true
+	}
+	if c.Malformed != nil {
+		return c.Malformed.Raw == sent && c.Malformed.Error != "" && c.Arguments == nil
+	}
+	var want, got map[string]any
+	var text string
+	if json.Unmarshal([]byte(sent), &want) != nil {
+		return json.Unmarshal(c.Arguments, &text) == nil && text == sent
+	}
+	if json.Unmarshal(c.Arguments, &got) != nil {
+		return false
+	}
+	for name, value := range want {
+		if !reflect.DeepEqual(got[name], value) {
+			return false
+		}
+	}
+	return true
+}
+
+// Work returns the work of the recording at path.
+func Work(t *testing.T, d record.Decoder, path string) []coleo.Activity {
+	t.Helper()
+	return record.Activities(Entries(t, d, path))
+}
+
+// All returns all works of type W in list.
+func All[W coleo.Work](list []coleo.Activity) []W {
+	var out []W
+	for _, a := range list {
+		if w, ok := a.Work.(W); ok {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// End returns the end of the call with the given number, from 0.
+func End(t *testing.T, list []coleo.Activity, call int) coleo.ToolEnd {
+	t.Helper()
+	id := All[coleo.ToolCall](list)[call].ID
+	for _, end := range All[coleo.ToolEnd](list) {
+		if end.ID == id {
+			return end
+		}
+	}
+	t.Fatalf("the call %s has no end", id)
+	return coleo.ToolEnd{}
+}

@@ -1,0 +1,252 @@
+package record
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"coleo.dev"
+)
+
+// Worked returns an entry that adds w to the events of its run.
+func Worked(w coleo.Work, reply string, at time.Time) Entry {
+	return Entry{Kind: Detail, Work: w, Reply: reply, Time: at}
+}
+
+// Join adds work to the entries of state that come from the same line. The result has all
+// entries of state, in their order, and all work, in its order. Work becomes part of the
+// next entry of state that tells the same thing. Any other work stays an entry by itself.
+func Join(state, work []Entry) []Entry {
+	out := make([]Entry, 0, len(state)+len(work))
+	i := 0
+	for _, w := range work {
+		j := i
+		for kind := kindWith(w.Work); j < len(state) && (state[j].Kind != kind || state[j].Work != nil); j++ {
+		}
+		if j < len(state) {
+			out = append(out, state[i:j+1]...)
+			last := &out[len(out)-1]
+			last.Work, last.Reply = w.Work, w.Reply
+			i = j + 1
+			continue
+		}
+		for ; i < len(state) && state[i].Kind == Prompt; i++ { // work of a prompt comes behind it
+			out = append(out, state[i])
+		}
+		out = append(out, w)
+	}
+	return append(out, state[i:]...)
+}
+
+// kindWith returns the kind of the entries that can have w, or "" if there is none.
+func kindWith(w coleo.Work) Kind {
+	switch w.(type) {
+	case coleo.AssistantText:
+		return Answer
+	case coleo.ToolCall, coleo.ToolEnd:
+		return Tool
+	}
+	return ""
+}
+
+// Cut returns the beginning of text, of at most coleo.MaxWorkText bytes. It cuts no
+// character. The result cut reports whether text was longer.
+func Cut(text string) (short string, cut bool) {
+	if len(text) <= coleo.MaxWorkText {
+		return text, false
+	}
+	n := coleo.MaxWorkText
+	for n > coleo.MaxWorkText-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n], true
+}
+
+// Whole returns the block of a text that the model has finished.
+func Whole(text string) coleo.Block {
+	short, cut := Cut(text)
+	return coleo.Block{Text: short, Done: true, Truncated: cut}
+}
+
+// Call returns the call of a tool with arguments that should be JSON. "" stands for no
+// arguments. Call finds the command and the files in the arguments by their usual names.
+func Call(id, name string, kind coleo.ToolKind, arguments string) coleo.ToolCall {
+	c := coleo.ToolCall{ID: id, Name: name, Kind: kind}
+	var any json.RawMessage
+	if arguments != "" && json.Unmarshal([]byte(arguments), &any) != nil {
+		return MalformedCall(id, name, kind, arguments)
+	}
+	if c.Truncated = len(any) > coleo.MaxWorkText; !c.Truncated {
+		c.Arguments = any
+	}
+	var named map[string]json.RawMessage
+	_ = json.Unmarshal(any, &named) // arguments that are no object have no names
+	switch kind {
+	case coleo.ToolExecute:
+		c.Command, _ = Cut(commandIn(named))
+	case coleo.ToolRead, coleo.ToolEdit:
+		c.Files = filesIn(named)
+	case coleo.ToolMCP, coleo.ToolSubagent, coleo.ToolOther:
+	}
+	return c
+}
+
+// MalformedCall returns the call of a tool with arguments that are not JSON.
+func MalformedCall(id, name string, kind coleo.ToolKind, arguments string) coleo.ToolCall {
+	reason := "the arguments are not JSON"
+	var any json.RawMessage
+	if err := json.Unmarshal([]byte(arguments), &any); err != nil {
+		reason = err.Error()
+	}
+	raw, cut := Cut(arguments)
+	return coleo.ToolCall{ID: id, Name: name, Kind: kind, Malformed: &coleo.Malformed{Error: reason, Raw: raw}, Truncated: cut}
+}
+
+// TextCall returns the call of a tool that takes plain text. The text is a JSON string in
+// the arguments.
+func TextCall(id, name string, kind coleo.ToolKind, text string) coleo.ToolCall {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		raw = nil // a string can always be encoded
+	}
+	c := Call(id, name, kind, string(raw))
+	if kind == coleo.ToolEdit {
+		c.Files = FilesOfPatch(text)
+	}
+	return c
+}
+
+// The names of arguments, in several agent CLIs.
+var (
+	commandNames = []string{"command", "cmd"}
+	fileNames    = []string{"file_path", "filePath", "path", "absolute_path", "notebook_path", "dir_path"}
+	listNames    = []string{"paths", "file_paths"}
+	patchNames   = []string{"patchText", "patch", "input"}
+)
+
+// commandIn returns the command line in arguments, or "". Some tools take a list of words.
+func commandIn(named map[string]json.RawMessage) string {
+	for _, name := range commandNames {
+		var line string
+		var words []string
+		switch raw := named[name]; {
+		case len(raw) == 0:
+		case json.Unmarshal(raw, &line) == nil:
+			return line
+		case json.Unmarshal(raw, &words) == nil:
+			return CommandLine(words)
+		}
+	}
+	return ""
+}
+
+// CommandLine returns the command line that words stand for. A shell with one command
+// stands for that command: ["bash", "-lc", "ls"] is "ls".
+func CommandLine(words []string) string {
+	if len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
+		return words[2]
+	}
+	return strings.Join(words, " ")
+}
+
+// filesIn returns the paths in arguments.
+func filesIn(named map[string]json.RawMessage) []string {
+	for _, name := range fileNames {
+		var path string
+		if json.Unmarshal(named[name], &path) == nil && path != "" && len(path) <= longestPath {
+			return []string{path}
+		}
+	}
+	for _, name := range listNames {
+		var paths []string
+		if json.Unmarshal(named[name], &paths) == nil && len(paths) > 0 {
+			return shortPaths(paths)
+		}
+	}
+	for _, name := range patchNames {
+		var patch string
+		if json.Unmarshal(named[name], &patch) == nil {
+			if files := FilesOfPatch(patch); files != nil {
+				return files
+			}
+		}
+	}
+	return nil
+}
+
+const (
+	// mostFiles limits the number of files of one call. More are not told one by one.
+	mostFiles = 256
+	// longestPath is the largest size of a path in bytes, as on Linux.
+	longestPath = 4096
+)
+
+// shortPaths returns the first paths of a list, without those that can be no path.
+func shortPaths(paths []string) (out []string) {
+	for _, p := range paths {
+		if p != "" && len(p) <= longestPath && len(out) < mostFiles {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// FilesOfPatch returns the paths of the files that a patch changes. The patch is in the
+// form that Codex and OpenCode use.
+func FilesOfPatch(patch string) []string {
+	var all []string
+	for line := range strings.Lines(patch) {
+		for _, head := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
+			if path, ok := strings.CutPrefix(line, head); ok {
+				all = append(all, strings.TrimSpace(path))
+			}
+		}
+	}
+	return shortPaths(all)
+}
+
+// Succeeded returns the end of a call that has succeeded.
+func Succeeded(id, output string) coleo.ToolEnd {
+	short, cut := Cut(output)
+	return coleo.ToolEnd{ID: id, Outcome: coleo.ToolSuccess, Output: short, Truncated: cut}
+}
+
+// Exited returns the end of a command that has ended with an exit code, in decimal. A code
+// other than 0 is an error.
+func Exited(id, code, output string) coleo.ToolEnd {
+	n, err := strconv.Atoi(code)
+	if err != nil {
+		return Succeeded(id, output)
+	}
+	return ExitedWith(id, n, output)
+}
+
+// ExitedWith returns the end of a command that has ended with an exit code. A code other
+// than 0 is an error.
+func ExitedWith(id string, code int, output string) coleo.ToolEnd {
+	end := Succeeded(id, output)
+	if end.ExitCode = &code; code != 0 {
+		end.Outcome, end.Reason = coleo.ToolError, "exit code "+strconv.Itoa(code)
+	}
+	return end
+}
+
+// FromTranscript returns u with the source that all usage in a record has.
+func FromTranscript(u coleo.Usage) coleo.Usage {
+	u.Source = "transcript"
+	return u
+}
+
+// FailedCall returns the end of a call that has failed or was denied, as outcome says.
+func FailedCall(id string, outcome coleo.ToolOutcome, reason string) coleo.ToolEnd {
+	short, cut := Cut(reason)
+	return coleo.ToolEnd{ID: id, Outcome: outcome, Reason: short, Truncated: cut}
+}
+
+// ProblemOf returns an error that the agent CLI reports.
+func ProblemOf(text string, retries bool) coleo.Problem {
+	short, _ := Cut(text)
+	return coleo.Problem{Text: short, Retries: retries}
+}
