@@ -38,6 +38,10 @@ const (
 	OpRelease   Op = "release"   // ReleaseOrder -> nothing: give an arm of host local to a host agent
 	OpWindow    Op = "window"    // WindowOrder -> nothing: open the arm's window; answers when it is open
 	OpTake      Op = "take"      // ArmOrder -> ArmReport: take up an arm whose folder names this host
+
+	OpThreads      Op = "threads"       // coleo.ThreadFilter -> coleo.ThreadList: the conversations of this machine
+	OpThread       Op = "thread"        // ThreadOrder -> coleo.ThreadPage
+	OpThreadChange Op = "thread_change" // ThreadChangeOrder -> coleo.Thread
 )
 
 // Types reports whether an order of this kind types into an arm's terminal.
@@ -80,6 +84,21 @@ type ArmOrder struct {
 type WindowOrder struct {
 	Arm   string             `json:"arm"`
 	Place *coleo.WindowPlace `json:"place,omitempty"` // nil: where the arm's start was to open it
+}
+
+// ThreadOrder asks for one conversation, and for the messages after the number After.
+type ThreadOrder struct {
+	Harness string `json:"harness"`
+	ID      string `json:"id"`
+	After   int    `json:"after,omitempty"`
+	Limit   int    `json:"limit,omitempty"` // maximum number of messages; 0 means no messages
+}
+
+// ThreadChangeOrder changes what Coleo stores of one conversation.
+type ThreadChangeOrder struct {
+	Harness string             `json:"harness"`
+	ID      string             `json:"id"`
+	Change  coleo.ThreadChange `json:"change"`
 }
 
 // ReleaseOrder tells host local to give an arm to a host agent. Host local does not

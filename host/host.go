@@ -64,6 +64,8 @@ type Host struct {
 	read   atomic.Uint64 // serve has read the log up to this number
 	rules  rereader      // used only by Run
 
+	threads threads
+
 	instance string    // random, and so different for another host agent with the same id
 	began    time.Time // when this process began to use the id
 }
@@ -74,7 +76,7 @@ func New(c Config) *Host {
 		c.Now = time.Now
 	}
 	return &Host{Config: c, arms: map[string]*arm{}, marks: traces{look: process.Traces}, instance: rand.Text(),
-		began: time.Now()}
+		began: time.Now(), threads: newThreads(c)}
 }
 
 // Run attaches to the existing arms, and carries out orders until ctx ends. Then it
@@ -170,6 +172,9 @@ func (h *Host) yield(because error) error {
 func (h *Host) letGo() {
 	for _, a := range h.all() {
 		a.letGo()
+	}
+	if err := h.threads.keeper.Close(); err != nil {
+		h.Log.Warn("close the index of conversations", "error", err)
 	}
 	h.end() // also end the goroutines that belong to no session
 	h.runs.Wait()

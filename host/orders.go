@@ -6,6 +6,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/store"
 )
 
 type order func(ctx context.Context, data json.RawMessage) (any, error)
@@ -92,6 +93,10 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpInput:  decoded(h.input),
 		bus.OpResize: decoded(h.resize),
 		bus.OpLease:  decoded(h.lease),
+
+		bus.OpThreads:      decoded(h.listThreads),
+		bus.OpThread:       decoded(h.showThread),
+		bus.OpThreadChange: decoded(h.changeThread),
 	}
 }
 
@@ -157,4 +162,32 @@ func explain(ctx context.Context, a *arm) (any, error) {
 		x.Local = coleo.LocalNote
 	}
 	return x, nil
+}
+
+// rename changes the name of an arm, in host.db and in the arm's folder.
+func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
+	if err := coleo.CheckName(o.Name); err != nil {
+		return nil, err
+	}
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	if other, err := h.arm(o.Name); err == nil && other != a {
+		return nil, coleo.Errorf(coleo.EConflict,
+			"an arm called %q is on this host already: nothing was renamed", o.Name)
+	}
+	old := a.name()
+	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Name = o.Name
+		return nil
+	})
+	if err != nil {
+		a.mu.Lock()
+		a.record.Name = old // the database does not have the new name
+		a.mu.Unlock()
+		return nil, err
+	}
+	a.fileOrLog()
+	return nil, nil
 }

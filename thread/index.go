@@ -21,6 +21,17 @@ type Place struct {
 	record.Conversations
 }
 
+// PlaceOf returns the place of a harness in one HOME. The result ok is false if the harness
+// cannot list the conversations of its agent CLI.
+func PlaceOf(h coleo.Harness, name, home string) (p Place, ok bool) {
+	is, ok := h.(interface{ Conversations() record.Conversations })
+	if !ok {
+		return p, false
+	}
+	c := is.Conversations()
+	return Place{name, home, c}, c.List != nil && c.Source.Open != nil
+}
+
 // Index is the database of threads. Several goroutines can use it at the same time. Only
 // one process can use the file.
 type Index struct {

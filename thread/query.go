@@ -14,6 +14,7 @@ type Query struct {
 	coleo.ThreadFilter
 	Harnesses []string // only of these, if it is not empty
 	Homes     []string // only in these, if it is not empty
+	Folder    string   // only with this folder of work, if it is not empty
 }
 
 const (
@@ -65,6 +66,9 @@ func (q Query) where() (string, []any) {
 	}
 	if q.ID != "" {
 		add("t.id = ?", q.ID)
+	}
+	if q.Folder != "" {
+		add("t.folder = ?", q.Folder)
 	}
 	if q.Project != "" {
 		add("t.project = ?", Project(q.Project))

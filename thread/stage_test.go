@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/record"
 	"coleo.dev/registry"
 	"coleo.dev/sqlite"
 	"coleo.dev/thread"
@@ -42,8 +41,11 @@ func newStage(t *testing.T, names ...string) *stage {
 	for _, name := range names {
 		h, err := all.Get(name)
 		s.check(err)
-		s.places = append(s.places, thread.Place{Harness: name, Home: s.home,
-			Conversations: h.(interface{ Conversations() record.Conversations }).Conversations()})
+		p, ok := thread.PlaceOf(h, name, s.home)
+		if !ok {
+			t.Fatalf("%s lists no conversations", name)
+		}
+		s.places = append(s.places, p)
 	}
 	s.open()
 	return s
