@@ -62,7 +62,8 @@ var mayImport = map[string][]string{
 	"window/pane":             {".", "window", "holder/process"},
 	"wire":                    {"."},
 	"brain":                   {".", "wire", "store", "bus", "repeat", "recovery", "modelresolver", "registry"},
-	"api":                     {".", "wire", "brain", "localsocket", "web", "api/signin"},
+	"api":                     {".", "wire", "brain", "localsocket", "web", "api/signin", "api/sse"},
+	"api/sse":                 {},
 	"api/signin":              {"."},
 	"conformance/netns":       {},
 	"conformance/stranger":    {},
@@ -136,7 +137,7 @@ var home = map[string][]string{
 
 // testOnly lists what tests may import beyond their package.
 var testOnly = []string{"conformance/", "record/recordtest", "hook", "registry", "pty", "pty/device", "holder",
-	"holder/process", "store", "bus", "bus/bustest",
+	"holder/process", "sqlite", "store", "bus", "bus/bustest",
 	"localsocket", "host", "brain", "api", "wire", "harnesses/terminal/casttest", "window/pane",
 	"harnesses/terminal/rules"}
 

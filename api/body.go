@@ -19,6 +19,7 @@ type times struct {
 	ping   time.Duration // between two pings to a WebSocket client
 	auth   time.Duration // for the token of a WebSocket client to arrive
 	poll   time.Duration // for one call of Brain.Output
+	beat   time.Duration // between two signs of life to a client that follows events
 }
 
 func usualTimes() times {
@@ -29,6 +30,7 @@ func usualTimes() times {
 		ping:   20 * time.Second, // three pings fit into the time silent
 		auth:   10 * time.Second,
 		poll:   20 * time.Second,
+		beat:   15 * time.Second, // proxies often end a connection that is silent for 30 s
 	}
 }
 

@@ -82,13 +82,25 @@ type Brain interface {
 	// WaitRun waits until a run has ended, and returns the end of the run. If ctx ends
 	// first, WaitRun returns ETimeout or ctx's error.
 	WaitRun(ctx context.Context, run string) (coleo.RunEnd, error)
+	// Runs returns runs, the newest first, and the cursor for the next call.
+	Runs(ctx context.Context, f wire.RunFilter) (list []coleo.Run, next string, err error)
+	// FindRun returns the run whose id begins with the given text. It returns EInvalid if
+	// several runs have such ids.
+	FindRun(ctx context.Context, id string) (coleo.Run, error)
 	// Events returns events in order, and the cursor for the next call.
 	Events(ctx context.Context, f wire.EventFilter) (list []coleo.Event, next string, err error)
+	// WholeFilter returns the filter f with whole ids. It returns EInvalid for an unknown
+	// kind, and ENotFound for an unknown arm or run.
+	WholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventFilter, error)
+	// Follow returns a sequence of the events that match f, which ends when ctx ends.
+	// When the sequence has nothing more to yield, and at least once in the time beat, it
+	// yields an update that has only a cursor. The reader can be slow.
+	Follow(ctx context.Context, f wire.EventFilter, beat time.Duration) (iter.Seq[wire.Update], error)
 	// Subscribe returns a sequence of updates, which ends when ctx ends. The sequence
 	// has each event after the given cursor, once, with its own cursor. It also has
 	// each arm that changes after the call of Subscribe. If the given cursor is empty,
-	// the sequence begins with the next new event. If the reader falls too far behind,
-	// the sequence ends early. Subscribe returns EInvalid for a bad cursor.
+	// the sequence begins with the next new event. The reader can be slow: it gets every
+	// event, but not every change of an arm. Subscribe returns EInvalid for a bad cursor.
 	Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error)
 
 	// BeginAudit records a command before the command is carried out.

@@ -39,6 +39,8 @@ type scriptedBrain struct {
 	wait      func(ctx context.Context, states []coleo.State) (coleo.Arm, error)
 	events    func(f wire.EventFilter) ([]coleo.Event, string, error)
 	subscribe func(ctx context.Context) iter.Seq[wire.Update]
+	follow    func(ctx context.Context, f wire.EventFilter, beat time.Duration) (iter.Seq[wire.Update], error)
+	runs      func(f wire.RunFilter) ([]coleo.Run, string, error)
 	after     atomic.Pointer[string] // the cursor of the last Subscribe
 	full      error                  // why nothing can be audited
 	mu        sync.Mutex
@@ -193,6 +195,26 @@ func (b *scriptedBrain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, 
 
 func (b *scriptedBrain) Events(_ context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
 	return b.events(f)
+}
+
+func (b *scriptedBrain) Runs(_ context.Context, f wire.RunFilter) ([]coleo.Run, string, error) {
+	return b.runs(f)
+}
+
+func (b *scriptedBrain) FindRun(_ context.Context, id string) (coleo.Run, error) {
+	return coleo.Run{ID: id + "-whole"}, b.fail
+}
+
+func (b *scriptedBrain) WholeFilter(_ context.Context, f wire.EventFilter) (wire.EventFilter, error) {
+	if f.Arm == "nobody" {
+		return f, coleo.Errorf(coleo.ENotFound, "no arm called %q", f.Arm)
+	}
+	return f, nil
+}
+
+func (b *scriptedBrain) Follow(ctx context.Context, f wire.EventFilter, beat time.Duration) (iter.Seq[wire.Update],
+	error) {
+	return b.follow(ctx, f, beat)
 }
 
 func (b *scriptedBrain) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error) {

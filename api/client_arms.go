@@ -206,26 +206,6 @@ func (c *Client) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) 
 	})
 }
 
-// Events returns a page of the events of an arm or of a run, and the cursor for the
-// next page. If the events are large, the page can have fewer events than the limit. An
-// empty page means that there are no more events.
-func (c *Client) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
-	path := armPath(f.Arm, "/events")
-	if f.Run != "" {
-		path = "/api/runs/" + url.PathEscape(f.Run) + "/events"
-	}
-	query := url.Values{}
-	if f.After != "" {
-		query.Set("after", f.After)
-	}
-	if f.Limit > 0 {
-		query.Set("limit", strconv.Itoa(f.Limit))
-	}
-	var out eventsReply
-	err := c.call(ctx, get, path+"?"+query.Encode(), nil, &out)
-	return out.Events, out.Next, err
-}
-
 // Hosts returns the host agents.
 func (c *Client) Hosts(ctx context.Context) ([]coleo.HostInfo, error) {
 	var out hostsReply

@@ -3,13 +3,18 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"iter"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gorilla/websocket"
 
 	"coleo.dev"
+	"coleo.dev/api/sse"
 	"coleo.dev/wire"
 )
 
@@ -36,6 +41,109 @@ func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, fun
 	hangUp := func() { _ = conn.Close() }
 	stop := context.AfterFunc(ctx, hangUp)
 	return conn, func() { stop(); unwatch(); hangUp() }, nil
+}
+
+// Runs returns a page of the runs that match f, the newest first, and the cursor for the
+// next page. An empty page means that there are no more runs.
+func (c *Client) Runs(ctx context.Context, f wire.RunFilter) ([]coleo.Run, string, error) {
+	query := url.Values{}
+	set(query, "arm", f.Arm)
+	set(query, "outcome", string(f.Outcome))
+	set(query, "before", f.Before)
+	if !f.Since.IsZero() {
+		query.Set("since", f.Since.UTC().Format(time.RFC3339Nano))
+	}
+	if f.Limit > 0 {
+		query.Set("limit", strconv.Itoa(f.Limit))
+	}
+	var out runsReply
+	err := c.call(ctx, get, "/api/runs?"+query.Encode(), nil, &out)
+	return out.Runs, out.Next, err
+}
+
+// Run returns the summary of one run. The id can be cut to a beginning that only one run
+// has. Run returns ENotFound if there is no such run.
+func (c *Client) Run(ctx context.Context, id string) (coleo.Run, error) {
+	var out runReply
+	err := c.call(ctx, get, "/api/runs/"+url.PathEscape(id), nil, &out)
+	return out.Run, err
+}
+
+// Events returns a page of the events of an arm, of a run or of all arms, and the cursor
+// for the next page. If the events are large, the page can have fewer events than the
+// limit. An empty page means that there are no more events.
+func (c *Client) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
+	var out eventsReply
+	err := c.call(ctx, get, eventsPath(f), nil, &out)
+	return out.Events, out.Next, err
+}
+
+// FollowEvents returns a sequence of the events that match f, which goes on until ctx
+// ends. Each update has an event with its cursor, or only a cursor as a sign of life: the
+// client has got everything up to there. If the connection breaks, the sequence ends with
+// EUnavailable. To continue, call FollowEvents again with the last cursor.
+func (c *Client) FollowEvents(ctx context.Context, f wire.EventFilter) iter.Seq2[wire.Update, error] {
+	return func(yield func(wire.Update, error) bool) {
+		ctx, done, err := c.watched(ctx)
+		if err != nil {
+			yield(wire.Update{}, err)
+			return
+		}
+		defer done()
+		resp, err := c.send(ctx, get, eventsPath(f), sse.ContentType, nil)
+		if err != nil {
+			yield(wire.Update{}, err)
+			return
+		}
+		defer resp.Body.Close()
+		broken := error(io.EOF)
+		for m, err := range sse.Read(resp.Body) {
+			if err != nil {
+				broken = err
+				break
+			}
+			u := wire.Update{Cursor: m.ID}
+			if len(m.Data) > 0 {
+				if err := json.Unmarshal(m.Data, &u.Event); err != nil {
+					yield(wire.Update{}, coleo.Errorf(coleo.EInternal, "read an event after %s: %v", m.ID, err))
+					return
+				}
+			}
+			if !yield(u, nil) {
+				return
+			}
+		}
+		if ctx.Err() == nil || coleo.ErrorCode(context.Cause(ctx)) == coleo.EUnavailable {
+			yield(wire.Update{}, c.unreachable(ctx, get, broken))
+		}
+	}
+}
+
+func eventsPath(f wire.EventFilter) string {
+	path, query := "/api/events", url.Values{}
+	switch {
+	case f.Run != "":
+		path = "/api/runs/" + url.PathEscape(f.Run) + "/events"
+	case f.Arm != "":
+		path = armPath(f.Arm, "/events")
+	}
+	kinds := make([]string, len(f.Kinds))
+	for i, kind := range f.Kinds {
+		kinds[i] = string(kind)
+	}
+	set(query, "kind", strings.Join(kinds, ","))
+	set(query, "after", f.After)
+	if f.Limit > 0 {
+		query.Set("limit", strconv.Itoa(f.Limit))
+	}
+	return path + "?" + query.Encode()
+}
+
+// set sets a parameter that is not empty.
+func set(query url.Values, name, value string) {
+	if value != "" {
+		query.Set(name, value)
+	}
 }
 
 // Follow returns a sequence of updates, which ends when ctx ends. The sequence begins

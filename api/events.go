@@ -1,16 +1,21 @@
 package api
 
 import (
+	"bufio"
 	"context"
+	"net/http"
 	"reflect"
+	"strings"
+	"time"
 
 	"coleo.dev"
+	"coleo.dev/api/sse"
 	"coleo.dev/wire"
 )
 
 var outputType = reflect.TypeFor[coleo.Output]()
 
-// Limits for a page of events.
+// Limits for a page of events or of runs.
 const (
 	usualEvents = 100
 	maxEvents   = 1000
@@ -21,20 +26,66 @@ type eventsReply struct {
 	Next   string        `json:"next"` // cursor after the last event; only an empty page means the end
 }
 
+type runsReply struct {
+	Runs []coleo.Run `json:"runs"` // the newest first
+	Next string      `json:"next"` // cursor for before; only an empty page means the end
+}
+
+type runReply struct {
+	Run coleo.Run `json:"run"`
+}
+
 type endReply struct {
 	End coleo.RunEnd `json:"end"`
 }
 
+// EventsQuery has the parameters that all routes of events share. It is exported because
+// huma reads embedded types only then.
+type EventsQuery struct {
+	After  string   `query:"after" doc:"Cursor that an earlier answer gave as next, or now"`
+	From   string   `query:"from" doc:"The same as after"`
+	Kind   []string `query:"kind" doc:"Only events of these kinds, separated by commas"`
+	Limit  int      `query:"limit" minimum:"0" maximum:"1000" doc:"100 when left out"`
+	Follow bool     `query:"follow" doc:"If true, answer with server-sent events, as to Accept: text/event-stream"`
+}
+
+func (in EventsQuery) filter() wire.EventFilter {
+	f := wire.EventFilter{After: in.After, Limit: in.Limit}
+	if f.After == "" {
+		f.After = in.From
+	}
+	for _, kind := range in.Kind {
+		f.Kinds = append(f.Kinds, coleo.EventKind(kind))
+	}
+	return f
+}
+
+type allEventsInput struct {
+	Arm string `query:"arm" doc:"Only events of this arm: id or name"`
+	Run string `query:"run" doc:"Only events of this run"`
+	EventsQuery
+}
+
 type armEventsInput struct {
-	ID    string `path:"id" doc:"Id or name of the arm"`
-	After string `query:"after" doc:"Cursor that an earlier answer gave as next"`
-	Limit int    `query:"limit" minimum:"0" maximum:"1000" doc:"100 when left out"`
+	ID string `path:"id" doc:"Id or name of the arm"`
+	EventsQuery
 }
 
 type runEventsInput struct {
-	Run   string `path:"run" doc:"Id of the run: of the receipt that a prompt got"`
-	After string `query:"after" doc:"Cursor that an earlier answer gave as next"`
-	Limit int    `query:"limit" minimum:"0" maximum:"1000" doc:"100 when left out"`
+	Run string `path:"run" doc:"Id of the run: of the receipt that a prompt got, or a beginning of it that is unique"`
+	EventsQuery
+}
+
+type runsInput struct {
+	Arm     string        `query:"arm" doc:"Only runs of this arm: id or name"`
+	Outcome coleo.Outcome `query:"outcome" doc:"Only runs that ended so; open for those that have not ended"`
+	Since   time.Time     `query:"since" doc:"Only runs that began then or later"`
+	Before  string        `query:"before" doc:"Cursor that an earlier answer gave as next"`
+	Limit   int           `query:"limit" minimum:"0" maximum:"1000" doc:"100 when left out"`
+}
+
+type runInput struct {
+	Run string `path:"run" doc:"Id of the run, or a beginning of it that is unique"`
 }
 
 type endInput struct {
@@ -43,18 +94,31 @@ type endInput struct {
 }
 
 func (s *Server) eventRoutes(d table) {
-	add(d, operation{get, "/api/arms/{id}/events", "arm-events", "Read an arm's events", 0}, s.armEvents)
-	add(d, operation{get, "/api/runs/{run}/events", "run-events", "Read a run's events", 0}, s.runEvents)
+	add(d, operation{get, "/api/events", "events", "Read or follow the events of all arms", 0}, s.allEvents)
+	add(d, operation{get, "/api/arms/{id}/events", "arm-events", "Read or follow an arm's events", 0}, s.armEvents)
+	add(d, operation{get, "/api/runs", "list-runs", "List the runs, the newest first", 0}, s.listRuns)
+	add(d, operation{get, "/api/runs/{run}", "get-run", "Read the summary of a run", 0}, s.getRun)
+	add(d, operation{get, "/api/runs/{run}/events", "run-events", "Read or follow a run's events", 0}, s.runEvents)
 	add(d, operation{get, "/api/runs/{run}/end", "run-end",
 		"Wait for a run's end and its answer; 504 when it does not come in time", 0}, s.runEnd)
 }
 
+func (s *Server) allEvents(ctx context.Context, in *allEventsInput) (*reply[eventsReply], error) {
+	f := in.filter()
+	f.Arm, f.Run = in.Arm, in.Run
+	return s.events(ctx, f)
+}
+
 func (s *Server) armEvents(ctx context.Context, in *armEventsInput) (*reply[eventsReply], error) {
-	return s.events(ctx, wire.EventFilter{Arm: in.ID, After: in.After, Limit: in.Limit})
+	f := in.filter()
+	f.Arm = in.ID
+	return s.events(ctx, f)
 }
 
 func (s *Server) runEvents(ctx context.Context, in *runEventsInput) (*reply[eventsReply], error) {
-	return s.events(ctx, wire.EventFilter{Run: in.Run, After: in.After, Limit: in.Limit})
+	f := in.filter()
+	f.Run = in.Run
+	return s.events(ctx, f)
 }
 
 func (s *Server) events(ctx context.Context, f wire.EventFilter) (*reply[eventsReply], error) {
@@ -63,6 +127,86 @@ func (s *Server) events(ctx context.Context, f wire.EventFilter) (*reply[eventsR
 	}
 	events, next, err := s.brain.Events(ctx, f)
 	return &reply[eventsReply]{eventsReply{list(events), next}}, err
+}
+
+// followed answers requests for a sequence of events that goes on. It passes all other
+// requests on.
+func (s *Server) followed(next http.Handler) http.Handler {
+	streams := http.NewServeMux()
+	for _, path := range []string{"/api/events", "/api/arms/{id}/events", "/api/runs/{run}/events"} {
+		streams.HandleFunc("GET "+path, s.stream)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		wanted := strings.Contains(r.Header.Get("Accept"), sse.ContentType) || r.URL.Query().Get("follow") == "true"
+		if _, pattern := streams.Handler(r); !wanted || pattern == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		streams.ServeHTTP(w, r)
+	})
+}
+
+// stream sends the events that a request asks for, as they come, until the client or the
+// server ends the connection. It waits for a slow client as long as the connection stands.
+// The brain meanwhile keeps nothing for the client, because it reads its log for it.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	f := EventsQuery{After: query.Get("after"), From: query.Get("from")}.filter()
+	if kinds := query.Get("kind"); kinds != "" {
+		for kind := range strings.SplitSeq(kinds, ",") {
+			f.Kinds = append(f.Kinds, coleo.EventKind(kind))
+		}
+	}
+	if last := r.Header.Get(sse.LastID); last != "" {
+		f.After = last
+	}
+	f.Arm, f.Run = query.Get("arm")+r.PathValue("id"), query.Get("run")+r.PathValue("run")
+	news, err := s.brain.Follow(r.Context(), f, s.times.beat)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	control := http.NewResponseController(w)
+	stop := context.AfterFunc(r.Context(), func() { _ = control.SetWriteDeadline(time.Now()) }) // ends a write
+	defer stop()
+	w.Header().Set("Content-Type", sse.ContentType)
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not wait for more
+	out := bufio.NewWriterSize(w, ioBuffer)
+	sent := time.Time{} // when something was flushed last
+	for u := range news {
+		if u.Event == nil && out.Buffered() == 0 && time.Since(sent) < s.times.beat {
+			continue
+		}
+		m := sse.Message{ID: u.Cursor}
+		if u.Event != nil {
+			m.Event = string(u.Event.Kind)
+			if m.Data, err = u.EventJSON(); err != nil {
+				return
+			}
+		}
+		if sse.Write(out, m) != nil {
+			return
+		}
+		if u.Event == nil { // there is nothing more to send now
+			if sent = time.Now(); out.Flush() != nil || control.Flush() != nil {
+				return
+			}
+		}
+	}
+}
+
+func (s *Server) listRuns(ctx context.Context, in *runsInput) (*reply[runsReply], error) {
+	if in.Limit == 0 {
+		in.Limit = usualEvents
+	}
+	runs, next, err := s.brain.Runs(ctx, wire.RunFilter{Arm: in.Arm, Outcome: in.Outcome, Since: in.Since,
+		Before: in.Before, Limit: in.Limit})
+	return &reply[runsReply]{runsReply{list(runs), next}}, err
+}
+
+func (s *Server) getRun(ctx context.Context, in *runInput) (*reply[runReply], error) {
+	run, err := s.brain.FindRun(ctx, in.Run)
+	return &reply[runReply]{runReply{run}}, err
 }
 
 func (s *Server) runEnd(ctx context.Context, in *endInput) (*reply[endReply], error) {

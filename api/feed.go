@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"net/http"
 	"sync"
@@ -11,8 +12,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// newsBox is how many messages can wait for a slow client. If there are more, the
-// server ends the client's connection.
+// newsBox is how many messages can wait for a slow client. If there are more, the feed
+// waits. The brain then reads its log for the feed.
 const newsBox = 256
 
 // The channels of /ws.
@@ -44,7 +45,8 @@ type feed struct {
 
 	mu     sync.Mutex // held during a snapshot, so that nothing older than the snapshot follows it
 	on     map[string]bool
-	known  map[string]bool // the arms that the client has got, by id
+	filter wire.EventFilter // of the events, with whole ids
+	known  map[string]bool  // the arms that the client has got, by id
 	source chan iter.Seq[wire.Update]
 	begun  bool // the client has subscribed, so its sequence of updates exists
 }
@@ -56,6 +58,7 @@ func (s *Server) serveFeed(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
+	k.patient = true
 	f := &feed{socket: k, s: s, on: map[string]bool{}, known: map[string]bool{},
 		source: make(chan iter.Seq[wire.Update], 1)}
 	k.run(f.read, f.follow)
@@ -73,7 +76,7 @@ func (f *feed) read(_ int, data []byte) {
 		yes := true // a client can send this only after it has shown the token
 		f.post(control{Type: "auth", Success: &yes})
 	case "subscribe":
-		f.subscribe(c.Channel, c.After)
+		f.subscribe(c)
 	case "unsubscribe":
 		f.mu.Lock()
 		delete(f.on, c.Channel)
@@ -86,34 +89,43 @@ func (f *feed) read(_ int, data []byte) {
 }
 
 // subscribe begins to send the news of a channel. In the first subscription, a client
-// can ask for the events after a cursor.
-func (f *feed) subscribe(channel, after string) {
-	switch channel {
+// can ask for the events after a cursor. A filter is for the channels with events, and
+// replaces the filter of an earlier subscription.
+func (f *feed) subscribe(c control) {
+	switch c.Channel {
 	case channelArms, channelEvents, channelAll:
 	default:
 		f.postError(coleo.Errorf(coleo.EInvalid,
-			"there is no channel %q; the channels are arms, arm-events and all", channel))
+			"there is no channel %q; the channels are arms, arm-events and all", c.Channel))
+		return
+	}
+	filter, err := f.s.brain.WholeFilter(f.ctx, wire.EventFilter{Arm: c.Arm, Run: c.Run, Kinds: c.Kinds})
+	if err != nil {
+		f.postError(err)
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case !f.begun:
-		source, err := f.s.brain.Subscribe(f.ctx, after)
+		source, err := f.s.brain.Subscribe(f.ctx, c.After)
 		if err != nil {
 			f.postError(err)
 			return
 		}
 		f.begun = true
 		f.source <- source
-	case after != "":
+	case c.After != "":
 		f.postError(coleo.Errorf(coleo.EInvalid,
 			"only the first subscription of a connection can have \"after\": connect again"))
 		return
 	}
-	f.on[channel] = true
-	f.post(control{Type: "subscribed", Channel: channel})
-	if channel != channelEvents {
+	f.on[c.Channel] = true
+	if c.Channel != channelArms {
+		f.filter = filter
+	}
+	f.post(control{Type: "subscribed", Channel: c.Channel})
+	if c.Channel != channelEvents {
 		f.snapshot()
 	}
 }
@@ -132,14 +144,14 @@ func (f *feed) snapshot() {
 }
 
 // follow sends news until the connection ends, or until the brain ends the sequence of
-// updates.
+// updates. The brain does so when serve's log cannot be read.
 func (f *feed) follow(ctx context.Context) error {
 	select {
 	case source := <-f.source:
 		for u := range source {
 			f.pass(u)
 		}
-		return errSlow
+		return errNoNews
 	case <-ctx.Done():
 		return nil
 	}
@@ -160,10 +172,26 @@ func (f *feed) pass(u wire.Update) {
 		delete(f.known, u.Removed)
 		f.tell(news{Channel: channelArms, Event: "arm.deleted", Data: removed{u.Removed}})
 	case u.Event != nil:
-		if event, ok := milestones[u.Event.Kind]; ok {
-			f.tell(news{Channel: channelArms, Event: event, Data: u.Event, Cursor: u.Cursor})
-		}
-		f.tell(news{Channel: channelEvents, Event: string(u.Event.Kind), Data: u.Event, Cursor: u.Cursor})
+		f.passEvent(u)
+	}
+}
+
+func (f *feed) passEvent(u wire.Update) {
+	event, ok := milestones[u.Event.Kind]
+	wanted := (f.on[channelEvents] || f.on[channelAll]) && f.filter.Matches(u.Event)
+	if !ok && !wanted {
+		return
+	}
+	data, err := u.EventJSON()
+	if err != nil {
+		f.end(err)
+		return
+	}
+	if ok {
+		f.tell(news{Channel: channelArms, Event: event, Data: json.RawMessage(data), Cursor: u.Cursor})
+	}
+	if wanted {
+		f.tell(news{Channel: channelEvents, Event: string(u.Event.Kind), Data: json.RawMessage(data), Cursor: u.Cursor})
 	}
 }
 
@@ -174,13 +202,10 @@ var milestones = map[coleo.EventKind]string{
 	coleo.EventStopped: "arm.killed",
 }
 
+// tell sends n to a client that has subscribed to its channel. It waits for a slow client.
 func (f *feed) tell(n news) {
 	if f.on[n.Channel] || f.on[channelAll] {
 		n.Time = f.s.now().UTC()
-		if n.Cursor != "" {
-			f.post(n) // wait for room, because many events arrive together when the brain reads its log
-		} else {
-			f.offer(n)
-		}
+		f.post(n)
 	}
 }

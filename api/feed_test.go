@@ -75,10 +75,39 @@ func TestTheFeed(t *testing.T) {
 	source <- wire.Update{Removed: "a1"}
 	readMessage(t, conn, `"arm.deleted"`)
 
-	close(source) // the brain cuts this reader off
+	close(source) // the brain cannot read its log
 	if code := closedWith(t, conn); code != 1013 {
 		t.Errorf("closed with %d, want 1013: try again later", code)
 	}
+}
+
+func TestTheFeedChoosesEvents(t *testing.T) {
+	t.Parallel()
+	source := make(chan wire.Update)
+	base := serveHTTP(t, newServer(t, &scriptedBrain{subscribe: sendUpdates(source)}))
+	conn, err := open(t, base, "/ws", "X-API-Key", testToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(t, conn, `{"type":"subscribe","channel":"arm-events","arm":"nobody"}`)
+	readMessage(t, conn, `"code":"not_found"`)
+	send(t, conn, `{"type":"subscribe","channel":"arm-events","arm":"a1","run":"r1","kinds":["turn","run_end"]}`)
+	readMessage(t, conn, `subscribed`)
+	for i, e := range []coleo.Event{
+		{Arm: "a2", Run: "r1", Kind: coleo.EventTurn}, {Arm: "a1", Run: "r2", Kind: coleo.EventTurn},
+		{Arm: "a1", Run: "r1", Kind: coleo.EventUsage}, {Arm: "a1", Run: "r1", Kind: coleo.EventTurn},
+		{Arm: "a1", Run: "r1", Kind: coleo.EventRunEnd},
+	} {
+		e.Seq = uint64(i)
+		source <- wire.Update{Event: &e, Cursor: "z"}
+	}
+	readMessage(t, conn, `"seq":3`)
+	readMessage(t, conn, `"seq":4`)
+	send(t, conn, `{"type":"subscribe","channel":"all"}`) // without a filter
+	readMessage(t, conn, `subscribed`)
+	readMessage(t, conn, `arms.snapshot`)
+	source <- wire.Update{Event: &coleo.Event{Arm: "a2", Kind: coleo.EventUsage, Seq: 9}, Cursor: "z"}
+	readMessage(t, conn, `"seq":9`)
 }
 
 func TestTheClientFollows(t *testing.T) {
@@ -100,7 +129,7 @@ func TestTheClientFollows(t *testing.T) {
 			got = append(got, "removed "+u.Removed)
 		case u.Event != nil:
 			got = append(got, "event "+string(u.Event.Kind)+" at "+u.Cursor)
-			close(source) // the brain cuts this reader off
+			close(source) // the brain cannot read its log
 		}
 	}
 	if after := brain.after.Load(); after == nil || *after != "z1" {

@@ -85,7 +85,13 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 		wait: func(_ context.Context, states []coleo.State) (coleo.Arm, error) {
 			return coleo.Arm{Name: fmt.Sprint(states)}, nil
 		},
+		runs: func(f wire.RunFilter) ([]coleo.Run, string, error) {
+			return []coleo.Run{{ID: fmt.Sprint(f.Arm, f.Outcome, f.Since.Unix(), f.Before, f.Limit)}}, "z", nil
+		},
 		events: func(f wire.EventFilter) ([]coleo.Event, string, error) {
+			if len(f.Kinds) > 0 {
+				f.Run += fmt.Sprint(f.Kinds)
+			}
 			return []coleo.Event{{Arm: f.Arm, Run: f.Run, Seq: uint64(f.Limit)}}, "after " + f.After, nil
 		},
 	}
@@ -159,9 +165,18 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 		},
 		"4":               func() (any, error) { e, err := c.WaitRun(ctx, "run-1"); return e.Answer, err },
 		"a1  100 after c": func() (any, error) { return page(c.Events(ctx, wire.EventFilter{Arm: "a1", After: "c"})) },
-		" r1 7 after ":    func() (any, error) { return page(c.Events(ctx, wire.EventFilter{Run: "r1", Limit: 7})) },
-		"h1":              func() (any, error) { h, err := c.Hosts(ctx); return h[0].ID, err },
-		"h":               func() (any, error) { h, err := c.Harnesses(ctx); return h[0].Name, err },
+		" [turn usage] 100 after now": func() (any, error) {
+			return page(c.Events(ctx, wire.EventFilter{Kinds: []coleo.EventKind{"turn", "usage"}, After: wire.Now}))
+		},
+		"a1open70c9 z": func() (any, error) {
+			l, next, err := c.Runs(ctx, wire.RunFilter{Arm: "a1", Outcome: "open", Since: time.Unix(7, 0), Before: "0c",
+				Limit: 9})
+			return l[0].ID + " " + next, err
+		},
+		"r1-whole":     func() (any, error) { r, err := c.Run(ctx, "r1"); return r.ID, err },
+		" r1 7 after ": func() (any, error) { return page(c.Events(ctx, wire.EventFilter{Run: "r1", Limit: 7})) },
+		"h1":           func() (any, error) { h, err := c.Hosts(ctx); return h[0].ID, err },
+		"h":            func() (any, error) { h, err := c.Harnesses(ctx); return h[0].Name, err },
 		`{"providers":[{"id":"p"}],"connected":["p"]}`: func() (any, error) {
 			p,
 				err := c.Providers(ctx)

@@ -103,7 +103,7 @@ func New(c Config) (*Server, error) {
 //   - If trusted is false, requests need the token or a signed-in browser. Such a
 //     handler is for TCP.
 func (s *Server) Handler(trusted bool) http.Handler {
-	h := s.boundBodies(awaited(s.routes))
+	h := s.boundBodies(awaited(s.followed(s.routes)))
 	if trusted {
 		h = s.trust(h)
 	} else {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -24,6 +25,7 @@ const (
 // The reasons for which the server ends a WebSocket.
 var (
 	errSlow     = errors.New("too slow: connect again")
+	errNoNews   = errors.New("the server has no news now: connect again")
 	errSilent   = errors.New("no sign of life from the client")
 	errFinished = errors.New("finished")
 	errUnproven = errors.New("the first message must contain the API token")
@@ -37,6 +39,11 @@ type socket struct {
 	out   chan message
 	ctx   context.Context
 	end   context.CancelCauseFunc
+
+	// patient means that a client can take any time to read. As long as data for it are on
+	// their way, it need not give a sign of life.
+	patient bool
+	until   atomic.Pointer[time.Time] // the client must give a sign of life until then
 }
 
 type message struct {
@@ -47,17 +54,20 @@ type message struct {
 // control is a text message from or to a client. Type says which of the other fields
 // are used.
 type control struct {
-	Type    string       `json:"type"`
-	APIKey  string       `json:"apiKey,omitempty"`
-	Success *bool        `json:"success,omitempty"`
-	Channel string       `json:"channel,omitempty"`
-	After   string       `json:"after,omitempty"`
-	Offset  *int64       `json:"offset,omitempty"`
-	Cols    int          `json:"cols,omitempty"`
-	Rows    int          `json:"rows,omitempty"`
-	Holder  string       `json:"holder,omitempty"`
-	Lease   *coleo.Lease `json:"lease,omitempty"`
-	Error   *coleo.Error `json:"error,omitempty"`
+	Type    string            `json:"type"`
+	APIKey  string            `json:"apiKey,omitempty"`
+	Success *bool             `json:"success,omitempty"`
+	Channel string            `json:"channel,omitempty"`
+	After   string            `json:"after,omitempty"`
+	Arm     string            `json:"arm,omitempty"`
+	Run     string            `json:"run,omitempty"`
+	Kinds   []coleo.EventKind `json:"kinds,omitempty"`
+	Offset  *int64            `json:"offset,omitempty"`
+	Cols    int               `json:"cols,omitempty"`
+	Rows    int               `json:"rows,omitempty"`
+	Holder  string            `json:"holder,omitempty"`
+	Lease   *coleo.Lease      `json:"lease,omitempty"`
+	Error   *coleo.Error      `json:"error,omitempty"`
 }
 
 // accept upgrades a request to a WebSocket, and checks that the client has shown the
@@ -105,7 +115,11 @@ func (s *Server) prove(k *socket) error {
 	return nil
 }
 
-func (k *socket) heard() { _ = k.conn.SetReadDeadline(time.Now().Add(k.times.silent)) }
+func (k *socket) heard() {
+	until := time.Now().Add(k.times.silent)
+	k.until.Store(&until)
+	_ = k.conn.SetReadDeadline(until)
+}
 
 // run serves the socket until one of these events:
 //   - The client closes the socket, gives no sign of life, or falls behind.
@@ -113,6 +127,10 @@ func (k *socket) heard() { _ = k.conn.SetReadDeadline(time.Now().Add(k.times.sil
 //   - The server stops.
 func (k *socket) run(read func(kind int, data []byte), produce func(ctx context.Context) error) {
 	var others sync.WaitGroup
+	stop := context.AfterFunc(k.ctx, func() {
+		time.AfterFunc(k.times.write, func() { _ = k.conn.Close() }) // ends a write that goes on
+	})
+	defer stop()
 	others.Go(k.write)
 	others.Go(func() {
 		err := produce(k.ctx)
@@ -164,10 +182,32 @@ func (k *socket) write() {
 }
 
 func (k *socket) put(m message) {
+	if k.patient {
+		k.putPatiently(m)
+		return
+	}
 	_ = k.conn.SetWriteDeadline(time.Now().Add(k.times.write))
 	if err := k.conn.WriteMessage(m.kind, m.data); err != nil {
 		k.end(errSlow)
 	}
+}
+
+// putPatiently is put for a patient socket. While it writes, the client need not give a
+// sign of life. Data that were written count as one, because the client has to read them
+// first.
+func (k *socket) putPatiently(m message) {
+	_ = k.conn.SetReadDeadline(time.Time{})
+	_ = k.conn.SetWriteDeadline(time.Time{})
+	begin := time.Now()
+	if err := k.conn.WriteMessage(m.kind, m.data); err != nil {
+		k.end(errSlow)
+		return
+	}
+	if m.kind == websocket.PingMessage && time.Since(begin) < k.times.ping {
+		_ = k.conn.SetReadDeadline(*k.until.Load())
+		return
+	}
+	k.heard()
 }
 
 // close sends the reason to the client, and closes the connection.
@@ -176,7 +216,7 @@ func (k *socket) close(cause error) {
 	switch {
 	case errors.Is(cause, errFinished):
 		code, why = websocket.CloseNormalClosure, ""
-	case errors.Is(cause, errSlow):
+	case errors.Is(cause, errSlow), errors.Is(cause, errNoNews):
 		code, why = websocket.CloseTryAgainLater, cause.Error()
 	case errors.Is(cause, errUnproven), errors.Is(cause, errSilent), errors.Is(cause, errRevoked):
 		code, why = websocket.ClosePolicyViolation, cause.Error()
@@ -199,19 +239,6 @@ func (k *socket) push(m message) {
 	select {
 	case k.out <- m:
 	case <-k.ctx.Done():
-	}
-}
-
-// offer puts a message into the queue. If the queue is full, offer ends the socket.
-func (k *socket) offer(v any) {
-	m, ok := k.text(v)
-	if !ok {
-		return
-	}
-	select {
-	case k.out <- m:
-	default:
-		k.end(errSlow)
 	}
 }
 

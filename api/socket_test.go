@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"os"
@@ -206,39 +207,47 @@ func TestAClientThatAnswersPingsStays(t *testing.T) {
 	readMessage(t, conn, "pong")
 }
 
-// flood sends news without end. When the server stops taking them, it reports how many
-// were taken.
-func flood(taken chan<- int) func(context.Context) iter.Seq[wire.Update] {
-	arm := testArms()[0]
-	arm.Workdir = strings.Repeat("x", 64<<10)
-	return func(ctx context.Context) iter.Seq[wire.Update] {
-		return func(yield func(wire.Update) bool) {
-			n := 0
-			for ctx.Err() == nil && yield(wire.Update{Arm: &arm}) {
-				n++
-			}
-			taken <- n
-		}
-	}
-}
-
-func TestASlowReaderIsCutOff(t *testing.T) {
+// TestASlowReaderIsWaitedFor: a client that does not read gives no sign of life for longer
+// than others may. The server takes no more news for it, and keeps it. When the client
+// reads again, it gets every event.
+func TestASlowReaderIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	taken := make(chan int, 1)
-	s := newServer(t, &scriptedBrain{subscribe: flood(taken)})
-	s.times.write = time.Minute // the queue is the limit, not the time
+	const most, stuck = 4000, time.Second // of events of 64 KiB; without one more event
+	steps, yielded := make(chan int), -1
+	payload := []byte(`"` + strings.Repeat("x", 64<<10) + `"`)
+	s := newServer(t, &scriptedBrain{subscribe: func(ctx context.Context) iter.Seq[wire.Update] {
+		return func(yield func(wire.Update) bool) {
+			for n := range most {
+				select {
+				case steps <- n:
+				case <-ctx.Done():
+					return
+				}
+				if !yield(wire.Update{Event: &coleo.Event{Seq: uint64(n), Payload: payload}, Cursor: "c"}) {
+					return
+				}
+			}
+		}
+	}})
+	s.times.write, s.times.silent, s.times.ping = stuck/4, stuck/4, stuck/20
 	conn, err := open(t, serveHTTP(t, s), "/ws", "X-API-Key", testToken)
 	if err != nil {
 		t.Fatal(err)
 	}
-	send(t, conn, `{"type":"subscribe","channel":"arms"}`)
-	select {
-	case n := <-taken: // although the client has read no message
-		if n > 10000 {
-			t.Errorf("%d messages were taken for a client that reads none", n)
+	send(t, conn, `{"type":"subscribe","channel":"arm-events"}`)
+	for waiting := true; waiting; {
+		select {
+		case yielded = <-steps:
+		case <-time.After(stuck):
+			waiting = false
 		}
-	case <-time.After(20 * time.Second):
-		t.Fatal("a client that does not read is served on")
+	}
+	if yielded < 0 || yielded == most-1 {
+		t.Fatalf("%d events were taken for a client that reads none, want a bounded number", yielded+1)
+	}
+	readMessage(t, conn, "subscribed")
+	for n := range yielded + 1 {
+		readMessage(t, conn, fmt.Sprintf(`"seq":%d,`, n))
 	}
 }
 

@@ -17,12 +17,13 @@ const tidyEvery = 30 * time.Second
 
 // tidy returns the task that maintains the database.
 func (b *Brain) tidy() repeat.Task {
-	arm := ""
+	arm, runsOf := "", ""
 	return repeat.Task{ID: "maintain the database", Every: tidyEvery, Immediate: true,
 		Do: func(ctx context.Context) error {
 			err := b.DB.KeepReserve()
 			if err == nil {
 				arm, err = b.thin(ctx, arm, store.ServeBound, store.AuditBound)
+				runsOf, err = b.thinRuns(ctx, runsOf, err)
 			}
 			return err
 		}}
@@ -54,6 +55,19 @@ func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bou
 		return arm, err
 	}
 	return arm, b.DB.Vacuum(ctx)
+}
+
+// thinRuns deletes old runs of the next arm after the given arm id, in one transaction.
+// It returns the arm id for the next call. If err is not nil, it only returns err.
+func (b *Brain) thinRuns(ctx context.Context, arm string, err error) (string, error) {
+	if err != nil {
+		return arm, err
+	}
+	next, n, err := b.DB.ThinRuns(ctx, arm, b.Now(), store.RunBound)
+	if n > 0 || err != nil {
+		return arm, err // this arm can have more old runs
+	}
+	return next, nil
 }
 
 // project writes events into the store. If the disk is full, and if one of the events

@@ -2,28 +2,45 @@ package brain
 
 import (
 	"context"
-	"iter"
-	"strconv"
+	"encoding/json"
 	"sync"
 	"time"
 
-	"coleo.dev"
 	"coleo.dev/store"
 	"coleo.dev/wire"
 )
 
-// updateRoom is how many updates a subscriber can fall behind. If a subscriber falls
-// further behind, its sequence of updates ends. The subscriber can then call Subscribe
-// again, with the cursor of the last event that it saw, and read the arms from the
-// store.
-const updateRoom = 512
+const (
+	// recentMost is how many updates the brain keeps in memory for its followers. It is
+	// what a busy fleet publishes in some seconds. A follower that is further behind
+	// reads serve's log instead.
+	recentMost = 4096
+	// recentBytes bounds the size of the payloads of these updates.
+	recentBytes = 8 << 20
+	// rowBytes is about the size of an arm's row, for recentBytes.
+	rowBytes = 2 << 10
+	// wakeCost is the shortest time between two wake-ups of the followers, for each
+	// follower. One that is woken works for some 20 µs. So all followers together take
+	// less than half a core to wake up, however many events come.
+	wakeCost = 50 * time.Microsecond
+	// takeMost is how many updates a follower takes at once.
+	takeMost = 256
+)
 
-// updates sends every update to all subscribers. A slow subscriber never makes the
-// sender wait.
+// updates keeps the most recent updates, and wakes the followers. A publisher never waits
+// for a follower, and a follower has no queue of its own.
 type updates struct {
 	mu     sync.Mutex
-	subs   map[chan update]bool
+	list   []update
+	first  uint64 // the number of list[0]; each update has the number after the one before
+	bytes  int    // the size of list
+	more   chan struct{}
 	closed bool
+	gone   []removal // the last recentMost removals of arms, for followers that have missed some
+
+	followers int
+	woken     time.Time // when the followers were woken last
+	waking    bool      // a timer will wake them
 }
 
 // update is a wire.Update with the position of its event in serve's log.
@@ -32,132 +49,139 @@ type update struct {
 	position uint64 // 0 if the update has no event
 }
 
-func newUpdates() *updates { return &updates{subs: map[chan update]bool{}} }
+// removal is the removal of an arm.
+type removal struct {
+	number uint64 // of its update
+	arm    string
+}
 
-func (u *updates) publish(x update) {
+func newUpdates() *updates { return &updates{more: make(chan struct{})} }
+
+func (u update) size() int {
+	if u.Event != nil {
+		return len(u.Event.Payload) + rowBytes/4
+	}
+	return rowBytes
+}
+
+func (u *updates) publish(list ...update) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for c := range u.subs {
-		select {
-		case c <- x:
-		default:
-			delete(u.subs, c)
-			close(c)
+	for _, x := range list {
+		if x.Removed != "" {
+			u.gone = append(u.gone, removal{u.first + uint64(len(u.list)), x.Removed})
+			u.gone = u.gone[max(0, len(u.gone)-recentMost):]
 		}
+		u.list = append(u.list, x)
+		u.bytes += x.size()
 	}
-}
-
-func (u *updates) subscribe() chan update {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	c := make(chan update, updateRoom)
-	if u.closed {
-		close(c)
-		return c
+	drop := 0
+	for ; len(u.list)-drop > recentMost || u.bytes > recentBytes && len(u.list)-drop > 1; drop++ {
+		u.bytes -= u.list[drop].size()
+		u.list[drop] = update{} // so that its memory is freed
 	}
-	u.subs[c] = true
-	return c
+	u.list, u.first = u.list[drop:], u.first+uint64(drop)
+	u.wake()
 }
 
-func (u *updates) leave(c chan update) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	delete(u.subs, c)
+// wake wakes the followers, now or after the pause that their number needs. The caller
+// holds mu.
+func (u *updates) wake() {
+	if u.waking {
+		return
+	}
+	pause := time.Duration(u.followers)*wakeCost - time.Since(u.woken)
+	if pause <= 0 || u.closed {
+		u.ring()
+		return
+	}
+	u.waking = true
+	time.AfterFunc(pause, func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.waking = false
+		u.ring()
+	})
 }
 
+func (u *updates) ring() {
+	u.woken = time.Now()
+	close(u.more)
+	u.more = make(chan struct{})
+}
+
+// end makes all followers end.
 func (u *updates) end() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.closed = true
-	for c := range u.subs {
-		delete(u.subs, c)
-		close(c)
-	}
+	u.ring()
 }
 
-// Subscribe returns a sequence of updates:
-//   - each event of serve's log after the given cursor, once, in order, with its own
-//     cursor;
-//   - the row of each arm that changes after the call of Subscribe.
-//
-// If the given cursor is empty, the sequence begins with the next new event. This
-// differs from Events, where an empty cursor means the beginning of the log. The
-// sequence ends when ctx ends, when the reader falls too far behind, or when the store
-// cannot be read.
-//
-// Subscribe returns EInvalid for a bad cursor. A cursor beyond the end of the log is
-// bad, because it comes from another store, or from a newer copy of this store.
-func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error) {
-	from, err := positionOf(after)
-	if err != nil {
-		return nil, err
-	}
-	c := b.updates.subscribe() // before the log's end is read, so that no event is missed
-	switch end := b.DB.Head(); {
-	case after == "":
-		from = end
-	case from > end:
-		b.updates.leave(c)
-		return nil, coleo.Errorf(coleo.EInvalid,
-			"the cursor %q is ahead of serve's log: the log was restored or created again; start without a cursor",
-			after)
-	}
-	return func(yield func(wire.Update) bool) {
-		defer b.updates.leave(c)
-		for {
-			page, err := b.DB.Entries(ctx, store.EventFilter{After: from})
-			if err != nil && ctx.Err() == nil {
-				b.Log.Warn("read serve's log for a subscriber", "after", from, "error", err)
-			}
-			if err != nil {
-				return
-			}
-			if len(page) == 0 {
-				break
-			}
-			for _, e := range page {
-				if from = e.Position; !yield(asUpdate(e).Update) {
-					return
-				}
-			}
-		}
-		b.passNews(ctx, c, from, yield)
-	}, nil
+// next returns the number of the next update.
+func (u *updates) next() uint64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.first + uint64(len(u.list))
 }
 
-// Cursor returns the cursor of the last event in serve's log. A subscription with this
-// cursor begins with the next new event.
-func (b *Brain) Cursor() string { return cursorOf(b.DB.Head()) }
-
-// passNews yields the published updates. It leaves out the events that the subscriber
-// has already got from the log. The parameter had is the position of the last of these
-// events.
-func (b *Brain) passNews(ctx context.Context, c <-chan update, had uint64, yield func(wire.Update) bool) {
-	for {
-		select {
-		case u, ok := <-c:
-			if !ok || (u.Event == nil || u.position > had) && !yield(u.Update) {
-				return
-			}
-		case <-ctx.Done():
-			return
+// removedSince returns the ids of the arms whose removal has the number at or a higher one.
+func (u *updates) removedSince(at uint64) (ids []string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, r := range u.gone {
+		if r.number >= at {
+			ids = append(ids, r.arm)
 		}
 	}
+	return ids
 }
 
-// news is Subscribe with an empty cursor: the sequence begins with the next new event.
-func (b *Brain) news(ctx context.Context) iter.Seq[wire.Update] {
-	news, _ := b.Subscribe(ctx, "") // Subscribe returns an error only for a bad cursor
-	return news
+// follow counts one more follower. The caller must call leave when it ends.
+func (u *updates) follow() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.followers++
+}
+
+func (u *updates) leave() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.followers--
+}
+
+// take returns the updates from number at on, at most takeMost of them. It returns false
+// if the update with this number is no longer kept. The channel is closed when there are
+// more updates; it is nil if the updates have ended.
+func (u *updates) take(at uint64) (list []update, more <-chan struct{}, kept bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if at < u.first {
+		return nil, u.more, false
+	}
+	rest := u.list[min(at-u.first, uint64(len(u.list))):]
+	list = append(list, rest[:min(takeMost, len(rest))]...)
+	if u.closed {
+		return list, nil, true
+	}
+	return list, u.more, true
 }
 
 func asUpdate(e store.Entry) update {
-	return update{wire.Update{Event: &e.Event, Cursor: cursorOf(e.Position)}, e.Position}
+	u := wire.Update{Event: &e.Event, Cursor: cursorOf(e.Position)}
+	return update{u, e.Position}
+}
+
+// shared returns u with one encoding for all followers.
+func (u update) shared() update {
+	event := u.Event
+	u.Update = u.Shared(sync.OnceValues(func() ([]byte, error) { return json.Marshal(event) }))
+	return u
 }
 
 // publishLog publishes each event of serve's log after the given position, once and in
-// order. After each event it publishes the present row of the event's arm. publishLog
-// returns when ctx ends or when the store is closed.
+// order. After the events of each page it publishes the present rows of their arms.
+// publishLog returns when ctx ends or when the store is closed.
 func (b *Brain) publishLog(ctx context.Context, after uint64) {
 	for ctx.Err() == nil && b.DB.Wait(ctx, after) == nil {
 		page, err := b.DB.Entries(ctx, store.EventFilter{After: after})
@@ -169,67 +193,11 @@ func (b *Brain) publishLog(ctx context.Context, after uint64) {
 			}
 			continue
 		}
-		for _, e := range page {
-			after = e.Position
-			b.updates.publish(asUpdate(e))
-			if e.Kind == coleo.EventRemoved {
-				b.publishRemoved(e.Arm)
-			} else if e.Arm != "" {
-				b.publishArm(ctx, e.Arm)
-			}
+		list := make([]update, len(page))
+		for i, e := range page {
+			after, list[i] = e.Position, asUpdate(e).shared()
 		}
+		b.updates.publish(list...)
+		b.publishRowsOf(ctx, page)
 	}
-}
-
-// publishArm publishes the present row of an arm with the arm's health. It reads and
-// publishes under a lock, so an older row is never published after a newer row.
-func (b *Brain) publishArm(ctx context.Context, id string) {
-	b.publishing.Lock()
-	defer b.publishing.Unlock()
-	// If the row is missing, the arm was removed. publishRemoved publishes the removal.
-	if arm, err := b.Arm(ctx, id); err == nil {
-		b.updates.publish(update{Update: wire.Update{Arm: &arm}})
-	}
-}
-
-func (b *Brain) publishRemoved(id string) {
-	b.updates.publish(update{Update: wire.Update{Removed: id}})
-}
-
-// Events returns the events of all hosts that match the filter f and follow the cursor
-// in f. It also returns the cursor for the next call. Callers must not interpret
-// cursors. Events returns EInvalid for a bad cursor. It returns ENotFound if f names an
-// unknown arm.
-func (b *Brain) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
-	after, err := positionOf(f.After)
-	if err != nil {
-		return nil, "", err
-	}
-	if f.Arm != "" {
-		arm, err := b.DB.Arm(ctx, f.Arm)
-		if err != nil {
-			return nil, "", err
-		}
-		f.Arm = arm.ID
-	}
-	list, next, err := b.DB.RunEvents(ctx, store.EventFilter{Run: f.Run, Arm: f.Arm, After: after, Limit: f.Limit})
-	return list, cursorOf(next), err
-}
-
-// cursorOf returns the cursor for a position in serve's log.
-func cursorOf(position uint64) string { return strconv.FormatUint(position, 36) }
-
-// positionOf returns the position in serve's log for a cursor. It returns EInvalid if
-// the text is not a cursor. It returns 0, the beginning of the log, for the empty
-// cursor. Subscribe does not use this 0, because there an empty cursor means the end of
-// the log.
-func positionOf(cursor string) (uint64, error) {
-	if cursor == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseUint(cursor, 36, 63)
-	if err != nil {
-		return 0, coleo.Errorf(coleo.EInvalid, "%q is not a cursor: leave it out to start from the beginning", cursor)
-	}
-	return n, nil
 }

@@ -39,8 +39,8 @@ func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.Sta
 			return arm, err
 		}
 	}
-	if ctx.Err() == nil {
-		return b.WaitArm(ctx, idOrName, states) // the sequence ended because this caller was too slow, so start again
+	if ctx.Err() == nil && b.ctx.Err() == nil {
+		return b.WaitArm(ctx, idOrName, states) // the sequence ended because the store could not be read, so start again
 	}
 	return arm, coleo.Errorf(coleo.ETimeout, "arm %s is still %s", arm.Name, arm.State)
 }
@@ -134,7 +134,7 @@ func stopped(arm coleo.Arm) error {
 // returns ETimeout if ctx ends first. It returns ENotFound if there is no such run.
 func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	news := b.news(ctx)
-	ends, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run, Kind: coleo.EventRunEnd, Limit: 1})
+	ends, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run, Kinds: []coleo.EventKind{coleo.EventRunEnd}, Limit: 1})
 	if err != nil {
 		return coleo.RunEnd{}, err
 	}

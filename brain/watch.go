@@ -3,10 +3,13 @@ package brain
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/store"
+	"coleo.dev/wire"
 )
 
 // watchHost asks a host agent for its pulse every PulseEvery and after each beat, until
@@ -293,6 +296,37 @@ func (m *member) unheld(arm coleo.Arm) string {
 	}
 	return fmt.Sprintf("%s holds no session of it: 'coleo arm recover %s' brings it back",
 		agentWord(arm.AgentID), arm.Name)
+}
+
+// publishRowsOf publishes the present rows of the arms that have events on a page of
+// serve's log. Events of work change no row.
+func (b *Brain) publishRowsOf(ctx context.Context, page []store.Entry) {
+	var changed []string
+	for _, e := range page {
+		switch {
+		case e.Kind == coleo.EventRemoved:
+			changed = slices.DeleteFunc(changed, func(id string) bool { return id == e.Arm })
+			b.publishRemoved(e.Arm)
+		case e.Arm != "" && !e.Kind.IsWork() && !slices.Contains(changed, e.Arm):
+			changed = append(changed, e.Arm)
+		}
+	}
+	b.publishArms(ctx, changed)
+}
+
+// publishArm publishes the present row of an arm with the arm's health. It reads and
+// publishes under a lock, so an older row is never published after a newer row.
+func (b *Brain) publishArm(ctx context.Context, id string) {
+	b.publishing.Lock()
+	defer b.publishing.Unlock()
+	// If the row is missing, the arm was removed. publishRemoved publishes the removal.
+	if arm, err := b.Arm(ctx, id); err == nil {
+		b.updates.publish(update{Update: wire.Update{Arm: &arm}})
+	}
+}
+
+func (b *Brain) publishRemoved(id string) {
+	b.updates.publish(update{Update: wire.Update{Removed: id}})
 }
 
 // publishArms publishes the rows of some arms with their health.

@@ -102,7 +102,7 @@ func TestOneArmsNewsArePublishedAlone(t *testing.T) {
 	pulses := s.rowsOf(arms)
 	s.alwaysAnswer(bus.OpPulse, bus.Pulse{Arms: pulses})
 	s.brain.takePulse(t.Context(), scriptedHost)
-	news := s.brain.updates.subscribe()
+	at := s.brain.updates.next()
 	var published map[string]int
 	for round := range rounds {
 		now := append([]bus.ArmPulse{}, pulses...)
@@ -113,8 +113,9 @@ func TestOneArmsNewsArePublishedAlone(t *testing.T) {
 		s.brain.takePulse(t.Context(), scriptedHost)
 		now[4].PID = round + 1
 		s.brain.takeBeat(bus.Beat{ID: scriptedHost, PID: 1, Of: now[4].ID, Pulse: &now[4]})
-		for published = map[string]int{}; len(news) > 0; {
-			if u := <-news; u.Arm != nil {
+		published = map[string]int{}
+		for _, u := range s.published(&at) {
+			if u.Arm != nil {
 				published[u.Arm.ID]++
 			}
 		}

@@ -17,6 +17,9 @@ const (
 	// machine have never needed four connections at the same time, and four connections
 	// are cheap.
 	readers = 4
+	// writerCache is the size of the writer's cache of pages, in KiB. The pages at which
+	// the indexes grow fit into it: some for each arm and kind of event.
+	writerCache = 16_000
 )
 
 // durability says which failures a write survives. Every write survives the end of the
@@ -95,7 +98,8 @@ func (d *database) connect(s schema) error {
 	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
 		return err
 	}
-	if d.writer, err = sqlite.Open(d.path, "_auto_vacuum=incremental&_journal_mode=WAL&_txlock=immediate"); err != nil {
+	options := fmt.Sprintf("_auto_vacuum=incremental&_journal_mode=WAL&_txlock=immediate&_cache_size=-%d", writerCache)
+	if d.writer, err = sqlite.Open(d.path, options); err != nil {
 		return err
 	}
 	d.writer.SetMaxOpenConns(1)

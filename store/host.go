@@ -27,6 +27,8 @@ type HostDB struct {
 	newest atomic.Pointer[string] // the epoch of the newest event
 	host   atomic.Pointer[string]
 
+	insert *sql.Stmt // adds an event; it is prepared once
+
 	deleted atomic.Uint64 // events up to this number may be missing from the log
 }
 
@@ -57,9 +59,13 @@ func OpenHost(path string) (*HostDB, error) {
 func (h *HostDB) load() error {
 	draw := map[string]string{"epoch": token(), "host": "host-" + token()}
 	h.epoch = token()
+	var err error
+	if h.insert, err = h.db.writer.Prepare(hostInsertion); err != nil {
+		return err
+	}
 	var host, newest string
 	var at, deleted uint64
-	err := h.db.write(context.Background(), intent, func(tx *sql.Tx) error {
+	err = h.db.write(context.Background(), intent, func(tx *sql.Tx) error {
 		for key, value := range draw {
 			if _, err := tx.Exec("INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", key,
 				value); err != nil {
@@ -176,11 +182,12 @@ func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Ev
 		if err != nil {
 			return err
 		}
+		insert := tx.Stmt(h.insert)
 		host := h.Host()
 		for i := range out {
 			seq++
 			out[i].Host, out[i].Epoch, out[i].Seq = host, h.epoch, seq
-			if err := appendOne(tx, &out[i]); err != nil {
+			if _, err := insert.Exec(append(cells(eventFields(&out[i])), int64(seq), h.epoch)...); err != nil {
 				return err
 			}
 		}
@@ -216,12 +223,8 @@ func lastSeq(tx *sql.Tx) (uint64, error) {
 	return seq, err
 }
 
-func appendOne(tx *sql.Tx, e *coleo.Event) error {
-	fields := eventFields(e)
-	_, err := tx.Exec("INSERT INTO events ("+columns(fields)+", seq, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		append(cells(fields), int64(e.Seq), e.Epoch)...)
-	return err
-}
+// hostInsertion adds an event to the log.
+var hostInsertion = insertion("events", append(eventFields(&coleo.Event{}), field{name: "seq"}, field{name: "epoch"}))
 
 // Events returns the events after the given sequence number, in order. It returns at
 // most limit events, or 1000 if limit is 0. If the events are large, it returns fewer.

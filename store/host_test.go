@@ -208,7 +208,8 @@ func TestArmsOfAnOlderDatabaseAreKept(t *testing.T) {
 	}
 	if _, err := h.db.writer.Exec(
 		"ALTER TABLE arms DROP COLUMN earlier; ALTER TABLE arms DROP COLUMN intended; ALTER TABLE arms DROP COLUMN trace; " +
-			"ALTER TABLE events DROP COLUMN epoch; DROP INDEX events_by_arm; PRAGMA user_version = 1"); err != nil {
+			"ALTER TABLE events DROP COLUMN epoch; DROP INDEX events_own; DROP INDEX events_work; " +
+			"ALTER TABLE events DROP COLUMN source; PRAGMA user_version = 1"); err != nil {
 		t.Fatal(err)
 	}
 	h.Close()

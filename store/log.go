@@ -40,6 +40,7 @@ func eventFields(e *coleo.Event) []field {
 		{"ts", moment{&e.Time}},
 		{"turn", number{p: &e.Turn}},
 		{"kind", textOf(&e.Kind)},
+		{"source", textOf(&e.Source)},
 		{"payload", raw{&e.Payload}},
 	}
 }

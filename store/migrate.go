@@ -18,6 +18,9 @@ var migrations embed.FS
 type schema struct {
 	folder string // the folder below migrations; its files, sorted by name, are steps 1, 2, 3, ...
 	mark   int    // the application_id of SQLite, different for the two databases
+	// then has functions that finish a step in the step's transaction, by the name of its
+	// file. They are for what SQL alone cannot do.
+	then map[string]func(*sql.Tx) error
 }
 
 // migrate carries out the steps that the database still lacks, each in its own
@@ -59,6 +62,11 @@ func (s schema) step(d *database, name string, number int) error {
 	return d.write(context.Background(), intent, func(tx *sql.Tx) error {
 		if _, err := tx.Exec(string(text)); err != nil {
 			return err
+		}
+		if then := s.then[name]; then != nil {
+			if err := then(tx); err != nil {
+				return err
+			}
 		}
 		_, err := tx.Exec(fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d", number, s.mark))
 		return err

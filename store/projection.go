@@ -5,17 +5,22 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"coleo.dev"
 )
 
-// projection writes one batch of events into serve.db.
+// projection writes one batch of events into serve.db. The transaction ends its
+// statement.
 type projection struct {
 	ctx   context.Context
 	tx    *sql.Tx
 	arms  map[string]*projected
+	runs  map[string]*runRow
 	hosts map[string]*reached
 	last  uint64 // the position of the last added event
+
+	insertEvent, readRow, saveRow *sql.Stmt // see ServeDB
 
 	deleted uint64 // the host may have deleted its events up to this number
 }
@@ -42,15 +47,53 @@ func (p *projection) add(e *coleo.Event) error {
 	if err := p.keep(e); err != nil {
 		return err
 	}
-	if e.Arm == "" {
+	if e.Arm != "" && !e.Kind.IsWork() { // work changes no row of an arm
+		arm, err := p.arm(e.Arm)
+		if err != nil {
+			return err
+		}
+		arm.is = Apply(arm.is, *e)
+	}
+	return p.addToRun(e)
+}
+
+// addToRun applies an event to the row of the event's run. The event must have been
+// applied to the row of its arm before.
+func (p *projection) addToRun(e *coleo.Event) error {
+	if e.Run == "" {
+		return nil
+	}
+	run, err := p.run(e.Run)
+	if err != nil {
+		return err
+	}
+	if run.Run = ApplyRun(run.Run, *e); run.first == 0 {
+		run.first = int64(p.last)
+	}
+	run.last = int64(p.last)
+	if run.ArmName != "" && run.Harness != "" || e.Kind.IsWork() && run.Events > 1 {
 		return nil
 	}
 	arm, err := p.arm(e.Arm)
 	if err != nil {
 		return err
 	}
-	arm.is = Apply(arm.is, *e)
+	if run.ArmName == "" && arm.is.Name != arm.is.ID { // a row whose name is its id waits for its name
+		run.ArmName = arm.is.Name
+	}
+	if run.Harness == "" {
+		run.Harness = arm.is.Harness
+	}
 	return nil
+}
+
+func (p *projection) run(id string) (*runRow, error) {
+	if run, ok := p.runs[id]; ok {
+		return run, nil
+	}
+	row, err := scanRun(p.readRow.QueryRow(id), id)
+	p.runs[id] = &row
+	return &row, err
 }
 
 // If e is new, fresh moves the host's cursor to e and returns true. If e is already
@@ -98,9 +141,15 @@ func (p *projection) keepGap(e *coleo.Event) error {
 // precedes reports whether the host's event with the number e.Seq-1 is stored, in any
 // epoch.
 func (p *projection) precedes(e *coleo.Event) bool {
-	var one int
-	return p.tx.QueryRow("SELECT 1 FROM run_events WHERE host = ? AND seq = ? LIMIT 1",
-		e.Host, int64(e.Seq-1)).Scan(&one) == nil
+	var found bool
+	err := p.tx.QueryRow(`WITH RECURSIVE epochs (epoch) AS (
+		SELECT MIN(epoch) FROM run_events WHERE host = ?1
+		UNION ALL
+		SELECT (SELECT MIN(epoch) FROM run_events WHERE host = ?1 AND epoch > epochs.epoch) FROM epochs
+			WHERE epochs.epoch IS NOT NULL)
+		SELECT EXISTS (SELECT 1 FROM epochs JOIN run_events AS r ON r.host = ?1 AND r.epoch = epochs.epoch AND r.seq = ?2)`,
+		e.Host, int64(e.Seq-1)).Scan(&found)
+	return err == nil && found
 }
 
 func (p *projection) reached(host string) (*reached, error) {
@@ -125,11 +174,12 @@ func (p *projection) known(e *coleo.Event) bool {
 		e.Host, e.Epoch, int64(e.Seq)).Scan(&one) == nil
 }
 
+// serveInsertion adds an event to serve's log.
+var serveInsertion = insertion("run_events", append(eventFields(&coleo.Event{}), field{name: "host"},
+	field{name: "epoch"}, field{name: "seq"}))
+
 func (p *projection) keep(e *coleo.Event) error {
-	fields := eventFields(e)
-	done, err := p.tx.Exec("INSERT INTO run_events ("+columns(fields)+
-		", host, epoch, seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		append(cells(fields), e.Host, e.Epoch, int64(e.Seq))...)
+	done, err := p.insertEvent.Exec(append(cells(eventFields(e)), e.Host, e.Epoch, int64(e.Seq))...)
 	if err != nil {
 		return fmt.Errorf("event %d of host %s: %w", e.Seq, e.Host, err)
 	}
@@ -165,13 +215,29 @@ func (p *projection) save() error {
 			return fmt.Errorf("write arm %s: %w", id, err)
 		}
 	}
+	return p.saveRuns()
+}
+
+func (p *projection) saveRuns() error {
+	for _, run := range p.runs {
+		if _, err := p.saveRow.Exec(cells(runFields(run))...); err != nil {
+			return fmt.Errorf("write run %s: %w", run.ID, err)
+		}
+	}
+	clear(p.runs)
 	return nil
+}
+
+// newProjection returns an empty projection in a transaction.
+func newProjection(ctx context.Context, tx *sql.Tx) *projection {
+	return &projection{ctx: context.WithoutCancel(ctx), tx: tx, arms: map[string]*projected{},
+		runs: map[string]*runRow{}, hosts: map[string]*reached{}}
 }
 
 func (p *projection) saveArm(arm *projected) error {
 	var err error
 	switch {
-	case arm.is.ID == "" && arm.was.ID == "":
+	case reflect.DeepEqual(arm.is, arm.was):
 		return nil
 	case arm.is.ID == "":
 		_, err = p.tx.Exec("DELETE FROM arms WHERE id = ?", arm.was.ID)

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"coleo.dev"
 )
@@ -11,10 +13,10 @@ import (
 // of the API use wire.EventFilter instead.
 type EventFilter struct {
 	Run   string
-	Arm   string // the arm's id
-	Kind  coleo.EventKind
-	After uint64 // a position that RunEvents or Head returned; 0 means the beginning of the log
-	Limit int    // 0 means 1000
+	Arm   string            // the arm's id
+	Kinds []coleo.EventKind // events of one of these kinds
+	After uint64            // a position that RunEvents or Head returned; 0 means the beginning of the log
+	Limit int               // 0 means 1000
 }
 
 // Entry is an event with its position in serve's log. An event that arrives later has a
@@ -29,20 +31,12 @@ type Entry struct {
 // limit although more events follow. An empty page means that no events follow. After
 // Entries has returned an event, Head returns at least the position of this event.
 func (s *ServeDB) Entries(ctx context.Context, f EventFilter) ([]Entry, error) {
-	var shape coleo.Event
-	query := "SELECT pos, host, epoch, seq, " + columns(eventFields(&shape)) + " FROM run_events WHERE pos > ?"
-	args := []any{int64(f.After)}
-	if f.Run != "" {
-		query, args = query+" AND run_id = ?", append(args, f.Run)
-	}
-	if f.Arm != "" {
-		query, args = query+" AND arm_id = ?", append(args, f.Arm)
-	}
-	if f.Kind != "" {
-		query, args = query+" AND kind = ?", append(args, string(f.Kind))
+	query, args, err := s.entriesQuery(ctx, f)
+	if err != nil || query == "" {
+		return nil, err
 	}
 	var at []uint64 // the position of each event
-	rows, err := s.db.reader.QueryContext(ctx, query+" ORDER BY pos LIMIT ?", append(args, page(f.Limit))...)
+	rows, err := s.db.reader.QueryContext(ctx, query, args...)
 	events, err := collectEvents(rows, err, func(e *coleo.Event) []any {
 		at = append(at, 0)
 		return append([]any{&at[len(at)-1], &e.Host, &e.Epoch, &e.Seq}, cells(eventFields(e))...)
@@ -60,6 +54,73 @@ func (s *ServeDB) Entries(ctx context.Context, f EventFilter) ([]Entry, error) {
 		s.head.moveTo(out[len(out)-1].Position)
 	}
 	return out, nil
+}
+
+// entriesQuery returns the query for the events that match a filter. The query is "" if
+// no event can match. Each filter has an index, so the query never reads events that do
+// not match. The only exception is a filter by run. It also looks at events that the arm
+// had during the run and that do not belong to it. They are few.
+func (s *ServeDB) entriesQuery(ctx context.Context, f EventFilter) (string, []any, error) {
+	after, limit := int64(f.After), page(f.Limit)
+	var parts []part
+	switch {
+	case f.Run != "":
+		run, err := readRun(ctx, s.db.reader, f.Run)
+		if err != nil || run.ID == "" || f.Arm != "" && run.Arm != f.Arm {
+			return "", nil, err
+		}
+		after = max(after, run.first-1)
+		parts = ofArm(f.Kinds, "arm_id = ? AND run_id = ? AND pos <= ?", run.Arm, f.Run, run.last)
+	case f.Arm != "":
+		parts = ofArm(f.Kinds, "arm_id = ?", f.Arm)
+	case len(f.Kinds) > 0:
+		parts = ofKinds(f.Kinds, "run_events_by_kind", "1")
+	default:
+		return selectEntries + " WHERE pos > ? ORDER BY pos LIMIT ?", []any{after, limit}, nil
+	}
+	query, args := oldest(parts, after, limit)
+	return query, args, nil
+}
+
+var selectEntries = "SELECT pos, host, epoch, seq, " + columns(eventFields(&coleo.Event{})) + " FROM run_events"
+
+// part is a part of serve's log of which an index has the positions in order.
+type part struct {
+	index string
+	where string // the condition for its events
+	args  []any  // of where
+}
+
+// ofArm returns the parts of an arm's events: of some kinds, or all if kinds is empty.
+func ofArm(kinds []coleo.EventKind, where string, args ...any) []part {
+	if len(kinds) > 0 {
+		return ofKinds(kinds, "run_events_by_arm_kind", where, args...)
+	}
+	return []part{{"run_events_own", where + " AND " + ownEvents, args},
+		{"run_events_work", where + " AND " + workEvents, args}}
+}
+
+// ofKinds returns a part for each kind, because an index has only the events of one kind
+// in the order of their positions.
+func ofKinds(kinds []coleo.EventKind, index, where string, args ...any) (parts []part) {
+	for _, kind := range kinds {
+		parts = append(parts, part{index, where + " AND kind = ?", append(slices.Clone(args), string(kind))})
+	}
+	return parts
+}
+
+// oldest returns a query for the events in some parts with the lowest positions after a
+// position, at most limit of them.
+func oldest(parts []part, after int64, limit int) (string, []any) {
+	var each []string
+	var args []any
+	for _, p := range parts {
+		each = append(each, fmt.Sprintf("SELECT * FROM (SELECT pos AS p FROM run_events INDEXED BY %s WHERE %s "+
+			"AND pos > ? ORDER BY pos LIMIT ?)", p.index, p.where))
+		args = append(append(args, p.args...), after, limit)
+	}
+	return selectEntries + " WHERE pos IN (SELECT p FROM (" + strings.Join(each, " UNION ALL ") +
+		") ORDER BY p LIMIT ?) ORDER BY pos", append(args, limit)
 }
 
 // RunEvents is like Entries, but returns the events without their positions. It also

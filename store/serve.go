@@ -18,10 +18,15 @@ import (
 type ServeDB struct {
 	db   *database
 	head *head
+
+	// These statements of the writer are prepared once, because Project carries them out
+	// for each event or run.
+	insertEvent, readRow, saveRow *sql.Stmt
 }
 
 // serveSchema is the schema of serve.db. The bytes of the mark spell "clsv".
-var serveSchema = schema{folder: "serve", mark: 0x636c7376}
+var serveSchema = schema{folder: "serve", mark: 0x636c7376,
+	then: map[string]func(*sql.Tx) error{"006_runs.sql": fillRuns}}
 
 // OpenServe opens the database of serve. If the database is missing, OpenServe creates
 // it.
@@ -34,11 +39,22 @@ func OpenServe(path string) (*ServeDB, error) {
 	if err != nil {
 		return nil, err
 	}
+	s := &ServeDB{db: db}
 	var at uint64
-	if err := db.reader.QueryRow("SELECT COALESCE(MAX(pos), 0) FROM run_events").Scan(&at); err != nil {
+	if err := errors.Join(s.prepare(),
+		db.reader.QueryRow("SELECT COALESCE(MAX(pos), 0) FROM run_events").Scan(&at)); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", db.path, err), db.Close())
 	}
-	return &ServeDB{db: db, head: newHead(at)}, nil
+	s.head = newHead(at)
+	return s, nil
+}
+
+func (s *ServeDB) prepare() error {
+	var errs [3]error
+	s.insertEvent, errs[0] = s.db.writer.Prepare(serveInsertion)
+	s.readRow, errs[1] = s.db.writer.Prepare(selectRun)
+	s.saveRow, errs[2] = s.db.writer.Prepare(upsertion("runs", runFields(&runRow{})))
+	return errors.Join(errs[:]...)
 }
 
 // Close makes all calls of Wait return, and closes the database.
@@ -71,8 +87,8 @@ func cursor(ctx context.Context, q queryer, host string) (epoch string, seq uint
 	return epoch, seq, err
 }
 
-// Project adds events to serve's log and updates the rows of arms with Apply, in one
-// transaction. It skips an event if the log already has an event with the same Host,
+// Project adds events to serve's log and updates the rows of arms with Apply and those
+// of runs with ApplyRun, in one transaction. It skips an event if the log already has an event with the same Host,
 // Epoch and Seq. So a caller can send a batch twice.
 //
 // Project returns EConflict if a host's events before one of the given events are
@@ -96,8 +112,9 @@ func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, deleted
 	}
 	var at uint64
 	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
-		p := projection{ctx: context.WithoutCancel(ctx), tx: tx, arms: map[string]*projected{},
-			hosts: map[string]*reached{}, deleted: deleted}
+		p := newProjection(ctx, tx)
+		p.deleted = deleted
+		p.insertEvent, p.readRow, p.saveRow = tx.Stmt(s.insertEvent), tx.Stmt(s.readRow), tx.Stmt(s.saveRow)
 		for i := range events {
 			if err := p.add(&events[i]); err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,26 +13,33 @@ import (
 )
 
 // Bound says how many entries to keep, and for how long. An entry is deleted if it is
-// not among the newest Most entries, or if it is older than Age.
+// not among the newest entries of its class, or if it is older than Age. The events of an
+// arm have two classes: those with a source, which tell work, and Coleo's own. Events of
+// work are many, so they never push out other events.
 type Bound struct {
-	Most int
+	Most int // entries, without events of work
+	Work int // events of work; 0 for entries of other tables
 	Age  time.Duration
 }
 
 // The bounds of the logs. ServeBound keeps more events than HostBound. As long as a
 // host agent has an event, it can send the event again, and serve must recognize the
-// event.
+// event. An event of work has about 1 kB, and a long run has 100,000 of them. So
+// ServeBound keeps two such runs of each arm, in about 200 MB. host.db is only a source
+// for a new serve.db, so HostBound keeps half of such a run. The row of a run has at most
+// 5 kB and outlives the run's events.
 var (
-	HostBound  = Bound{10_000, 30 * 24 * time.Hour} // events of each arm, in host.db
-	ServeBound = Bound{20_000, 60 * 24 * time.Hour} // events of each arm, in serve.db
-	AuditBound = Bound{50_000, 400 * 24 * time.Hour}
+	HostBound  = Bound{10_000, 50_000, 30 * 24 * time.Hour}  // events of each arm, in host.db
+	ServeBound = Bound{20_000, 200_000, 60 * 24 * time.Hour} // events of each arm, in serve.db
+	RunBound   = Bound{Most: 10_000, Age: 400 * 24 * time.Hour}
+	AuditBound = Bound{Most: 50_000, Age: 400 * 24 * time.Hour}
 )
 
 const (
 	// thinRows is the largest number of rows that one transaction deletes. Deleting so
 	// many rows takes a few milliseconds, and other writes wait during this time.
 	thinRows = 500
-	// thinLook is how many of an arm's oldest events one transaction reads. It is
+	// thinLook is how many of the oldest events of a class one transaction reads. It is
 	// larger than thinRows, because some of the oldest events are kept forever and are
 	// read each time.
 	thinLook = thinRows + 200
@@ -42,76 +50,62 @@ const (
 
 // entry has the fields of an event that decide whether the event is deleted.
 type entry struct {
-	at         int64 // the event's key in its table
-	host, time string
-	kind       coleo.EventKind
-	run        string
+	at          int64 // the event's key in its table
+	host, epoch string
+	seq         int64
+	time        string
+	kind        coleo.EventKind
+	run         string
 }
 
 // shelf describes the table that contains a log.
 type shelf struct {
-	table, key, host string // table and key are names; host is the SQL expression for the host of an event
+	table, key string // names
+	host       string // the SQL expression for the host of an event
 }
 
 // next returns the arm id that follows the given arm id in the order of the ids. It
 // returns "" if none follows.
 func (l shelf) next(ctx context.Context, q queryer, arm string) (string, error) {
 	var id sql.NullString
-	err := q.QueryRowContext(ctx, "SELECT MIN(arm_id) FROM "+l.table+" WHERE arm_id > ?", arm).Scan(&id)
+	err := q.QueryRowContext(ctx, "SELECT MIN(id) FROM (SELECT MIN(arm_id) AS id FROM "+l.table+" WHERE arm_id > ?1 AND "+
+		ownEvents+" UNION ALL SELECT MIN(arm_id) FROM "+l.table+" WHERE arm_id > ?1 AND "+workEvents+")", arm).Scan(&id)
 	return id.String, err
 }
+
+// thinning is one call of thin, in its transaction.
+type thinning struct {
+	shelf
+	tx     *sql.Tx
+	arm    string
+	oldest string // the time of the oldest event to keep
+	// stays reports whether an event is kept, even if it is outside the bound.
+	stays  func(*sql.Tx, entry) (bool, error)
+	newest map[coleo.EventKind]int64 // see findNewest; nil if not read yet
+	gone   []int64                   // the keys of the deleted events
+}
+
+// The classes of events, as conditions. Each has an index of its events by arm and key.
+const (
+	ownEvents  = "source IS NULL"
+	workEvents = "source IS NOT NULL"
+)
 
 // thin deletes events of one arm that are outside the bound b, in one transaction. It
 // returns the keys of the deleted events. If stays returns true for an event, thin
 // keeps the event, even if the event is outside the bound. If note is not nil, thin
-// calls note with the last deleted key, in the same transaction.
+// calls note with the highest deleted key, in the same transaction.
 func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now time.Time,
 	stays func(*sql.Tx, entry) (bool, error), note func(*sql.Tx, int64) error) (gone []int64, err error) {
-	var pinned map[coleo.EventKind]int64 // read only if there is something to delete
 	err = d.write(ctx, ordinary, func(tx *sql.Tx) error {
-		last := int64(0)
-		err := tx.QueryRow("SELECT "+l.key+" FROM "+l.table+" WHERE arm_id = ? ORDER BY "+l.key+
-			" DESC LIMIT 1 OFFSET ?", arm, b.Most).Scan(&last)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		t := thinning{shelf: l, tx: tx, arm: arm, stays: stays, oldest: now.Add(-b.Age).UTC().Format(timeLayout)}
+		if err := errors.Join(t.class(ownEvents, b.Most), t.class(workEvents, b.Work)); err != nil {
 			return err
 		}
-		old := moment{new(time.Time)}
-		*old.p = now.Add(-b.Age)
-		oldest, err := old.Value()
-		if err != nil {
-			return err
-		}
-		rows, err := tx.Query("SELECT "+l.key+", "+l.host+", COALESCE(ts, ''), kind, COALESCE(run_id, '') FROM "+
-			l.table+" WHERE arm_id = ? ORDER BY "+l.key+" LIMIT ?", arm, thinLook)
-		list, err := collect(rows, err, func(e *entry) []any { return []any{&e.at, &e.host, &e.time, &e.kind, &e.run} })
-		if err != nil {
-			return err
-		}
-		for _, e := range list {
-			if e.at > last && e.time >= fmt.Sprint(oldest) || len(gone) == thinRows {
-				break // the following events are newer, or enough are deleted
-			}
-			if pinned == nil {
-				if pinned, err = l.newest(tx, arm); err != nil {
-					return err
-				}
-			}
-			kept, err := stays(tx, e)
-			if err != nil {
-				return err
-			}
-			if kept || pinned[e.kind] == e.at {
-				continue
-			}
-			if _, err := tx.Exec("DELETE FROM "+l.table+" WHERE "+l.key+" = ?", e.at); err != nil {
-				return err
-			}
-			gone = append(gone, e.at)
-		}
-		if len(gone) == 0 || note == nil {
+		if gone = t.gone; len(gone) == 0 || note == nil {
 			return nil
 		}
-		return note(tx, gone[len(gone)-1])
+		return note(tx, slices.Max(gone))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("delete old events of arm %s: %w", arm, err)
@@ -119,17 +113,66 @@ func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now t
 	return gone, nil
 }
 
-// newest returns the key of the arm's newest event of each kind, if the arm still has a
-// row. Thin does not delete these events, so that serve can rebuild the row from them.
-func (l shelf) newest(tx *sql.Tx, arm string) (map[coleo.EventKind]int64, error) {
-	rows, err := tx.Query("SELECT kind, MAX("+l.key+") FROM "+l.table+
-		" WHERE arm_id = ?1 AND EXISTS (SELECT 1 FROM arms WHERE id = ?1) GROUP BY kind", arm)
-	list, err := collect(rows, err, func(e *entry) []any { return []any{&e.kind, &e.at} })
-	out := map[coleo.EventKind]int64{}
-	for _, e := range list {
-		out[e.kind] = e.at
+// class deletes the events of a class that are not among the newest most ones, or that
+// are too old.
+func (t *thinning) class(class string, most int) error {
+	last := int64(0)
+	of := " FROM " + t.table + " WHERE arm_id = ? AND " + class + " ORDER BY " + t.key
+	err := t.tx.QueryRow("SELECT "+t.key+of+" DESC LIMIT 1 OFFSET ?", t.arm, most).Scan(&last)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
 	}
-	return out, err
+	rows, err := t.tx.Query("SELECT "+t.key+", "+t.host+", COALESCE(epoch, ''), seq, COALESCE(ts, ''), kind, "+
+		"COALESCE(run_id, '')"+of+" LIMIT ?", t.arm, thinLook)
+	list, err := collect(rows, err, func(e *entry) []any {
+		return []any{&e.at, &e.host, &e.epoch, &e.seq, &e.time, &e.kind, &e.run}
+	})
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if e.at > last && e.time >= t.oldest || len(t.gone) == thinRows {
+			break // the following events are newer, or enough are deleted
+		}
+		kept, err := t.keeps(e)
+		if err != nil {
+			return err
+		}
+		if kept {
+			continue
+		}
+		if _, err := t.tx.Exec("DELETE FROM "+t.table+" WHERE "+t.key+" = ?", e.at); err != nil {
+			return err
+		}
+		t.gone = append(t.gone, e.at)
+	}
+	return nil
+}
+
+func (t *thinning) keeps(e entry) (bool, error) {
+	if t.newest == nil {
+		if err := t.findNewest(); err != nil {
+			return false, err
+		}
+	}
+	if t.newest[e.kind] == e.at {
+		return true, nil
+	}
+	return t.stays(t.tx, e)
+}
+
+// findNewest finds the key of the arm's newest own event of each kind, if the arm still
+// has a row. Thin does not delete these events, so that serve can rebuild the row from
+// them.
+func (t *thinning) findNewest() error {
+	rows, err := t.tx.Query("SELECT kind, MAX("+t.key+") FROM "+t.table+" WHERE arm_id = ?1 AND "+ownEvents+
+		" AND EXISTS (SELECT 1 FROM arms WHERE id = ?1) GROUP BY kind", t.arm)
+	list, err := collect(rows, err, func(e *entry) []any { return []any{&e.kind, &e.at} })
+	t.newest = make(map[coleo.EventKind]int64, len(list))
+	for _, e := range list {
+		t.newest[e.kind] = e.at
+	}
+	return err
 }
 
 // vacuum returns at most freePages free pages to the disk.
@@ -158,7 +201,7 @@ func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 //   - events with the number read or a higher one, because serve may not have read
 //     them;
 //   - the start events of open runs;
-//   - if the arm still has a record, its newest event of each kind.
+//   - if the arm still has a record, its newest own event of each kind.
 func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.Time,
 	b Bound) (arm string, deleted int, err error) {
 	arm, err = hostShelf.next(ctx, h.db.reader, after)
@@ -180,7 +223,7 @@ func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.T
 		return err
 	})
 	if len(gone) > 0 {
-		h.deleted.Store(max(h.deleted.Load(), uint64(gone[len(gone)-1])))
+		h.deleted.Store(max(h.deleted.Load(), uint64(slices.Max(gone))))
 	}
 	return arm, len(gone), err
 }
@@ -197,40 +240,19 @@ var serveShelf = shelf{"run_events", "pos", "host"}
 // Thin always keeps these events:
 //   - the start events of runs that have no end event;
 //   - the last event of each host;
-//   - if the arm still has a row, its newest event of each kind.
+//   - if the arm still has a row, its newest own event of each kind.
 func (s *ServeDB) Thin(ctx context.Context, after string, now time.Time, b Bound) (arm string, deleted int, err error) {
 	arm, err = serveShelf.next(ctx, s.db.reader, after)
 	if err != nil || arm == "" {
 		return "", 0, err
 	}
 	gone, err := serveShelf.thin(ctx, s.db, arm, b, now, func(tx *sql.Tx, e entry) (stays bool, err error) {
-		err = tx.QueryRow(`SELECT ?1 = (SELECT MAX(pos) FROM run_events WHERE host = ?2) OR
-			?3 = 'run_start' AND NOT EXISTS (SELECT 1 FROM run_events WHERE run_id = ?4 AND kind = 'run_end')`,
-			e.at, e.host, string(e.kind), e.run).Scan(&stays)
+		err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM cursors WHERE host = ?1 AND epoch = ?2 AND seq = ?3) OR
+			?4 = 'run_start' AND EXISTS (SELECT 1 FROM runs WHERE id = ?5 AND outcome IS NULL)`,
+			e.host, e.epoch, e.seq, string(e.kind), e.run).Scan(&stays)
 		return stays, err
 	}, nil)
 	return arm, len(gone), err
-}
-
-// ThinAudit deletes the oldest records of commands that are outside the bound b. One
-// call deletes at most 500 records.
-func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (deleted int, err error) {
-	oldest := now.Add(-b.Age)
-	err = s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
-		done, err := tx.Exec(`DELETE FROM audit WHERE id IN (SELECT id FROM audit
-			WHERE id <= (SELECT MAX(id) FROM audit) - ? OR ts < ? ORDER BY id LIMIT `+
-			`?)`, b.Most, moment{&oldest}, thinRows)
-		if err != nil {
-			return err
-		}
-		n, err := done.RowsAffected()
-		deleted = int(n)
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("delete old commands: %w", err)
-	}
-	return deleted, nil
 }
 
 // Vacuum returns some free pages to the disk: at most 1000 in one call.

@@ -1,23 +1,66 @@
 package wire
 
-import "coleo.dev"
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"coleo.dev"
+)
+
+// Now is the value of EventFilter.After for events from now on.
+const Now = "now"
 
 // EventFilter selects events of the log for callers of the API. After is the cursor
-// from an earlier answer. If After is empty, the result begins with the first event. If
-// Limit is 0, the default limit applies. Package store has another EventFilter, with
-// positions instead of cursors.
+// from an earlier answer, or Now. If After is empty, the result begins with the first
+// event. If Limit is 0, the default limit applies. Package store has another EventFilter,
+// with positions instead of cursors.
 type EventFilter struct {
-	Arm   string `json:"arm,omitempty"`
-	Run   string `json:"run,omitempty"`
-	After string `json:"after,omitempty"`
-	Limit int    `json:"limit,omitempty"`
+	Arm   string            `json:"arm,omitempty"` // id or name
+	Run   string            `json:"run,omitempty"` // id, or a beginning of it that only one run has
+	Kinds []coleo.EventKind `json:"kinds,omitempty"`
+	After string            `json:"after,omitempty"`
+	Limit int               `json:"limit,omitempty"`
 }
 
-// Update is one message to a program that follows the arms and the log. It has exactly
-// one of Arm, Removed and Event.
+// Matches reports whether an event matches the filter. Arm and Run must be whole ids.
+// Matches ignores After and Limit.
+func (f EventFilter) Matches(e *coleo.Event) bool {
+	return (f.Arm == "" || e.Arm == f.Arm) && (f.Run == "" || e.Run == f.Run) &&
+		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind))
+}
+
+// RunFilter selects runs for callers of the API. An empty field matches all runs.
+type RunFilter struct {
+	Arm     string        `json:"arm,omitempty"`     // id or name
+	Outcome coleo.Outcome `json:"outcome,omitempty"` // coleo.OutcomeOpen selects the open runs
+	Since   time.Time     `json:"since,omitzero"`    // runs that began then or later
+	Before  string        `json:"before,omitempty"`  // the cursor from an earlier answer
+	Limit   int           `json:"limit,omitempty"`   // 0 means the default limit
+}
+
+// Update is one message to a program that follows the arms and the log. It has at most
+// one of Arm, Removed and Event. If it has none of them, the program has got everything
+// up to Cursor.
 type Update struct {
 	Arm     *coleo.Arm   `json:"arm,omitempty"`     // the arm's present row
 	Removed string       `json:"removed,omitempty"` // the id of a removed arm
 	Event   *coleo.Event `json:"event,omitempty"`
 	Cursor  string       `json:"cursor,omitempty"` // the cursor of Event; the next events follow it
+
+	encode func() ([]byte, error) // returns Event as JSON; nil if nobody shares the result
+}
+
+// Shared returns u with one encoding of its event for all copies of u.
+func (u Update) Shared(encode func() ([]byte, error)) Update {
+	u.encode = encode
+	return u
+}
+
+// EventJSON returns the event as JSON. The caller must not change the result.
+func (u Update) EventJSON() ([]byte, error) {
+	if u.encode != nil {
+		return u.encode()
+	}
+	return json.Marshal(u.Event)
 }

@@ -1,0 +1,109 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/wire"
+)
+
+// answerFollow returns a Follow that yields one event, which names the filter, and then
+// a sign of life again and again.
+func answerFollow(ctx context.Context, f wire.EventFilter, beat time.Duration) (iter.Seq[wire.Update], error) {
+	if f.Run == "none" {
+		return nil, coleo.Errorf(coleo.ENotFound, "no run %q", f.Run)
+	}
+	return func(yield func(wire.Update) bool) {
+		said := fmt.Sprintf("%s|%s|%v|%s", f.Arm, f.Run, f.Kinds, f.After)
+		if !yield(wire.Update{Event: &coleo.Event{Host: said, Kind: coleo.EventTurn}, Cursor: "z1"}) {
+			return
+		}
+		for n := 2; yield(wire.Update{Cursor: fmt.Sprint("z", n)}); n++ {
+			select {
+			case <-time.After(beat):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}, nil
+}
+
+func TestEventsAreFollowedByServerSentEvents(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, &scriptedBrain{follow: answerFollow, events: func(wire.EventFilter) ([]coleo.Event, string, error) {
+		return nil, "page", nil
+	}})
+	s.times.beat = time.Millisecond
+	base := serveHTTP(t, s)
+	const accept = "text/event-stream"
+	for _, c := range []struct{ path, accept, last, want string }{
+		{"/api/events", accept, "", "||[]|"},
+		{"/api/events?arm=a&run=r&kind=turn,usage&after=c", accept, "", "a|r|[turn usage]|c"},
+		{"/api/events?after=c&follow=true", "", "d", "||[]|d"},
+		{"/api/arms/octavia/events?from=now", accept, "", "octavia||[]|now"},
+		{"/api/runs/r1/events?follow=true&kind=turn", "", "", "|r1|[turn]|"},
+		{"/api/runs/none/events", accept, "", "not_found"},
+		{"/api/runs/r1/events", "", "", `"next":"page"`},
+		{"/api/runs/r1/events?follow=false", "application/json", "", `"next":"page"`},
+		{"/api/health", accept, "", `"status"`},
+	} {
+		ctx, stop := context.WithCancel(t.Context())
+		q, _ := http.NewRequestWithContext(ctx, "GET", base+c.path, nil)
+		q.Header.Set("X-API-Key", testToken)
+		q.Header.Set("Accept", c.accept)
+		q.Header.Set("Last-Event-ID", c.last)
+		r, err := http.DefaultClient.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := ""
+		for buf := make([]byte, 1000); !strings.Contains(body, c.want) || strings.Contains(c.want, "|") &&
+			!strings.Contains(body, "id: z3"); {
+			n, err := r.Body.Read(buf)
+			if body += string(buf[:n]); err != nil && !strings.Contains(body, c.want) {
+				t.Fatalf("%s: %q (%v), want %q", c.path, body, err, c.want)
+			}
+		}
+		if streams := strings.Contains(c.want, "|"); streams != (r.Header.Get("Content-Type") == accept) {
+			t.Errorf("%s has the type %s", c.path, r.Header.Get("Content-Type"))
+		} else if streams && !strings.HasPrefix(body, "id: z1\nevent: turn\ndata: {") {
+			t.Errorf("%s begins with %q", c.path, body)
+		}
+		stop()
+		r.Body.Close()
+	}
+}
+
+func TestTheClientFollowsEvents(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, &scriptedBrain{follow: answerFollow})
+	s.times.beat = time.Millisecond
+	c := socketClient(t, s)
+	var got []string
+	for u, err := range c.FollowEvents(t.Context(), wire.EventFilter{Arm: "octavia", After: "c",
+		Kinds: []coleo.EventKind{"turn"}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got = append(got, u.Cursor); u.Event != nil {
+			got[len(got)-1] += " " + u.Event.Host
+		}
+		if len(got) == 3 {
+			break
+		}
+	}
+	if want := "[z1 octavia||[turn]|c z2 z3]"; fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+	for _, err := range c.FollowEvents(t.Context(), wire.EventFilter{Run: "none"}) {
+		if coleo.ErrorCode(err) != coleo.ENotFound {
+			t.Errorf("an unknown run = %v", err)
+		}
+	}
+}

@@ -1,0 +1,285 @@
+package brain
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strconv"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/store"
+	"coleo.dev/wire"
+)
+
+// Subscribe returns a sequence of updates:
+//   - each event of serve's log after the given cursor, once, in order, with its own
+//     cursor;
+//   - the row of each arm that changes after the call of Subscribe.
+//
+// If the given cursor is empty, the sequence begins with the next new event. This
+// differs from Events, where an empty cursor means the beginning of the log. The
+// sequence ends when ctx ends, or when the store cannot be read. A slow reader gets
+// every event, and the present rows of all arms instead of each change of them.
+//
+// Subscribe returns EInvalid for a bad cursor. A cursor beyond the end of the log is
+// bad, because it comes from another store, or from a newer copy of this store.
+func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error) {
+	if after == "" {
+		after = wire.Now
+	}
+	f, err := b.newFollower(ctx, wire.EventFilter{After: after})
+	if err != nil {
+		return nil, err
+	}
+	f.rows = true
+	return f.follow, nil
+}
+
+// Follow returns a sequence of the events that match a filter, each once and in order,
+// with its own cursor. Each time when it has nothing more to yield, it yields an update
+// that has only a cursor: the reader has got everything up to there. It yields such an
+// update at least once in the time beat. The sequence ends when ctx ends, or when the
+// store cannot be read. A reader can be slow: it gets every event, from serve's log.
+//
+// Follow returns the errors of Events. It returns EInvalid for a cursor beyond the end of
+// the log, as Subscribe does.
+func (b *Brain) Follow(ctx context.Context, filter wire.EventFilter, beat time.Duration) (iter.Seq[wire.Update],
+	error) {
+	f, err := b.newFollower(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	f.beat = beat
+	return f.follow, nil
+}
+
+// follower is one reader of the updates. It takes recent updates from memory. If it needs
+// older ones, it reads serve's log.
+type follower struct {
+	b      *Brain
+	ctx    context.Context
+	filter wire.EventFilter // with whole ids
+	at     uint64           // the number of the next update to take
+	had    uint64           // the position up to which the reader has got the log
+	rows   bool             // the reader also gets the rows of arms
+	rowsAt uint64           // the reader has got the rows as of the update with this number
+	beat   time.Duration    // 0 if the reader gets no updates that have only a cursor
+}
+
+func (b *Brain) newFollower(ctx context.Context, filter wire.EventFilter) (*follower, error) {
+	at := b.updates.next() // before the log's end is read, so that no event is missed
+	f, after, err := b.wholeFilter(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	if end := b.DB.Head(); after > end {
+		return nil, coleo.Errorf(coleo.EInvalid,
+			"the cursor %q is ahead of serve's log: the log was restored or created again; start without a cursor",
+			filter.After)
+	}
+	return &follower{b: b, ctx: ctx, filter: f, at: at, had: after}, nil
+}
+
+// follow yields updates until the reader or ctx ends.
+func (f *follower) follow(yield func(wire.Update) bool) {
+	f.b.updates.follow()
+	defer f.b.updates.leave()
+	if !f.readLog(yield) {
+		return
+	}
+	for f.ctx.Err() == nil {
+		list, more, kept := f.b.updates.take(f.at)
+		switch {
+		case !kept:
+			missed := f.at
+			f.at = f.b.updates.next()
+			if !f.readLog(yield) || !f.readRows(missed, yield) {
+				return
+			}
+		case len(list) > 0:
+			for _, u := range list {
+				if !f.pass(u, yield) {
+					return
+				}
+			}
+		case more == nil || !f.rest(more, yield):
+			return
+		}
+	}
+}
+
+// pass yields an update unless the reader has got it or does not want it.
+func (f *follower) pass(u update, yield func(wire.Update) bool) bool {
+	number := f.at
+	f.at++
+	if u.Event == nil {
+		old := number < f.rowsAt && u.Arm != nil
+		return !f.rows || old || yield(u.Update)
+	}
+	if u.position <= f.had {
+		return true
+	}
+	f.had = u.position
+	return !f.filter.Matches(u.Event) || yield(u.Update)
+}
+
+// readLog yields the events of serve's log that the reader has not got yet.
+func (f *follower) readLog(yield func(wire.Update) bool) bool {
+	for {
+		end := f.b.DB.Head()
+		page, err := f.b.DB.Entries(f.ctx, store.EventFilter{Run: f.filter.Run, Arm: f.filter.Arm, Kinds: f.filter.Kinds,
+			After: f.had})
+		if err != nil {
+			if f.ctx.Err() == nil {
+				f.b.Log.Warn("read serve's log for a follower", "after", f.had, "error", err)
+			}
+			return false
+		}
+		for _, e := range page {
+			if f.had = e.Position; !yield(asUpdate(e).Update) {
+				return false
+			}
+		}
+		if len(page) == 0 {
+			f.had = max(f.had, end) // nothing up to there matches
+			return true
+		}
+	}
+}
+
+// readRows is for a reader that has missed changes of arms: those with the number missed
+// and later ones. It yields the missed removals and the present rows of all arms.
+func (f *follower) readRows(missed uint64, yield func(wire.Update) bool) bool {
+	if !f.rows {
+		return true
+	}
+	f.b.publishing.Lock() // no row is published between the next two lines
+	f.rowsAt = f.b.updates.next()
+	arms, err := f.b.Arms(f.ctx, true)
+	f.b.publishing.Unlock()
+	if err != nil {
+		return false
+	}
+	for _, id := range f.b.updates.removedSince(missed) {
+		if !yield(wire.Update{Removed: id}) {
+			return false
+		}
+	}
+	for i := range arms {
+		if !yield(wire.Update{Arm: &arms[i]}) {
+			return false
+		}
+	}
+	return true
+}
+
+// rest waits for more updates. It yields the reader's cursor before, and again after each
+// beat.
+func (f *follower) rest(more <-chan struct{}, yield func(wire.Update) bool) bool {
+	if f.beat == 0 {
+		select {
+		case <-more:
+			return true
+		case <-f.ctx.Done():
+			return false
+		}
+	}
+	beat := time.NewTimer(f.beat)
+	defer beat.Stop()
+	for {
+		if !yield(wire.Update{Cursor: cursorOf(f.had)}) {
+			return false
+		}
+		select {
+		case <-more:
+			return true
+		case <-f.ctx.Done():
+			return false
+		case <-beat.C:
+			beat.Reset(f.beat)
+		}
+	}
+}
+
+// Cursor returns the cursor of the last event in serve's log. A subscription with this
+// cursor begins with the next new event.
+func (b *Brain) Cursor() string { return cursorOf(b.DB.Head()) }
+
+// news is Subscribe with an empty cursor: the sequence begins with the next new event.
+func (b *Brain) news(ctx context.Context) iter.Seq[wire.Update] {
+	news, _ := b.Subscribe(ctx, "") // Subscribe returns an error only for a bad cursor
+	return news
+}
+
+// Events returns the events of all hosts that match the filter f and follow the cursor
+// in f. It also returns the cursor for the next call. Callers must not interpret
+// cursors. Events returns EInvalid for a bad cursor and for an unknown kind. It returns
+// ENotFound if f names an unknown arm or run.
+func (b *Brain) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
+	whole, after, err := b.wholeFilter(ctx, f)
+	if err != nil {
+		return nil, "", err
+	}
+	list, next, err := b.DB.RunEvents(ctx, store.EventFilter{Run: whole.Run, Arm: whole.Arm, Kinds: whole.Kinds,
+		After: after, Limit: f.Limit})
+	return list, cursorOf(next), err
+}
+
+// WholeFilter returns a filter with the whole ids of its arm and its run. It returns the
+// errors of Events.
+func (b *Brain) WholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventFilter, error) {
+	f, _, err := b.wholeFilter(ctx, f)
+	return f, err
+}
+
+// wholeFilter returns a filter with whole ids and without repeated kinds, and the position
+// of its cursor.
+func (b *Brain) wholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventFilter, uint64, error) {
+	after, err := positionOf(f.After)
+	if err != nil {
+		return f, 0, err
+	}
+	if f.After == wire.Now {
+		after = b.DB.Head()
+	}
+	if f.Arm != "" {
+		arm, err := b.DB.Arm(ctx, f.Arm)
+		if err != nil {
+			return f, 0, err
+		}
+		f.Arm = arm.ID
+	}
+	if f.Run != "" {
+		run, err := b.DB.Run(ctx, f.Run)
+		if err != nil {
+			return f, 0, err
+		}
+		f.Run = run.ID
+	}
+	known := coleo.EventKinds()
+	for _, kind := range f.Kinds {
+		if !slices.Contains(known, kind) {
+			return f, 0, coleo.Errorf(coleo.EInvalid, "no event has the kind %q: docs/api.md lists the kinds", kind)
+		}
+	}
+	f.Kinds = slices.Compact(slices.Sorted(slices.Values(f.Kinds)))
+	return f, after, nil
+}
+
+// cursorOf returns the cursor for a position in serve's log.
+func cursorOf(position uint64) string { return strconv.FormatUint(position, 36) }
+
+// positionOf returns the position in serve's log for a cursor. It returns EInvalid if
+// the text is not a cursor. It returns 0, the beginning of the log, for the empty cursor
+// and for wire.Now.
+func positionOf(cursor string) (uint64, error) {
+	if cursor == "" || cursor == wire.Now {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(cursor, 36, 63)
+	if err != nil {
+		return 0, coleo.Errorf(coleo.EInvalid, "%q is not a cursor: leave it out to start from the beginning", cursor)
+	}
+	return n, nil
+}

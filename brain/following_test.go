@@ -1,0 +1,237 @@
+package brain
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/wire"
+)
+
+// mixedEvents returns the log of a host: a run of each of three arms, with 300 events of
+// work each, and then the runs' ends.
+func mixedEvents() (list []coleo.Event) {
+	now := time.Now().UTC() // old events would be deleted
+	add := func(i int, kind coleo.EventKind, payload any) {
+		raw, _ := json.Marshal(payload)
+		arm := i % 3
+		list = append(list, coleo.Event{Host: scriptedHost, Epoch: "e", Seq: uint64(len(list) + 1), Kind: kind,
+			Time: now, Arm: fmt.Sprint("arm-", arm), Run: fmt.Sprint("run-", arm), Payload: raw})
+	}
+	for i := range 3 {
+		add(i, coleo.EventRunStart, coleo.Receipt{Text: "do it"})
+	}
+	kinds := []coleo.EventKind{coleo.EventToolStart, coleo.EventToolProgress, coleo.EventToolEnd, coleo.EventUsage}
+	for i := range 900 {
+		add(i, kinds[i%len(kinds)], map[string]string{"id": fmt.Sprint(i)})
+		list[len(list)-1].Source = coleo.SourceHook
+	}
+	for i := range 3 {
+		add(i, coleo.EventRunEnd, coleo.RunEnd{Status: coleo.Idle})
+	}
+	return list
+}
+
+// paged returns what a reader of pages gets by a filter.
+func (s *scripted) paged(f wire.EventFilter) (all []string) {
+	s.t.Helper()
+	for f.Limit = 17; ; {
+		page, next, err := s.brain.Events(s.t.Context(), f)
+		check(s.t, err)
+		if len(page) == 0 {
+			return all
+		}
+		for _, e := range page {
+			all = append(all, asText(s.t, wire.Update{Event: &e}))
+		}
+		f.After = next
+	}
+}
+
+func asText(t *testing.T, u wire.Update) string {
+	t.Helper()
+	raw, err := u.EventJSON()
+	check(t, err)
+	return string(raw)
+}
+
+// TestReplayEqualsLive: followers from the beginning, followers that come back after each
+// few events, and a reader of pages get the same list by each filter, while the log grows.
+func TestReplayEqualsLive(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t)
+	s.rowsOf(3)
+	list := mixedEvents()
+	check(t, s.db.Project(t.Context(), list[:3])) // so that the runs are known
+	filters := []wire.EventFilter{{}, {Arm: "arm-1"}, {Run: "run-2"},
+		{Kinds: []coleo.EventKind{coleo.EventToolEnd, coleo.EventRunEnd}},
+		{Run: "run-0", Kinds: []coleo.EventKind{coleo.EventRunEnd, coleo.EventUsage, coleo.EventUsage}},
+		{Arm: "arm-1", Run: "run-1", Kinds: []coleo.EventKind{coleo.EventRunStart, coleo.EventRunEnd}}}
+	live, back := make([][]string, len(filters)), make([][]string, len(filters))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var following sync.WaitGroup
+	for i, f := range filters {
+		following.Go(func() { live[i] = s.followToEnd(ctx, f, len(list)*2) })
+		following.Go(func() { back[i] = s.followToEnd(ctx, f, 5) })
+	}
+	for at := 3; at < len(list); at += 31 {
+		check(t, s.db.Project(t.Context(), list[at:min(at+31, len(list))]))
+	}
+	following.Wait()
+	for i, f := range filters {
+		want := s.paged(f)
+		if len(want) < 2 {
+			t.Fatalf("%+v matches %d events", f, len(want))
+		}
+		if !slices.Equal(live[i], want) {
+			t.Errorf("%+v: live, %d events came, want %d", f, len(live[i]), len(want))
+		}
+		if !slices.Equal(back[i], want) {
+			t.Errorf("%+v: with returns, %d events came, want %d", f, len(back[i]), len(want))
+		}
+	}
+}
+
+// followToEnd follows until it has got everything up to the end of mixedEvents. It leaves
+// after so many updates, and comes back with its cursor.
+func (s *scripted) followToEnd(ctx context.Context, f wire.EventFilter, leave int) (all []string) {
+	end := uint64(len(mixedEvents()))
+	for {
+		news, err := s.brain.Follow(ctx, f, time.Hour)
+		check(s.t, err)
+		n := 0
+		for u := range news {
+			if f.After = u.Cursor; u.Event != nil {
+				all = append(all, asText(s.t, u))
+			} else if at, _ := positionOf(u.Cursor); at == end {
+				return all
+			}
+			if n++; n == leave {
+				break
+			}
+		}
+		if ctx.Err() != nil {
+			return all
+		}
+	}
+}
+
+// TestASlowFollowerReadsTheLogAndGetsTheRowsOfAllArms: it stands still while more is
+// published than the brain keeps. Then it gets each event, and the newest row of each arm.
+func TestASlowFollowerReadsTheLogAndGetsTheRowsOfAllArms(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t)
+	s.rowsOf(2)
+	news, err := s.brain.Subscribe(t.Context(), "")
+	check(t, err)
+	s.addEvents(1, 1)
+	const all = 2*recentMost + 5
+	var got []uint64
+	rows, removed := map[string]int{}, 0
+	for u := range news {
+		switch {
+		case u.Event != nil:
+			if got = append(got, u.Event.Seq); len(got) > 1 {
+				break
+			}
+			for at := 2; at <= all; at += 500 {
+				s.addEvents(at, min(500, all+1-at))
+			}
+			_, err := s.db.UpdateArm(t.Context(), "arm-0", func(row *coleo.Arm) error { row.ContextBudget = 77; return nil })
+			check(t, err)
+			check(t, s.db.DeleteArm(t.Context(), "arm-1"))
+			s.brain.publishRemoved("arm-1")
+			s.until("everything is published", func() bool { return s.brain.updates.next() >= all })
+		case u.Arm != nil:
+			rows[u.Arm.ID] = u.Arm.ContextBudget
+		case u.Removed == "arm-1":
+			removed++
+		}
+		if len(got) == all && rows["arm-0"] == 77 {
+			break
+		}
+	}
+	if want := sequences(1, all); !slices.Equal(got, want) {
+		t.Errorf("%d events came, want %d, each once and in order", len(got), all)
+	}
+	if removed == 0 {
+		t.Error("the follower was not told that arm-1 was removed")
+	}
+	s.brain.updates.mu.Lock()
+	defer s.brain.updates.mu.Unlock()
+	if n := len(s.brain.updates.list); n > recentMost {
+		t.Errorf("%d updates are kept in memory, want at most %d", n, recentMost)
+	}
+}
+
+// TestFollowersAreWokenAtABoundedRate: with many followers, many small publications wake
+// them seldom, and the last one does wake them.
+func TestFollowersAreWokenAtABoundedRate(t *testing.T) {
+	t.Parallel()
+	u := newUpdates()
+	const followers, publications = 2000, 500 // so a wake-up is due every 100 ms
+	for range followers {
+		u.follow()
+	}
+	begin, wakes := time.Now(), 0
+	at, _, _ := u.take(0)
+	for range publications {
+		_, more, _ := u.take(uint64(len(at)))
+		u.publish(update{Update: wire.Update{Removed: "x"}})
+		select {
+		case <-more:
+			wakes++
+		default:
+		}
+	}
+	if most := 2 + int(time.Since(begin)/(followers*wakeCost)); wakes > most {
+		t.Errorf("%d publications woke the followers %d times, want at most %d", publications, wakes, most)
+	}
+	_, more, _ := u.take(publications)
+	u.mu.Lock()
+	waking := u.waking
+	u.mu.Unlock()
+	if waking {
+		<-more // the test's time-out ends a wait for ever
+	}
+}
+
+func TestFiltersOfUnknownThingsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t)
+	check(t, s.db.Project(t.Context(), mixedEvents()))
+	for _, c := range []struct {
+		f    wire.EventFilter
+		want coleo.Code
+	}{
+		{wire.EventFilter{Arm: "nobody"}, coleo.ENotFound},
+		{wire.EventFilter{Run: "nothing"}, coleo.ENotFound},
+		{wire.EventFilter{Run: "run-"}, coleo.EInvalid}, // three runs begin so
+		{wire.EventFilter{Kinds: []coleo.EventKind{"state", "weather"}}, coleo.EInvalid},
+		{wire.EventFilter{After: "!"}, coleo.EInvalid},
+		{wire.EventFilter{After: wire.Now}, ""},
+	} {
+		if _, _, err := s.brain.Events(t.Context(), c.f); coleo.ErrorCode(err) != c.want {
+			t.Errorf("events by %+v: %v, want %q", c.f, err, c.want)
+		}
+		if _, err := s.brain.Follow(t.Context(), c.f, time.Hour); coleo.ErrorCode(err) != c.want {
+			t.Errorf("follow by %+v: %v, want %q", c.f, err, c.want)
+		}
+	}
+	if page, next, err := s.brain.Events(t.Context(), wire.EventFilter{After: wire.Now}); err != nil || len(page) != 0 ||
+		next != s.brain.Cursor() {
+		t.Errorf("events from now on: %d, next %s (%v)", len(page), next, err)
+	}
+	for outcome, want := range map[coleo.Outcome]coleo.Code{coleo.OutcomeOpen: "", coleo.OutcomeAsks: coleo.EInvalid,
+		"fine": coleo.EInvalid} {
+		if _, _, err := s.brain.Runs(t.Context(), wire.RunFilter{Outcome: outcome}); coleo.ErrorCode(err) != want {
+			t.Errorf("runs with outcome %s: %v, want %q", outcome, err, want)
+		}
+	}
+}
