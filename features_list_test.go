@@ -19,7 +19,7 @@ var rows = []row{
 	{"M5", "list the models, and who is logged in", "", notYet},
 	{"M6", "conversations: create, switch, list, rename, clone, delete, preview",
 		"`coleo thread list`, `coleo thread search WORDS`, `GET /api/threads`", ""},
-	{"M7", "one arm holds a conversation", "", notYet},
+	{"M7", "one arm holds a conversation", "`coleo thread resume ID -n NAME`", ""},
 	{"M8", "conversations of a project", "`coleo thread list --project .`", ""},
 	{"M9", "a prompt with attached files", "", notYet},
 	{"M10", "abort a turn", "`coleo arm interrupt NAME`", ""},

@@ -52,6 +52,7 @@ type ThreadFilter struct {
 	Project string    `json:"project,omitempty"` // a folder; its git repository is the project
 	Harness string    `json:"harness,omitempty"`
 	ID      string    `json:"id,omitempty"`
+	Prefix  string    `json:"prefix,omitempty"` // the beginning of an id
 	Words   string    `json:"words,omitempty"` // all must be in one message; "words in quotes" are a phrase
 	Arm     string    `json:"arm,omitempty"`   // only those that this arm can continue
 	Since   time.Time `json:"since,omitzero"`

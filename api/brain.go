@@ -103,6 +103,8 @@ type Brain interface {
 	// event, but not every change of an arm. Subscribe returns EInvalid for a bad cursor.
 	Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error)
 
+	Threads
+
 	// BeginAudit records a command before the command is carried out.
 	BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err error)
 	// EndAudit records the result of a command. If the command failed, the parameter

@@ -87,4 +87,6 @@ const (
 	get  = http.MethodGet
 	post = http.MethodPost
 	del  = http.MethodDelete
+
+	patch = http.MethodPatch
 )

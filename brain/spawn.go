@@ -129,7 +129,10 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 	arm.ContextBudget = max(q.ContextBudget, arm.ContextBudget)
 	c.Workdir = first(q.Workdir, c.Workdir)
 	c.Provider, c.Model = first(q.Provider, c.Provider, b.Defaults.Provider), first(q.Model, c.Model, b.Defaults.Model)
-	c.Endpoint, c.Conversation = first(q.Endpoint, c.Endpoint), first(q.Conversation, c.Conversation)
+	c.Endpoint = first(q.Endpoint, c.Endpoint)
+	if err := configureThread(&c, q); err != nil {
+		return c, err
+	}
 	c.Profile, c.Home = coleo.Profile(first(string(q.Profile), string(c.Profile))), first(q.Home, c.Home)
 	c.PermissionMode = coleo.PermissionMode(first(string(q.PermissionMode), string(c.PermissionMode)))
 	c.OnPartition = coleo.OnPartition(first(string(q.OnPartition), string(c.OnPartition),
@@ -333,6 +336,9 @@ func (b *Brain) ordered(id string) func() {
 // because the events of the host change the row.
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
 	err := b.understood(arm.AgentID, o)
+	if err == nil && o.Resume && o.Config.Conversation != "" {
+		err = b.unlocked(ctx, o.Config.Conversation, arm.ID)
+	}
 	if err != nil {
 		return err
 	}

@@ -342,6 +342,9 @@ type Beat struct {
 	// knows the scripted model and OnPartition. An older host agent ignores these
 	// fields, but still starts the arm.
 	TakesGiven bool `json:"takes_given,omitempty"`
+	// TakesForks means that the host agent knows SpawnConfig.Fork. An older host agent
+	// would start a new conversation.
+	TakesForks bool `json:"takes_forks,omitempty"`
 	// TakesLocal means that the host agent knows OpTake. Such a host agent attaches to
 	// an arm of host local only after OpTake.
 	TakesLocal bool `json:"takes_local,omitempty"`

@@ -67,6 +67,9 @@ func (q Query) where() (string, []any) {
 	if q.ID != "" {
 		add("t.id = ?", q.ID)
 	}
+	if q.Prefix != "" {
+		add("substr(t.id, 1, length(?)) = ?", q.Prefix, q.Prefix)
+	}
 	if q.Folder != "" {
 		add("t.folder = ?", q.Folder)
 	}

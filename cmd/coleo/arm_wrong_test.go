@@ -121,7 +121,7 @@ func TestWithoutServeEveryVerbSaysHowToStartIt(t *testing.T) {
 		{"arm", "kill", "x"},
 		{"arm", "wait", "x"}, {"arm", "recover", "x"}, {"arm", "screen", "x"}, {"arm", "logs", "x"},
 		{"arm", "watch", "x"}, {"arm", "compact", "x"}, {"arm", "open", "x"},
-		{"agent", "status"},
+		{"agent", "status"}, {"thread", "list"}, {"thread", "search", "x"}, {"thread", "resume", "x"}, {"arm", "thread", "x"},
 	} {
 		if e := w.fails(8, args...); e.Code != coleo.EUnavailable || !strings.Contains(e.Message, "coleo up") {
 			t.Errorf("%v: %+v, want %s and what to do", args, e, coleo.EUnavailable)

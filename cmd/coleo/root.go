@@ -11,6 +11,7 @@ import (
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/recording"
 	"coleo.dev/cmd/coleo/server"
+	"coleo.dev/cmd/coleo/thread"
 	"coleo.dev/cmd/coleo/verb"
 )
 
@@ -30,8 +31,10 @@ func newRootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return coleo.Errorf(coleo.EInvalid, "%s: %v (see %s --help)", c.CommandPath(), err, c.CommandPath())
 	})
+	arms := arm.Command()
+	arms.AddCommand(thread.ArmCommand())
 	root.AddCommand(
-		arm.Command(), harness.Command(), recording.Command(), newAuditCommand(), newDoctorCommand(), newManCommand(),
+		arms, thread.Command(), harness.Command(), recording.Command(), newAuditCommand(), newDoctorCommand(), newManCommand(),
 		newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(),
 	)
 	root.AddCommand(server.Commands(wallClock)...)
