@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"coleo.dev/record"
@@ -26,6 +27,10 @@ func Conversations() record.Conversations {
 func (a account) path(home string) string {
 	return filepath.Join(home, ".local", "share", a.folder, a.folder+".db")
 }
+
+// copied matches the title that OpenCode gives to a copy of a conversation. Nothing else in
+// the database tells that it is a copy.
+var copied = regexp.MustCompile(` \(fork #\d+\)$`)
 
 // mostSessions limits the number of conversations that are listed. The newest are listed.
 const mostSessions = 20000
@@ -92,8 +97,11 @@ func (t threads) Header(_ string, f record.Found) (record.Header, error) {
 	if !filepath.IsAbs(h.Folder) {
 		h.Folder = ""
 	}
-	if parent != "" {
+	switch {
+	case parent != "":
 		h.Hidden = record.HiddenSubagent
+	case copied.MatchString(h.Title):
+		h.Hidden = record.HiddenFork
 	}
 	h.Begun, h.Last = time.UnixMilli(begun), time.UnixMilli(last)
 	// A part that is not as expected leaves the field as it is.
