@@ -86,6 +86,7 @@ func TestWordsOfASearchAreNoExpression(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.conversation(uuid(1), "/work", noon, `x AND (y OR NOT z) NEAR "q" col: ^ + - * '; DROP TABLE threads --`)
+	s.fill()
 	for _, words := range []string{"AND", "x AND y", "(y OR", "NOT", `"`, `"q`, "col:", "'; DROP TABLE threads --",
 		"NEAR(x y)", "^x", "x + y", "text:x", "{text}: x", "x\x00y", strings.Repeat("y ", 2000), `""""x`} {
 		if err := s.searchError(words); err != nil && coleo.ErrorCode(err) != coleo.EInvalid {

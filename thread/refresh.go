@@ -110,7 +110,8 @@ func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, has 
 	for _, f := range found {
 		delete(has, row{f.Path, f.Name})
 	}
-	return unread + len(changed), x.forget(ctx, has)
+	// Even if the time is over, found is complete, so the rest is gone.
+	return unread + len(changed), x.forget(context.WithoutCancel(ctx), has)
 }
 
 func (k known) is(stamp string) bool { return k.key != 0 && k.stamp == stamp }
