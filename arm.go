@@ -15,7 +15,7 @@ const (
 	StatusRunning  Status = "running"
 	StatusIdle     Status = "idle"
 	StatusBusy     Status = "busy"
-	StatusPaused   Status = "paused" // part of the public API, but Coleo never sets it
+	StatusPaused   Status = "paused" // idle or busy, and its queue is paused; State says which
 	StatusError    Status = "error"
 	StatusStopped  Status = "stopped"
 	// StatusPlanningBlocked means that an arm is paused until the user approves its
@@ -93,9 +93,11 @@ type Arm struct {
 	Workdir    string `json:"workdir,omitempty"`
 	Generation int    `json:"generation"`
 
-	Dialog  *Dialog `json:"dialog,omitempty"`
-	Window  *Window `json:"window,omitempty"` // set for a harness that shows its agent CLI in a window
-	Runtime Runtime `json:"runtime"`
+	Dialog *Dialog `json:"dialog,omitempty"`
+	Window *Window `json:"window,omitempty"` // set for a harness that shows its agent CLI in a window
+	// Queue is nil if no prompt waits in the arm's queue and the queue is not paused.
+	Queue   *QueueState `json:"queue,omitempty"`
+	Runtime Runtime     `json:"runtime"`
 }
 
 // Signals returns the signals for Summarise from the arm's row. The field Watch of the
@@ -107,6 +109,21 @@ func (a Arm) Signals() Signals {
 		Workdir: a.Workdir, Task: a.CurrentTaskID,
 		LastActivity: a.LastActivityAt, LastHeartbeat: a.LastHeartbeat, LastOutput: a.LastOutputAt,
 	}
+}
+
+// StatusIn returns the status of the arm when its session is in state s. An arm whose
+// queue is paused is paused while its session is idle or works. An arm whose plan is
+// blocked stays so when a turn begins or ends.
+func (a Arm) StatusIn(s State) Status {
+	status := StatusOf(s)
+	switch {
+	case status != StatusIdle && status != StatusBusy:
+	case a.Status == StatusPlanningBlocked:
+		return a.Status
+	case a.Queue != nil && a.Queue.Paused != "":
+		return StatusPaused
+	}
+	return status
 }
 
 // maxArmName is the maximum length of an arm's name, in bytes. It is also the maximum

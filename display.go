@@ -21,7 +21,7 @@ func displayOf(status Status, health Health) Display {
 		return DisplayStuck
 	case StatusBusy, StatusRunning, StatusStarting:
 		return DisplayBusy
-	case StatusIdle, StatusPaused, StatusPlanningBlocked, StatusStopped:
+	case StatusIdle, StatusPaused, StatusPlanningBlocked, StatusStopped: // an arm at work is active also when it is paused
 	}
 	if health == HealthActive {
 		return DisplayBusy
@@ -59,6 +59,10 @@ func (a Arm) Need() (need Need, why string) {
 		return NeedsYou, a.Runtime.Reason
 	case a.Status == StatusPlanningBlocked:
 		return NeedsYou, "its plan waits for approval"
+	case a.Queue != nil && a.Queue.Paused != "" && !a.Queue.ByHand:
+		return NeedsYou, "its queue is paused: " + a.Queue.Paused
+	case a.State == Idle && a.Queue != nil && a.Queue.Held != "":
+		return NeedsYou, "its next prompt waits: " + a.Queue.Held
 	case a.State == Idle:
 		return NeedIdle, ""
 	}

@@ -67,6 +67,15 @@ func TestWhatAnArmNeeds(t *testing.T) {
 		}, coleo.NeedEnded, false},
 		"its plan waits": {func(a *coleo.Arm, _ *coleo.Signals) { a.Status = coleo.StatusPlanningBlocked },
 			coleo.NeedsYou, true},
+		"its queue was paused after a loss": {func(a *coleo.Arm, _ *coleo.Signals) {
+			a.Queue = &coleo.QueueState{Paused: "a prompt is lost"}
+		}, coleo.NeedsYou, true},
+		"its queue was paused by hand": {func(a *coleo.Arm, _ *coleo.Signals) {
+			a.Queue = &coleo.QueueState{Length: 2, Paused: "later", ByHand: true}
+		}, coleo.NeedIdle, false},
+		"its next prompt was refused": {func(a *coleo.Arm, _ *coleo.Signals) {
+			a.Queue = &coleo.QueueState{Length: 2, Held: "no composer"}
+		}, coleo.NeedsYou, true},
 		"works without any output": {func(a *coleo.Arm, s *coleo.Signals) {
 			a.Status, a.State = coleo.StatusBusy, coleo.Processing
 			s.LastOutput = now.Add(-time.Hour)

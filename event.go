@@ -33,6 +33,7 @@ const (
 	EventPromptLost   EventKind = "prompt_lost"         // Change
 	EventDecision     EventKind = "approval"            // Decided
 	EventWindow       EventKind = "window"              // Change: the arm's window was opened or closed, or has failed
+	EventQueue        EventKind = "queue"               // QueueChange: what was done to the arm's queue
 )
 
 // The kinds of event that tell what the agent CLI does in a run. The comment of each

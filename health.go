@@ -137,7 +137,11 @@ func judge(s Signals, r Runtime, now time.Time) (Health, string) {
 	if health, reason := unwatched(s, now); health != "" {
 		return health, reason
 	}
-	switch s.Status {
+	status := s.Status
+	if status == StatusPaused && (s.State.Working() || s.State == WaitingApproval) {
+		status = StatusBusy // only the queue is paused
+	}
+	switch status {
 	case StatusStarting:
 		if r.HasRuntime {
 			return HealthStarting, "has runtime metadata and is still starting"

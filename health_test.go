@@ -26,6 +26,13 @@ func TestHealthIsReadFromSignals(t *testing.T) {
 			Arm{Status: StatusBusy, State: Processing, PID: 7, LastHeartbeat: ago(121)}, HealthHung},
 		"blocked by its plan is quiet like any paused arm": {
 			Arm{Status: StatusPlanningBlocked, State: Idle, PID: 7, LastHeartbeat: ago(1)}, HealthQuiet},
+		"at work, with a paused queue: active": {
+			Arm{Status: StatusPaused, State: Executing, PID: 7, LastHeartbeat: ago(1), LastActivityAt: ago(1)}, HealthActive},
+		"at work without output, with a paused queue: hung": {
+			Arm{Status: StatusPaused, State: Executing, PID: 7, LastHeartbeat: ago(1), LastActivityAt: ago(301),
+				LastOutputAt: ago(301)}, HealthHung},
+		"idle with a paused queue: quiet": {
+			Arm{Status: StatusPaused, State: Idle, PID: 7, LastHeartbeat: ago(1)}, HealthQuiet},
 		"a heartbeat from the future is none": {
 			Arm{Status: StatusIdle, State: Idle, Workdir: "/w", LastHeartbeat: ago(-60)}, HealthRecoverable},
 	} {

@@ -131,6 +131,9 @@ type Prompt struct {
 	Text      string `json:"text"`
 	Interrupt bool   `json:"interrupt,omitempty"` // stop the running turn before typing
 	Unproven  bool   `json:"unproven,omitempty"`  // type even if nothing proves that the last turn has ended
+	// Files are absolute paths on the arm's machine. The host agent adds them to the text.
+	// A session ignores this field.
+	Files []string `json:"files,omitempty"`
 }
 
 // Interruption says what an interrupt did, and the states before and after it.
@@ -145,6 +148,30 @@ type Interruption struct {
 // Stopped reports whether the interrupt sent anything to the agent CLI or denied a
 // dialog.
 func (i Interruption) Stopped() bool { return len(i.Pressed) > 0 || i.Denied != "" }
+
+// Steering says how a prompt for now reached an agent CLI.
+type Steering struct {
+	How SteeringWay `json:"how"`
+	// Interruption is what was done to the running turn; nil unless How is SteerInterrupted.
+	Interruption *Interruption `json:"interruption,omitempty"`
+	Receipt      Receipt       `json:"receipt"`
+}
+
+// SteeringWay is a way in which a prompt for now reaches an agent CLI.
+type SteeringWay string
+
+// The ways.
+const (
+	SteerPrompted    SteeringWay = "prompted"    // no turn was running
+	SteerQueued      SteeringWay = "queued"      // the agent CLI has it, and takes it when its turn allows
+	SteerInterrupted SteeringWay = "interrupted" // the running turn was stopped first
+)
+
+// Aborted says what an abort did.
+type Aborted struct {
+	Interruption
+	Queue *QueueState `json:"queue,omitempty"` // the arm's queue after the abort, or nil
+}
 
 // Proof is the evidence that a prompt was delivered.
 type Proof string
@@ -175,6 +202,8 @@ type Receipt struct {
 	// Compact means that the agent CLI shortens its conversation in this turn. Text is
 	// then the command that shortens the conversation. Such a turn has no answer.
 	Compact bool `json:"compact,omitempty"`
+
+	FollowUp bool `json:"follow_up,omitempty"` // the prompt comes from the arm's queue, where its entry had the same ID
 }
 
 // CompactText is the text of a receipt if the agent CLI's own command for shortening

@@ -53,8 +53,8 @@ type ThreadFilter struct {
 	Harness string    `json:"harness,omitempty"`
 	ID      string    `json:"id,omitempty"`
 	Prefix  string    `json:"prefix,omitempty"` // the beginning of an id
-	Words   string    `json:"words,omitempty"` // all must be in one message; "words in quotes" are a phrase
-	Arm     string    `json:"arm,omitempty"`   // only those that this arm can continue
+	Words   string    `json:"words,omitempty"`  // all must be in one message; "words in quotes" are a phrase
+	Arm     string    `json:"arm,omitempty"`    // only those that this arm can continue
 	Since   time.Time `json:"since,omitzero"`
 	Hidden  bool      `json:"hidden,omitempty"` // also those that lists leave out
 	Limit   int       `json:"limit,omitempty"`

@@ -22,6 +22,7 @@ type killReply struct {
 
 type deleteReply struct {
 	Deleted bool `json:"deleted"`
+	Dropped int  `json:"dropped,omitempty" doc:"How many prompts were in the arm's queue"`
 }
 
 type renameBody struct {
@@ -60,8 +61,8 @@ func (s *Server) getArm(ctx context.Context, in *armOnly) (*reply[armReply], err
 }
 
 func (s *Server) deleteArm(ctx context.Context, in *armOnly) (*reply[deleteReply], error) {
-	err := s.brain.Remove(ctx, in.ID)
-	return &reply[deleteReply]{deleteReply{err == nil}}, err
+	dropped, err := s.brain.Remove(ctx, in.ID)
+	return &reply[deleteReply]{deleteReply{err == nil, dropped}}, err
 }
 
 func (s *Server) createArm(ctx context.Context, in *spawnInput) (*reply[wire.SpawnReply], error) {

@@ -18,7 +18,7 @@ const auditPage = 100
 
 // goesFirst has the commands that are carried out even if the audit cannot be written.
 // These commands end processes or free space, so a full disk must not stop them.
-var goesFirst = map[string]bool{"kill-arm": true, "delete-arm": true, "interrupt-arm": true}
+var goesFirst = map[string]bool{"kill-arm": true, "delete-arm": true, "interrupt-arm": true, "abort-arm": true}
 
 // audited wraps f, the function of a route that changes something. The wrapper first
 // writes the caller into the audit, then calls f, and then writes the result of f into
@@ -76,6 +76,9 @@ func auditOf(in any) (arm string, detail any) {
 		Bytes     int    `json:"bytes"`
 		Interrupt bool   `json:"interrupt,omitempty"`
 		Unproven  bool   `json:"unproven,omitempty"`
+
+		Entry string   `json:"entry,omitempty"`
+		Files []string `json:"files,omitempty"`
 	}
 	switch q := in.(type) {
 	case *armOnly:
@@ -92,7 +95,19 @@ func auditOf(in any) (arm string, detail any) {
 	case *armBody[*wire.WindowRequest]:
 		return q.ID, q.Body
 	case *armBody[promptBody]:
-		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), q.Body.Interrupt, q.Body.Unproven}
+		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), q.Body.Interrupt, q.Body.Unproven, "", q.Body.Files}
+	case *armBody[steerBody]:
+		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), q.Body.Interrupt, false, "", q.Body.Files}
+	case *armBody[followUpBody]:
+		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), false, false, "", q.Body.Files}
+	case *entryBody:
+		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), false, false, q.Entry, q.Body.Files}
+	case *entryOnly:
+		return q.ID, map[string]string{"entry": q.Entry}
+	case *armBody[moveBody]:
+		return q.ID, q.Body
+	case *armBody[*pauseBody]:
+		return q.ID, q.Body
 	case *armBody[respondBody]:
 		b := q.Body
 		b.Lease, b.Words = "", short(b.Words)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/display"
 	"coleo.dev/wire"
 )
 
@@ -27,8 +28,9 @@ type Brain interface {
 	// Kill ends all processes of an arm. After they have ended, it returns the arm's
 	// row.
 	Kill(ctx context.Context, arm string) (coleo.Arm, error)
-	// Remove deletes a stopped arm. It returns EConflict if the arm is running.
-	Remove(ctx context.Context, arm string) error
+	// Remove deletes a stopped arm, and returns how many prompts were in its queue. It
+	// returns EConflict if the arm is running.
+	Remove(ctx context.Context, arm string) (dropped int, err error)
 	// Rename changes the name of an arm. It returns EConflict if another arm has the
 	// new name.
 	Rename(ctx context.Context, arm, name string) (coleo.Arm, error)
@@ -39,6 +41,14 @@ type Brain interface {
 	// Compact makes the agent CLI shorten its conversation, and waits for proof that
 	// the agent CLI has begun. The ID of the receipt is the id of the run that begins.
 	Compact(ctx context.Context, arm string) (coleo.Receipt, error)
+	// Steer sends a prompt for now, also while a turn runs. The result says how the
+	// prompt reached the agent CLI.
+	Steer(ctx context.Context, arm string, p coleo.Prompt) (coleo.Steering, error)
+	// Abort stops the running turn, and pauses a queue that is not empty.
+	Abort(ctx context.Context, arm string) (coleo.Aborted, error)
+	// Queue changes the queue of the arm, or asks for it if o.Step is empty. A change is
+	// durable when Queue returns.
+	Queue(ctx context.Context, arm string, o coleo.QueueOrder) (coleo.QueueReport, error)
 	// OpenWindow opens the window of an arm that is shown in one. It returns EConflict if
 	// the window is open.
 	OpenWindow(ctx context.Context, arm string, r wire.WindowRequest) (coleo.Arm, error)
@@ -102,6 +112,13 @@ type Brain interface {
 	// the sequence begins with the next new event. The reader can be slow: it gets every
 	// event, but not every change of an arm. Subscribe returns EInvalid for a bad cursor.
 	Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error)
+
+	// Display returns what an arm does, in one picture for people.
+	Display(ctx context.Context, arm string) (display.Snapshot, error)
+	// Displays returns a sequence of snapshots, which ends when ctx ends. It has a
+	// snapshot of each arm that changes after the call. Changes within display.Window
+	// become one snapshot. A slow reader gets fewer snapshots.
+	Displays(ctx context.Context) iter.Seq[display.Snapshot]
 
 	Threads
 

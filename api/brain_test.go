@@ -17,6 +17,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api/signin"
+	"coleo.dev/display"
 	"coleo.dev/wire"
 )
 
@@ -41,10 +42,31 @@ type scriptedBrain struct {
 	subscribe func(ctx context.Context) iter.Seq[wire.Update]
 	follow    func(ctx context.Context, f wire.EventFilter, beat time.Duration) (iter.Seq[wire.Update], error)
 	runs      func(f wire.RunFilter) ([]coleo.Run, string, error)
+	displays  chan display.Snapshot  // of Displays
 	after     atomic.Pointer[string] // the cursor of the last Subscribe
 	full      error                  // why nothing can be audited
 	mu        sync.Mutex
 	list      []coleo.Audit // oldest first
+}
+
+func (b *scriptedBrain) Display(ctx context.Context, arm string) (display.Snapshot, error) {
+	a, err := b.Arm(ctx, arm)
+	return display.Snapshot{Arm: a.ID, Text: "shown"}, err
+}
+
+func (b *scriptedBrain) Displays(ctx context.Context) iter.Seq[display.Snapshot] {
+	return func(yield func(display.Snapshot) bool) {
+		for {
+			select {
+			case s := <-b.displays:
+				if !yield(s) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
 }
 
 func (b *scriptedBrain) BeginAudit(_ context.Context, one coleo.Audit) (int64, error) {
@@ -110,9 +132,24 @@ func (b *scriptedBrain) Rename(ctx context.Context, arm, name string) (coleo.Arm
 	return a, err
 }
 
-func (b *scriptedBrain) Remove(ctx context.Context, arm string) error {
+func (b *scriptedBrain) Remove(ctx context.Context, arm string) (int, error) {
 	_, err := b.Arm(ctx, arm)
-	return err
+	return 3, err
+}
+
+func (b *scriptedBrain) Queue(_ context.Context, arm string, o coleo.QueueOrder) (coleo.QueueReport, error) {
+	return coleo.QueueReport{ID: o.ID, Queue: coleo.Queue{Paused: o.Why, Entries: []coleo.Queued{
+		{ID: arm, Text: fmt.Sprint(o.Step, " ", o.Text, " to ", o.To), Files: o.Files, By: o.By}}}}, b.fail
+}
+
+func (b *scriptedBrain) Steer(_ context.Context, _ string, p coleo.Prompt) (coleo.Steering, error) {
+	return coleo.Steering{How: coleo.SteerInterrupted, Interruption: &coleo.Interruption{Pressed: []string{"ESCAPE"}},
+		Receipt: coleo.Receipt{Text: p.Text + fmt.Sprint(p.Interrupt, p.Files)}}, b.fail
+}
+
+func (b *scriptedBrain) Abort(context.Context, string) (coleo.Aborted, error) {
+	return coleo.Aborted{Interruption: coleo.Interruption{Pressed: []string{"ESCAPE"}, State: coleo.Idle},
+		Queue: &coleo.QueueState{Length: 2, Paused: "aborted"}}, b.fail
 }
 
 func (b *scriptedBrain) Interrupt(ctx context.Context, arm string) (coleo.Interruption, error) {

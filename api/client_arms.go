@@ -11,6 +11,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api/signin"
+	"coleo.dev/display"
 	"coleo.dev/wire"
 )
 
@@ -69,9 +70,12 @@ func (c *Client) Rename(ctx context.Context, arm, name string) (coleo.Arm, error
 	return out.Arm, err
 }
 
-// Remove deletes a stopped arm. It returns EConflict if the arm is running.
-func (c *Client) Remove(ctx context.Context, arm string) error {
-	return c.callFor(ctx, killTime, del, armPath(arm, ""), nil, nil)
+// Remove deletes a stopped arm, and returns how many prompts were in its queue. It
+// returns EConflict if the arm is running.
+func (c *Client) Remove(ctx context.Context, arm string) (dropped int, err error) {
+	var out deleteReply
+	err = c.callFor(ctx, killTime, del, armPath(arm, ""), nil, &out)
+	return out.Dropped, err
 }
 
 // Prompt sends a prompt and waits for proof that the prompt was delivered. The ID of
@@ -81,7 +85,7 @@ func (c *Client) Remove(ctx context.Context, arm string) error {
 func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var out promptReply
 	err := c.callFor(ctx, promptTime(p.Text), post, armPath(arm, "/prompt"),
-		promptBody{Prompt: p.Text, Interrupt: p.Interrupt, Unproven: p.Unproven, Lease: lease}, &out)
+		promptBody{Prompt: p.Text, Interrupt: p.Interrupt, Unproven: p.Unproven, Lease: lease, Files: p.Files}, &out)
 	return out.Receipt, notDelivered(err)
 }
 
@@ -160,6 +164,13 @@ func (c *Client) LastRun(ctx context.Context, arm string) (wire.LastRun, error) 
 func (c *Client) Usage(ctx context.Context, arm string) (coleo.Usage, error) {
 	var out coleo.Usage
 	err := c.call(ctx, get, armPath(arm, "/usage"), nil, &out)
+	return out, err
+}
+
+// Display returns what the arm does, in one picture for people.
+func (c *Client) Display(ctx context.Context, arm string) (display.Snapshot, error) {
+	var out display.Snapshot
+	err := c.call(ctx, get, armPath(arm, "/display"), nil, &out)
 	return out, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/display"
 	"coleo.dev/wire"
 )
 
@@ -20,7 +21,10 @@ const newsBox = 256
 const (
 	channelArms   = "arms"       // the present arms, and then their changes
 	channelEvents = "arm-events" // every event in the log of every arm
-	channelAll    = "all"
+	// channelDisplay has what the arms do, in one picture each. A subscription sends none
+	// at once: a client reads the first ones from /api/arms/{id}/display.
+	channelDisplay = "display"
+	channelAll     = "all"
 )
 
 // news is one message of /ws. Data is an arm, an event, all present arms
@@ -41,7 +45,8 @@ type removed struct {
 // feed is one client of /ws.
 type feed struct {
 	*socket
-	s *Server
+	s      *Server
+	others sync.WaitGroup
 
 	mu     sync.Mutex // held during a snapshot, so that nothing older than the snapshot follows it
 	on     map[string]bool
@@ -49,6 +54,7 @@ type feed struct {
 	known  map[string]bool  // the arms that the client has got, by id
 	source chan iter.Seq[wire.Update]
 	begun  bool // the client has subscribed, so its sequence of updates exists
+	shows  bool // the sequence of displays exists
 }
 
 func (s *Server) serveFeed(w http.ResponseWriter, r *http.Request) {
@@ -62,6 +68,7 @@ func (s *Server) serveFeed(w http.ResponseWriter, r *http.Request) {
 	f := &feed{socket: k, s: s, on: map[string]bool{}, known: map[string]bool{},
 		source: make(chan iter.Seq[wire.Update], 1)}
 	k.run(f.read, f.follow)
+	f.others.Wait()
 }
 
 func (f *feed) read(_ int, data []byte) {
@@ -93,10 +100,10 @@ func (f *feed) read(_ int, data []byte) {
 // replaces the filter of an earlier subscription.
 func (f *feed) subscribe(c control) {
 	switch c.Channel {
-	case channelArms, channelEvents, channelAll:
+	case channelArms, channelEvents, channelDisplay, channelAll:
 	default:
 		f.postError(coleo.Errorf(coleo.EInvalid,
-			"there is no channel %q; the channels are arms, arm-events and all", c.Channel))
+			"there is no channel %q; the channels are arms, arm-events, display and all", c.Channel))
 		return
 	}
 	filter, err := f.s.brain.WholeFilter(f.ctx, wire.EventFilter{Arm: c.Arm, Run: c.Run, Kinds: c.Kinds})
@@ -121,12 +128,30 @@ func (f *feed) subscribe(c control) {
 		return
 	}
 	f.on[c.Channel] = true
-	if c.Channel != channelArms {
+	if c.Channel == channelEvents || c.Channel == channelAll {
 		f.filter = filter
 	}
 	f.post(control{Type: "subscribed", Channel: c.Channel})
-	if c.Channel != channelEvents {
+	if c.Channel == channelArms || c.Channel == channelAll {
 		f.snapshot()
+	}
+	if !f.shows && (c.Channel == channelDisplay || c.Channel == channelAll) {
+		f.shows = true
+		displays := f.s.brain.Displays(f.ctx) // before the client reads the first ones
+		f.others.Go(func() { f.show(displays) })
+	}
+}
+
+// show sends displays until the connection ends. It waits for room without the lock: the
+// brain bundles what comes meanwhile.
+func (f *feed) show(displays iter.Seq[display.Snapshot]) {
+	for s := range displays {
+		f.mu.Lock()
+		on := f.on[channelDisplay] || f.on[channelAll]
+		f.mu.Unlock()
+		if on {
+			f.post(news{Channel: channelDisplay, Event: "display.changed", Data: s, Time: f.s.now().UTC()})
+		}
 	}
 }
 

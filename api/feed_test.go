@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/display"
 	"coleo.dev/wire"
 )
 
@@ -108,6 +109,30 @@ func TestTheFeedChoosesEvents(t *testing.T) {
 	readMessage(t, conn, `arms.snapshot`)
 	source <- wire.Update{Event: &coleo.Event{Arm: "a2", Kind: coleo.EventUsage, Seq: 9}, Cursor: "z"}
 	readMessage(t, conn, `"seq":9`)
+}
+
+// TestM22TheFeedShowsWhatArmsDo: a subscription to the displays sends nothing by itself.
+func TestM22TheFeedShowsWhatArmsDo(t *testing.T) {
+	t.Parallel()
+	displays := make(chan display.Snapshot)
+	brain := &scriptedBrain{subscribe: sendUpdates(make(chan wire.Update)), displays: displays}
+	conn, err := open(t, serveHTTP(t, newServer(t, brain)), "/ws", "X-API-Key", testToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(t, conn, `{"type":"subscribe","channel":"display"}`)
+	readMessage(t, conn, `{"type":"subscribed","channel":"display"}`)
+	displays <- display.Snapshot{Arm: "a1", Text: "hello"}
+	readMessage(t, conn, `{"channel":"display","event":"display.changed","data":{"arm":"a1"`)
+	send(t, conn, `{"type":"unsubscribe","channel":"display"}`)
+	readMessage(t, conn, `unsubscribed`)
+	displays <- display.Snapshot{Arm: "a2"} // for nobody
+	send(t, conn, `{"type":"subscribe","channel":"all"}`)
+	readMessage(t, conn, `{"type":"subscribed","channel":"all"}`)
+	readMessage(t, conn, `"event":"arms.snapshot"`)
+	displays <- display.Snapshot{Arm: "a1", Run: "r"}
+	readMessage(t, conn, `"run":"r"`)
+	conn.Close()
 }
 
 func TestTheClientFollows(t *testing.T) {

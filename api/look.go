@@ -53,6 +53,8 @@ type waitInput struct {
 
 func (s *Server) lookRoutes(d table) {
 	add(d, operation{get, "/api/arms/{id}/state", "arm-state", "Show what the arm's agent CLI is doing", 0}, s.state)
+	add(d, operation{get, "/api/arms/{id}/display", "arm-display",
+		"Show what the arm does, for people: state, tools, tasks, usage and the last text", 0}, do(s.brain.Display))
 	add(d, operation{get, "/api/arms/{id}/explain", "explain-arm", "Show why that is its state", 0},
 		do(s.brain.Explain))
 	add(d, operation{get, "/api/arms/{id}/usage", "arm-usage",

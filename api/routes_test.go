@@ -1,11 +1,8 @@
 package api
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -112,7 +109,48 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			return string(r.RecoveryMode) + " " + r.Model, err
 		},
 		"nautilus": func() (any, error) { a, err := c.Kill(ctx, "a2"); return a.Name, err },
-		"removed":  func() (any, error) { return "removed", c.Remove(ctx, "a1") },
+		"3 dropped": func() (any, error) {
+			n, err := c.Remove(ctx, "a1")
+			return fmt.Sprint(n, " dropped"), err
+		},
+		"added later to 0 [/f] by": func() (any, error) {
+			r, err := c.FollowUp(ctx, "a1", "later", []string{"/f"})
+			e := r.Queue.Entries[0]
+			by, _, _ := strings.Cut(e.By, " of user ")
+			return fmt.Sprintf("%s %v %s", e.Text, e.Files, strings.Replace(by, filepath.Base(os.Args[0]), "by", 1)), err
+		},
+		"to 0 of a1": func() (any, error) {
+			q, err := c.Queue(ctx, "a1")
+			return strings.TrimSpace(q.Entries[0].Text) + " of " + q.Entries[0].ID, err
+		},
+		"edited other to 0 e1": func() (any, error) {
+			r, err := c.EditQueued(ctx, "a1", "e1", "other", nil)
+			return r.Queue.Entries[0].Text + " " + r.ID, err
+		},
+		"removed  to 0 e1": func() (any, error) {
+			r, err := c.RemoveQueued(ctx, "a1", "e1")
+			return r.Queue.Entries[0].Text + " " + r.ID, err
+		},
+		"moved  to 2 e1": func() (any, error) {
+			r, err := c.MoveQueued(ctx, "a1", "e1", 2)
+			return r.Queue.Entries[0].Text + " " + r.ID, err
+		},
+		"paused  to 0 lunch": func() (any, error) {
+			r, err := c.PauseArm(ctx, "a1", "lunch")
+			return r.Queue.Entries[0].Text + " " + r.Queue.Paused, err
+		},
+		"resumed  to 0": func() (any, error) {
+			r, err := c.ResumeArm(ctx, "a1")
+			return r.Queue.Entries[0].Text, err
+		},
+		"interrupted ESCAPE nowtrue [/f]": func() (any, error) {
+			r, err := c.Steer(ctx, "a1", coleo.Prompt{Text: "now", Interrupt: true, Files: []string{"/f"}})
+			return fmt.Sprint(r.How, " ", r.Interruption.Pressed[0], " ", r.Receipt.Text), err
+		},
+		"ESCAPE, idle, 2 aborted": func() (any, error) {
+			r, err := c.Abort(ctx, "a1")
+			return fmt.Sprintf("%s, %s, %d %s", r.Pressed[0], r.State, r.Queue.Length, r.Queue.Paused), err
+		},
 		"ESCAPE: processing, then idle by composer": func() (any, error) {
 			i, err := c.Interrupt(ctx, "a1")
 			return fmt.Sprintf("%s: %s, then %s by %s", i.Pressed[0], i.Was, i.State, i.Rule), err
@@ -140,6 +178,7 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			u, err := c.Usage(ctx, "a1")
 			return fmt.Sprint(u.Total(), " ", u.Source), err
 		},
+		"a1 shown": func() (any, error) { s, err := c.Display(ctx, "octavia"); return s.Arm + " " + s.Text, err },
 		"composer": func() (any, error) { e, err := c.Explain(ctx, "a1"); return e.Reading.Rule, err },
 		"hello":    func() (any, error) { s, err := c.Screen(ctx, "a1"); return s.Lines[0], err },
 		"line 9, hello": func() (any, error) {
@@ -263,76 +302,6 @@ func TestTheClientWaitsAsLongAsItsContext(t *testing.T) {
 	})
 	if coleo.ErrorCode(err) != coleo.ETimeout {
 		t.Errorf("poll = %v, want timeout", err)
-	}
-}
-
-func TestBodiesAreBounded(t *testing.T) {
-	t.Parallel()
-	b := &scriptedBrain{prompt: func(_ context.Context, p coleo.Prompt, _ string) (coleo.Receipt, error) {
-		return coleo.Receipt{ID: fmt.Sprint(len(p.Text))}, nil
-	}}
-	h := newServer(t, b).Handler(true)
-	body := func(n int) string { return `{"prompt":"` + strings.Repeat("x", n) + `"}` }
-	fits := maxBody - len(body(0))
-	if resp, got := ask(t, h, "POST", "/api/arms/a1/prompt", body(fits)); resp.StatusCode != 200 ||
-		!strings.Contains(got, fmt.Sprint(fits)) {
-		t.Errorf("1 MiB: %d %s", resp.StatusCode, got)
-	}
-	if resp, got := ask(t, h, "POST", "/api/arms/a1/prompt", body(fits+1)); resp.StatusCode != 413 ||
-		errorCode(t, got) != coleo.EInvalid {
-		t.Errorf("a byte more: %d %s", resp.StatusCode, got)
-	}
-}
-
-func TestABodyThatDoesNotArriveIsGivenUp(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, &scriptedBrain{})
-	s.times.body = 20 * time.Millisecond
-	base := serveHTTP(t, s)
-	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	fmt.Fprintf(conn, "POST /api/arms HTTP/1.1\r\nHost: %s\r\nX-API-Key: %s\r\nContent-Length: 10\r\n\r\n{",
-		s.addr, testToken)
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != 504 {
-		t.Errorf("status = %s, want 504", resp.Status)
-	}
-}
-
-// The time limit of a body must not limit the work that it asks for. This holds for
-// routes that need a body and for routes that do not.
-func TestWorkMayTakeLongerThanItsBody(t *testing.T) {
-	t.Parallel()
-	const body = 30 * time.Millisecond
-	work := func(ctx context.Context) error {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(5 * body):
-			return nil
-		}
-	}
-	s := newServer(t, &scriptedBrain{interrupt: work,
-		prompt: func(ctx context.Context, _ coleo.Prompt, _ string) (coleo.Receipt, error) {
-			return coleo.Receipt{ID: "r"}, work(ctx)
-		}})
-	s.times.body = body
-	c, err := NewClient(ClientConfig{URL: serveHTTP(t, s), Token: testToken})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r, err := c.Prompt(t.Context(), "a1", coleo.Prompt{Text: "x"}, ""); err != nil || r.ID != "r" {
-		t.Errorf("Prompt = %+v, %v", r, err)
-	}
-	if err := c.call(t.Context(), post, armPath("a1", "/interrupt"), struct{}{}, nil); err != nil {
-		t.Errorf("interrupt with a body = %v", err)
 	}
 }
 

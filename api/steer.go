@@ -12,6 +12,8 @@ type promptBody struct {
 	Interrupt bool   `json:"interrupt,omitempty" doc:"Stop the running turn first"`
 	Unproven  bool   `json:"unproven,omitempty" doc:"Type although nothing proves that the last turn has ended"`
 	Lease     string `json:"lease,omitempty" doc:"Of who types by hand just now"`
+
+	Files []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`
 }
 
 type promptReply struct {
@@ -56,6 +58,7 @@ type doneReply struct {
 }
 
 func (s *Server) steerRoutes(d table) {
+	s.queueRoutes(d)
 	add(d, operation{post, "/api/arms/{id}/prompt", "prompt-arm",
 		"Send a prompt; answers when it has verifiably been taken", 0}, s.prompt)
 	add(d, operation{post, "/api/arms/{id}/compact", "compact-arm",
@@ -72,7 +75,8 @@ func (s *Server) steerRoutes(d table) {
 }
 
 func (s *Server) prompt(ctx context.Context, in *armBody[promptBody]) (*reply[promptReply], error) {
-	p := coleo.Prompt{Text: in.Body.Prompt, Interrupt: in.Body.Interrupt, Unproven: in.Body.Unproven}
+	p := coleo.Prompt{Text: in.Body.Prompt, Interrupt: in.Body.Interrupt, Unproven: in.Body.Unproven,
+		Files: in.Body.Files}
 	receipt, err := s.brain.Prompt(ctx, in.ID, p, in.Body.Lease)
 	return &reply[promptReply]{promptReply{err == nil, receipt}}, err
 }

@@ -118,7 +118,7 @@ func (s *Server) renameThread(ctx context.Context, in *threadPatch) (*reply[thre
 
 func (s *Server) deleteThread(ctx context.Context, in *threadDelete) (*reply[deleteReply], error) {
 	_, err := s.brain.ChangeThread(ctx, in.Harness, in.ID, coleo.ThreadChange{Delete: true, File: in.File})
-	return &reply[deleteReply]{deleteReply{err == nil}}, err
+	return &reply[deleteReply]{deleteReply{Deleted: err == nil}}, err
 }
 
 func (s *Server) cloneThread(ctx context.Context, in *threadClone) (*reply[wire.SpawnReply], error) {

@@ -65,6 +65,7 @@ type Brain struct {
 	numbering  sync.Mutex // held while a generation number is chosen and stored
 	publishing sync.Mutex // held while an arm's row is read and published
 
+	displays  *displays
 	providers providerCache
 	following sync.WaitGroup
 }
@@ -72,7 +73,7 @@ type Brain struct {
 // New returns a brain that follows no host until Run is called.
 func New(c Config) *Brain {
 	b := &Brain{Config: c, updates: newUpdates(), hosts: map[string]*member{}, ordering: map[string]int{},
-		moves: map[string]chan struct{}{}}
+		moves: map[string]chan struct{}{}, displays: newDisplays()}
 	if b.Arbiter == nil {
 		b.Arbiter = newArbiter()
 	}

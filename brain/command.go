@@ -195,29 +195,31 @@ func (b *Brain) Kill(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	return b.Arm(ctx, idOrName)
 }
 
-// Remove deletes a stopped arm and its files, including the journal. It returns
+// Remove deletes a stopped arm and its files, including the journal and the queue. It
+// returns how many prompts were in the queue. It returns
 // ENotFound if there is no such arm. It returns EConflict if the arm is not stopped. It
 // returns EUnavailable if the host agent cannot be asked.
-func (b *Brain) Remove(ctx context.Context, idOrName string) error {
+func (b *Brain) Remove(ctx context.Context, idOrName string) (dropped int, err error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if !b.isOver(ctx, arm) {
-		return coleo.Errorf(coleo.EConflict, "arm %s is %s: kill it first", arm.Name, arm.Status)
+		return 0, coleo.Errorf(coleo.EConflict, "arm %s is %s: kill it first", arm.Name, arm.Status)
 	}
+	var gone bus.Removed
 	if arm.AgentID != "" {
-		err := b.ask(ctx, arm, bus.OpRemove, killTimeout, onArm(arm), nil)
+		err := b.ask(ctx, arm, bus.OpRemove, killTimeout, onArm(arm), &gone)
 		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
-			return err
+			return 0, err
 		}
 		b.catchUp(ctx, arm.AgentID)
 	}
 	if err := b.forget(ctx, arm.ID); err != nil {
-		return err
+		return 0, err
 	}
 	b.publishRemoved(arm.ID)
-	return b.DB.SetConfig(ctx, generationKey(arm.ID), "")
+	return gone.Dropped, b.DB.SetConfig(ctx, generationKey(arm.ID), "")
 }
 
 // Explain returns the evidence for the state of an arm. It returns ENotFound if there

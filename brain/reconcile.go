@@ -58,8 +58,8 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 
 // learnName writes the name of an arm into the arm's row, if the row still has the
 // arm's id as its name. A row has the id as its name if it was made from the log alone.
-// Such a row has no start configuration either, so learnName stores the configuration
-// too. The name and the configuration come from the host agent. learnName returns true
+// Such a row has no start configuration either, and may lack the summary of the queue, so
+// learnName stores both too. All three come from the host agent. learnName returns true
 // if it has written a name.
 func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	var report bus.ArmReport
@@ -68,7 +68,7 @@ func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 		return false
 	}
 	_, err = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
-		row.Name = report.Name
+		row.Name, row.Queue = report.Name, report.Queue
 		if len(row.Config) > 0 || report.Config == nil {
 			return nil
 		}
@@ -100,7 +100,7 @@ func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was col
 			!row.UpdatedAt.Equal(was.UpdatedAt) {
 			return coleo.Errorf(coleo.EConflict, "the row of arm %s has changed", row.Name)
 		}
-		row.Status, row.State, row.Rule, row.Dialog = coleo.StatusOf(r.State), r.State, r.Rule, r.Dialog
+		row.Status, row.State, row.Rule, row.Dialog = row.StatusIn(r.State), r.State, r.Rule, r.Dialog
 		row.UpdatedAt = b.Now().UTC()
 		return nil
 	})

@@ -9,16 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/wire"
 )
-
-// initialPromptTimeout bounds the wait for a new arm to become idle. If the arm does
-// not become idle in this time, its first prompt is not sent.
-const initialPromptTimeout = 5 * time.Minute
 
 // Spawn starts a new arm, or starts a stopped arm again. It returns EInvalid for a bad
 // request. It returns EConflict if the arm is running or could still be running, or if
@@ -283,7 +278,9 @@ func (b *Brain) enter(ctx context.Context, arm coleo.Arm, known bool) (coleo.Arm
 			return coleo.Errorf(coleo.EConflict, "Arm %s already exists with status: %s", row.Name, row.Status)
 		}
 		was = *row
-		arm.Generation = row.Generation
+		if arm.Generation = row.Generation; arm.AgentID == row.AgentID {
+			arm.Queue = row.Queue
+		}
 		*row = arm
 		return nil
 	})
@@ -384,17 +381,4 @@ func (b *Brain) reply(ctx context.Context, id string) (wire.SpawnReply, error) {
 		Distributed: arm.Runtime.Distributed, AgentID: arm.AgentID, Host: arm.Host, SessionID: arm.SessionID,
 		PID: arm.PID, Port: arm.Port, Provider: arm.Provider, Model: arm.Model, Arm: arm,
 	}, nil
-}
-
-// sendFirst waits until a new arm is idle, and then sends the arm's first prompt.
-func (b *Brain) sendFirst(life context.Context, id, prompt string) {
-	ctx, cancel := context.WithTimeout(life, initialPromptTimeout)
-	defer cancel()
-	_, err := b.WaitArm(ctx, id, []coleo.State{coleo.Idle})
-	if err == nil {
-		_, err = b.Prompt(ctx, id, coleo.Prompt{Text: prompt}, "")
-	}
-	if err != nil && life.Err() == nil {
-		b.Log.Warn("send the first prompt", "arm", id, "error", err)
-	}
 }

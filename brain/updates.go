@@ -196,6 +196,8 @@ func (b *Brain) publishLog(ctx context.Context, after uint64) {
 		list := make([]update, len(page))
 		for i, e := range page {
 			after, list[i] = e.Position, asUpdate(e).shared()
+			b.displays.apply(e)
+			b.displays.changed(e.Arm) // events of work change no row, so publishRowsOf does not tell them
 		}
 		b.updates.publish(list...)
 		b.publishRowsOf(ctx, page)

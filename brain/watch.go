@@ -322,6 +322,7 @@ func (b *Brain) publishArm(ctx context.Context, id string) {
 	// If the row is missing, the arm was removed. publishRemoved publishes the removal.
 	if arm, err := b.Arm(ctx, id); err == nil {
 		b.updates.publish(update{Update: wire.Update{Arm: &arm}})
+		b.displays.changed(id)
 	}
 }
 

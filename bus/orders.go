@@ -15,13 +15,15 @@ const (
 	OpSpawn     Op = "spawn"     // SpawnOrder -> ArmReport: start a new arm, or the next generation of an arm
 	OpAdopt     Op = "adopt"     // ArmOrder -> ArmReport: attach to a session again, if its holder proves its identity
 	OpKill      Op = "kill"      // ArmOrder -> ArmReport
-	OpRemove    Op = "remove"    // ArmOrder -> nothing: delete a stopped arm and its files
+	OpRemove    Op = "remove"    // ArmOrder -> Removed: delete a stopped arm and its files
 	OpRename    Op = "rename"    // RenameOrder -> nothing
 	OpList      Op = "list"      // nothing -> []ArmReport
 	OpReport    Op = "report"    // ArmOrder -> ArmReport
 	OpPrompt    Op = "prompt"    // PromptOrder -> coleo.Receipt
 	OpRespond   Op = "respond"   // RespondOrder -> nothing
 	OpInterrupt Op = "interrupt" // ArmOrder -> coleo.Interruption
+	OpSteer     Op = "steer"     // PromptOrder -> coleo.Steering: a prompt for now, also during a turn
+	OpAbort     Op = "abort"     // ArmOrder -> coleo.Aborted: interrupt, and pause a queue that is not empty
 	OpCompact   Op = "compact"   // ArmOrder -> coleo.Receipt: shorten the conversation
 	OpExplain   Op = "explain"   // ArmOrder -> coleo.Explanation
 	OpUsage     Op = "usage"     // ArmOrder -> coleo.Usage
@@ -37,6 +39,7 @@ const (
 	OpPermit    Op = "permit"    // PermitOrder -> Clock: permit typing into arms that need a permit
 	OpRelease   Op = "release"   // ReleaseOrder -> nothing: give an arm of host local to a host agent
 	OpWindow    Op = "window"    // WindowOrder -> nothing: open the arm's window; answers when it is open
+	OpQueue     Op = "queue"     // QueueOrder -> coleo.QueueReport: change the arm's queue, or ask for it
 	OpTake      Op = "take"      // ArmOrder -> ArmReport: take up an arm whose folder names this host
 
 	OpThreads      Op = "threads"       // coleo.ThreadFilter -> coleo.ThreadList: the conversations of this machine
@@ -46,7 +49,7 @@ const (
 
 // Types reports whether an order of this kind types into an arm's terminal.
 func (o Op) Types() bool {
-	return o == OpPrompt || o == OpCompact || o == OpRespond || o == OpInterrupt || o == OpInput
+	return o == OpPrompt || o == OpSteer || o == OpAbort || o == OpCompact || o == OpRespond || o == OpInterrupt || o == OpInput
 }
 
 // SpawnOrder starts an arm. Serve sets Config.Generation to a number above all
@@ -78,6 +81,17 @@ type ArmOrder struct {
 	// Generation is for OpKill, which ends the arm only if the arm's last start has
 	// this generation. 0 means any generation.
 	Generation int `json:"generation,omitempty"`
+}
+
+// QueueOrder changes the queue of an arm.
+type QueueOrder struct {
+	Arm string `json:"arm"`
+	coleo.QueueOrder
+}
+
+// Removed is the report about a removed arm. An older host agent sends no report.
+type Removed struct {
+	Dropped int `json:"dropped"` // how many prompts were in the arm's queue
 }
 
 // WindowOrder opens the window of an arm.
@@ -128,6 +142,8 @@ type ArmReport struct {
 	LastOutput   time.Time   `json:"last_output,omitzero"`
 	LastActivity time.Time   `json:"last_activity,omitzero"`
 	Lease        coleo.Lease `json:"lease,omitzero"`
+	// Queue is the summary of the arm's queue, or nil.
+	Queue *coleo.QueueState `json:"queue,omitempty"`
 	// Config is the configuration of the arm's last start. It lacks the nonce, the
 	// environment and what belongs to that start alone. If serve has lost its database,
 	// serve takes the configuration from this field.

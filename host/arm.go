@@ -46,9 +46,12 @@ type arm struct {
 	gone    bool          // another host has taken the arm
 	late    []work        // work whose run has not begun yet
 
-	unfollow context.CancelFunc // ends the goroutine that follows the session
-	driving  driving
-	typing   sync.RWMutex // read-locked while an order types; write-locked during a hand-over
+	following following
+
+	unfollow   context.CancelFunc // ends the goroutines that follow the session and send the queue
+	driving    driving
+	typing     sync.RWMutex // read-locked while an order types; write-locked during a hand-over
+	delivering sync.Mutex   // held while one prompt is sent
 
 	sight     sync.Mutex     // guards watch and seenAlive
 	watch     *process.Watch // watches the session's process; nil if nothing watches it
@@ -90,7 +93,11 @@ func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	dead := a.dead
 	following, unfollow := context.WithCancel(a.host.ctx)
 	a.unfollow = unfollow
+	nudge := make(chan struct{}, 1)
+	a.following.nudge, a.following.tried = nudge, 0
+	a.following.moves++
 	a.mu.Unlock()
+	a.host.runs.Go(func() { a.sendQueue(following, s, nudge) })
 	a.host.runs.Go(func() {
 		defer close(dead)
 		defer unfollow()
@@ -110,6 +117,7 @@ func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 		if err := a.note(ctx, s, change); err != nil && ctx.Err() == nil {
 			a.host.Log.Error("record a change", "arm", a.name(), "error", err)
 		}
+		a.moved()
 		if change.Reading.State == coleo.Dead {
 			a.ended(s)
 			return
@@ -235,6 +243,7 @@ func (a *arm) changeAs(ctx context.Context, p purpose, fn func(*store.ArmRecord)
 	a.mu.Unlock()
 	err := a.host.write(ctx, p, writing{events: events, put: a})
 	if err == nil || p != intended {
+		a.wake() // the queue may be sent now
 		return err
 	}
 	a.undo(was, changed)
@@ -298,6 +307,7 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 		Desired: a.record.Desired, Handle: a.record.Handle, Reading: a.reading, Attached: a.session != nil,
 		Proof: bus.Gone, Process: bus.ProcessDead,
 		LastActivity: a.record.LastActivity, LastOutput: a.record.LastOutput, Lease: a.lease,
+		Queue:  queueOf(&a.record).State(),
 		Config: startedAs(a.record.Spec),
 	}
 	if a.session != nil {

@@ -203,11 +203,17 @@ func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
 	if err := a.removeFiles(); err != nil {
 		return nil, err
 	}
+	a.typing.Lock() // an order about the queue may be under way
+	a.mu.Lock()
+	a.gone = true
+	dropped := len(queueOf(&a.record).Entries)
+	a.mu.Unlock()
+	a.typing.Unlock()
 	h.mu.Lock()
 	delete(h.arms, a.record.ID)
 	h.mu.Unlock()
 	gone := writing{forget: a.record.ID, events: []coleo.Event{event(a.record.ID, coleo.EventRemoved, struct{}{})}}
-	return nil, h.write(ctx, ending, gone)
+	return bus.Removed{Dropped: dropped}, h.write(ctx, ending, gone)
 }
 
 // endOthers ends all processes in the folders of the arm's other generations. The

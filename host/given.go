@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"unicode"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -173,4 +175,40 @@ func (a *arm) withModel(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// withFiles returns the text of a prompt with its files. It uses the agent CLI's own way
+// to name a file, if the harness knows one. withFiles returns EInvalid if a path is not
+// absolute, or if the file is missing or not readable. Files of a machine can change, so
+// the agent CLI may still find no file.
+func (a *arm) withFiles(p coleo.Prompt) (string, error) {
+	if len(p.Files) == 0 {
+		return p.Text, nil
+	}
+	for _, path := range p.Files {
+		if err := checkFile(path); err != nil {
+			return "", err
+		}
+	}
+	return p.Text + "\n\nAttached files: " + strings.Join(p.Files, ", "), nil
+}
+
+// readable is the mode of access(2) that asks whether a file may be read.
+const readable = 4
+
+func checkFile(path string) error {
+	if !filepath.IsAbs(path) || strings.ContainsFunc(path, unicode.IsControl) {
+		return coleo.Errorf(coleo.EInvalid, "the attached file %q needs an absolute path without control characters", path)
+	}
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return coleo.Errorf(coleo.EInvalid, "the attached %s is neither a file nor a folder", path) // opening it could wait
+	}
+	if err == nil {
+		err = syscall.Access(path, readable)
+	}
+	if err != nil {
+		return coleo.Errorf(coleo.EInvalid, "the attached file cannot be read on the arm's machine: %w", err)
+	}
+	return nil
 }

@@ -18,7 +18,7 @@ import (
 
 // release gives an arm that serve itself drives to a host agent. The arm continues to
 // run. One write to the arm's folder makes the change. It stores the id of the host
-// agent, the open runs, and the prompts that were about to be typed. If a process is
+// agent, the open runs, the prompts that were about to be typed, and the queue. If a process is
 // killed before or after this write, the folder names exactly one host.
 //
 // release returns ENotFound if this host does not have the arm. It returns EBusy while
@@ -210,7 +210,7 @@ func HasLocal(dir string) bool {
 
 // writeFolder writes the arm's record to the arm's folder, with the id of a host. It
 // either replaces the whole file or changes nothing. If whole is true, the record
-// includes the open runs and the prompts that are about to be typed. Such a write
+// includes the open runs, the prompts that are about to be typed, and the queue. Such a write
 // survives a power failure.
 func (a *arm) writeFolder(host string, whole bool) error {
 	a.writing.Lock()
@@ -219,7 +219,7 @@ func (a *arm) writeFolder(host string, whole bool) error {
 	kept := keptArm{Host: host, Record: a.record}
 	a.mu.Unlock()
 	if !whole {
-		kept.Record.Run, kept.Record.Earlier, kept.Record.Intended = nil, nil, nil
+		kept.Record.Run, kept.Record.Earlier, kept.Record.Intended, kept.Record.Queue = nil, nil, nil, nil
 	}
 	raw, err := json.Marshal(kept)
 	path := filepath.Join(a.root(), armFile)

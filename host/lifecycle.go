@@ -122,6 +122,9 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		}
 		left := lose(r, coleo.Reading{State: coleo.Dead, Rule: "another generation", Known: true,
 			Since: time.Now().UTC()})
+		if !c.Resume {
+			left = append(left, pauseAnew(r)...)
+		}
 		r.Spec, r.Workdir, r.Provider, r.Model = c, c.Workdir, c.Provider, c.Model
 		r.Status, r.State, r.Rule, r.Handle, a.run = coleo.StatusStarting, coleo.Initializing, "", nil, nil
 		return left

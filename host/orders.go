@@ -67,6 +67,20 @@ func (h *Host) orders() map[bus.Op]order {
 			defer a.typing.RUnlock()
 			return a.compact(ctx)
 		}),
+		bus.OpAbort: onArm(h, func(ctx context.Context, a *arm) (any, error) {
+			a.typing.RLock()
+			defer a.typing.RUnlock()
+			return a.abort(ctx)
+		}),
+		bus.OpSteer: decoded(func(ctx context.Context, o bus.PromptOrder) (any, error) {
+			a, err := h.arm(o.Arm)
+			if err != nil {
+				return nil, err
+			}
+			a.typing.RLock()
+			defer a.typing.RUnlock()
+			return a.steer(ctx, o)
+		}),
 		bus.OpExplain: onArm(h, explain),
 		bus.OpUsage:   onArm(h, usage),
 		bus.OpScreen:  decoded(h.screen),
@@ -89,6 +103,7 @@ func (h *Host) orders() map[bus.Op]order {
 			defer a.typing.RUnlock()
 			return nil, a.respond(ctx, o)
 		}),
+		bus.OpQueue:  decoded(h.queue),
 		bus.OpOutput: decoded(h.output),
 		bus.OpInput:  decoded(h.input),
 		bus.OpResize: decoded(h.resize),

@@ -61,5 +61,9 @@ func (a *arm) permit(generation int, o bus.PermitOrder) error {
 		return err
 	}
 	defer client.Close()
-	return client.Permit(o.Until)
+	if err := client.Permit(o.Until); err != nil {
+		return err
+	}
+	a.permitted() // a prompt of the queue may have waited for the permit
+	return nil
 }

@@ -15,6 +15,13 @@ import (
 // the host agent is killed between these steps, the next host agent finds out whether
 // the prompt has arrived.
 func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
+	a.delivering.Lock() // so that no prompt of the queue is sent meanwhile
+	defer a.delivering.Unlock()
+	return a.promptHeld(ctx, o)
+}
+
+// promptHeld is like prompt, but must be called with delivering held.
+func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
 	s, err := a.live()
 	if err != nil {
 		return coleo.Receipt{}, err
@@ -22,6 +29,10 @@ func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, err
 	if err := a.mayType(o.Lease); err != nil {
 		return coleo.Receipt{}, err
 	}
+	if o.Prompt.Text, err = a.withFiles(o.Prompt); err != nil {
+		return coleo.Receipt{}, err
+	}
+	o.Prompt.Files = nil
 	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: o.Prompt.Text}
 	return a.deliver(ctx, s, run, func(ctx context.Context) (coleo.Receipt, error) {
 		undo := func(error) {}
@@ -52,12 +63,14 @@ func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 	if err := a.mayType(""); err != nil {
 		return coleo.Receipt{}, err
 	}
+	a.delivering.Lock()
+	defer a.delivering.Unlock()
 	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: coleo.CompactText, Compact: true}
 	return a.deliver(ctx, s, run, c.Compact)
 }
 
 // deliver stores the prompt of run as intended, calls send to send the prompt, and
-// begins the run. send returns the receipt of the prompt.
+// begins the run. send returns the receipt of the prompt. The caller holds delivering.
 func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 	send func(context.Context) (coleo.Receipt, error)) (coleo.Receipt, error) {
 	if err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
@@ -143,7 +156,7 @@ func (a *arm) forgetUnsettled(ctx context.Context) error {
 	}
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Intended = without(r.Intended, run.ID)
-		return nil
+		return pauseAfter(r, run)
 	})
 }
 
@@ -286,7 +299,7 @@ func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 		events = closing(r, r.Run.ID, coleo.RunEnd{Status: reading.State})
 	}
 	for _, p := range r.Intended {
-		events = append(events, lostPrompt(r.ID, p, reading))
+		events = append(events, lost(r, p, reading)...)
 	}
 	r.Intended = nil
 	return events
@@ -320,7 +333,7 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 	reading := s.State()
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Intended = without(r.Intended, p.ID)
-		return []coleo.Event{lostPrompt(r.ID, p, reading)}
+		return lost(r, p, reading)
 	})
 }
 

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/holder"
 	"coleo.dev/holder/journal"
+	"coleo.dev/store"
 )
 
 const (
@@ -119,16 +121,95 @@ func (a *arm) interrupt(ctx context.Context) (coleo.Interruption, error) {
 	return out, err
 }
 
+// steer sends a prompt for now. While a turn runs, the agent CLI takes the prompt into its
+// own queue if that is safe. Otherwise, or if the order says so, steer first stops the
+// turn. It never steers past an open dialog. If it returns an error after it has stopped
+// the turn, the result says what it did.
+func (a *arm) steer(ctx context.Context, o bus.PromptOrder) (coleo.Steering, error) {
+	a.delivering.Lock() // so that no prompt of the queue comes between the interrupt and this prompt
+	defer a.delivering.Unlock()
+	out, stop := coleo.Steering{How: coleo.SteerPrompted}, o.Prompt.Interrupt
+	o.Prompt.Interrupt = false
+	s, err := a.live()
+	if err != nil {
+		return out, err
+	}
+	if now := s.State(); now.State == coleo.WaitingApproval {
+		return out, coleo.Blocked(now.Dialog)
+	}
+	if !stop || !s.State().State.Working() {
+		out.Receipt, err = a.promptHeld(ctx, o)
+		if out.Receipt.Proof == coleo.ProofQueued {
+			out.How = coleo.SteerQueued
+		}
+		if coleo.ErrorCode(err) != coleo.EBusy || !s.State().State.Working() {
+			return out, err
+		}
+	}
+	done, err := a.interrupt(ctx)
+	out.How, out.Interruption = coleo.SteerInterrupted, &done
+	if err != nil {
+		return out, err
+	}
+	out.Receipt, err = a.promptHeld(ctx, o)
+	return out, steeringError(done, err)
+}
+
+// steeringError returns err, the error of a prompt after an interrupt, with a message
+// that tells of the interrupt.
+func steeringError(done coleo.Interruption, err error) error {
+	var e *coleo.Error
+	if !errors.As(err, &e) || !done.Stopped() {
+		return err
+	}
+	told := *e
+	told.Message = "the turn was interrupted, but the prompt did not reach the agent CLI: " + e.Message
+	return &told
+}
+
+// abort stops the running turn, and pauses the queue if it is not empty. So the arm stays
+// idle after the abort.
+func (a *arm) abort(ctx context.Context) (coleo.Aborted, error) {
+	var out coleo.Aborted
+	if _, err := a.live(); err != nil {
+		return out, err
+	}
+	if err := a.mayType(""); err != nil {
+		return out, err
+	}
+	a.mu.Lock()
+	waiting := len(queueOf(&a.record).Entries) > 0
+	a.mu.Unlock()
+	if waiting {
+		if err := a.orderQueue(ctx, &coleo.QueueOrder{Step: coleo.QueuePaused, Why: "the arm was aborted"}); err != nil {
+			return out, err
+		}
+	}
+	done, err := a.interrupt(ctx)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return coleo.Aborted{Interruption: done, Queue: queueOf(&a.record).State()}, err
+}
+
 // lease grants, renews or releases the lease of an arm: the right to type by hand.
 func (h *Host) lease(_ context.Context, o bus.LeaseOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
 		return nil, err
 	}
+	l, err := a.takeLease(o)
+	if err == nil && o.Release {
+		a.moved() // the queue may be sent now
+	}
+	return l, err
+}
+
+// takeLease carries out an order about the arm's lease, and returns the lease.
+func (a *arm) takeLease(o bus.LeaseOrder) (coleo.Lease, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.free(o.ID); err != nil {
-		return nil, err
+		return coleo.Lease{}, err
 	}
 	if o.Release {
 		a.lease = coleo.Lease{}
@@ -253,4 +334,44 @@ func waitOutput(ctx context.Context, a *arm, out coleo.Output, wait time.Duratio
 		return out, err
 	}
 	return out, nil
+}
+
+// interrupting marks the open runs as interrupted. Call interrupting before a key is
+// typed, because the turn can end as soon as the key is typed. After the interrupt,
+// pass the error of the interrupt to undo. If the error proves that no key was typed,
+// undo removes the marks.
+func (a *arm) interrupting(ctx context.Context, s coleo.Session) (undo func(error)) {
+	now := s.State().State
+	a.mu.Lock()
+	needless := a.run == nil || a.run.Interrupted || !now.Working() && now != coleo.WaitingApproval
+	a.mu.Unlock()
+	if needless {
+		return func(error) {}
+	}
+	a.noteInterrupted(ctx, true)
+	return func(err error) {
+		switch coleo.ErrorCode(err) {
+		case "", coleo.ETimeout, coleo.EExited, coleo.EInternal: // a key may have been typed, so the turn may still end
+		default:
+			a.noteInterrupted(context.WithoutCancel(ctx), false)
+		}
+	}
+}
+
+func (a *arm) noteInterrupted(ctx context.Context, yes bool) {
+	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Earlier = slices.Clone(r.Earlier)
+		for i := range r.Earlier {
+			r.Earlier[i].Interrupted = yes
+		}
+		if r.Run != nil && a.run != nil {
+			run := *r.Run
+			run.Interrupted = yes
+			a.run, r.Run = &run, &run
+		}
+		return nil
+	})
+	if err != nil {
+		a.host.Log.Error("record that a run is interrupted", "arm", a.name(), "error", err)
+	}
 }

@@ -41,6 +41,8 @@ func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return applyRunEnd(arm, e)
 	case coleo.EventWindow:
 		return applyWindow(arm, e)
+	case coleo.EventQueue:
+		return applyQueue(arm, e)
 	case coleo.EventRunStart, coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
 		arm.LastActivityAt = e.Time
 		return touched(arm, e.Time)
@@ -73,6 +75,9 @@ func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if arm.Workdir = h.Workdir; e.Kind == coleo.EventSpawned {
 		arm.Window = nil
 		arm.LastOutputAt = time.Time{} // the last output of an earlier session says nothing about this session
+		if arm.AgentID != e.Host {
+			arm.Queue = nil // the queue stays with the former host
+		}
 	}
 	arm.Harness, arm.Generation = h.Harness, h.Generation
 	arm.PID, arm.Port, arm.SessionID = h.Process.PID, h.Port, h.Conversation
@@ -90,7 +95,7 @@ func applyChange(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		arm.LastOutputAt = c.Output
 	}
 	arm.State, arm.Rule, arm.Dialog = c.Reading.State, c.Reading.Rule, c.Reading.Dialog
-	arm.Status = statusAfter(arm.Status, c.Reading.State)
+	arm.Status = arm.StatusIn(c.Reading.State)
 	if arm.State == coleo.Dead {
 		arm.PID, arm.Port = 0, 0
 	}
@@ -98,17 +103,19 @@ func applyChange(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// statusAfter returns the new status of an arm whose session has entered state s. The
-// parameter old is the arm's status before the change. A paused arm stays paused when a
-// turn begins or ends. The pause ends when the session fails, starts or ends. No code
-// of Coleo sets StatusPaused.
-func statusAfter(old coleo.Status, s coleo.State) coleo.Status {
-	status := coleo.StatusOf(s)
-	paused := old == coleo.StatusPaused || old == coleo.StatusPlanningBlocked
-	if paused && (status == coleo.StatusIdle || status == coleo.StatusBusy) {
-		return old
+// applyQueue stores the summary of the arm's queue.
+func applyQueue(arm coleo.Arm, e coleo.Event) coleo.Arm {
+	c, ok := payload[coleo.QueueChange](e)
+	if !ok {
+		return arm
 	}
-	return status
+	if arm.Queue = nil; c.QueueState != (coleo.QueueState{}) {
+		arm.Queue = &c.QueueState
+	}
+	if arm.State.Valid() {
+		arm.Status = arm.StatusIn(arm.State)
+	}
+	return touched(arm, e.Time)
 }
 
 func applyStopped(arm coleo.Arm, e coleo.Event) coleo.Arm {

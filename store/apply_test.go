@@ -80,6 +80,19 @@ func TestEventsBecomeARow(t *testing.T) {
 			"starting initializing - 41 h1 1 c -"},
 		"a kind from a newer coleo": {[]coleo.Event{spawn("a", 1), event("arm.sang", "a", nil)},
 			"starting initializing - 41 h1 1 c -"},
+		"an arm whose queue is paused is paused": {[]coleo.Event{spawn("a", 1), reading(coleo.Idle, nil), paused()},
+			"paused idle rule-idle 41 h1 1 c -"},
+		"also when a turn begins": {[]coleo.Event{spawn("a", 1), reading(coleo.Idle, nil), paused(),
+			reading(coleo.Processing, nil)}, "paused processing rule-processing 41 h1 1 c -"},
+		"and after its next start": {[]coleo.Event{spawn("a", 1), paused(), spawn("a", 2), reading(coleo.Idle, nil)},
+			"paused idle rule-idle 41 h1 2 c -"},
+		"but not when it has ended": {[]coleo.Event{spawn("a", 1), reading(coleo.Idle, nil), paused(),
+			reading(coleo.Dead, nil)}, "stopped dead rule-dead 0 h1 1 c -"},
+		"and not when the queue goes on": {[]coleo.Event{spawn("a", 1), reading(coleo.Idle, nil), paused(),
+			event(coleo.EventQueue, "a", coleo.QueueChange{Step: coleo.QueueResumed})},
+			"idle idle rule-idle 41 h1 1 c -"},
+		"another host does not have the queue": {[]coleo.Event{spawn("a", 1), paused(), fromHost("h2", spawn("a", 2)),
+			fromHost("h2", reading(coleo.Idle, nil))}, "idle idle rule-idle 41 h2 2 c -"},
 		"a screen that no rule knows names itself": {[]coleo.Event{spawn("a", 1), reading(coleo.Idle, nil),
 			unrecognised()}, "idle idle none 41 h1 1 c -"},
 	} {
@@ -97,6 +110,11 @@ func TestEventsBecomeARow(t *testing.T) {
 			}
 		})
 	}
+}
+
+func paused() coleo.Event {
+	return event(coleo.EventQueue, "a", coleo.QueueChange{Step: coleo.QueuePaused,
+		QueueState: coleo.QueueState{Length: 1, Paused: "a test"}})
 }
 
 func reattached(e coleo.Event) coleo.Event {
@@ -171,7 +189,11 @@ func TestAPauseOutlastsTheTurnThatItWaitsFor(t *testing.T) {
 			coleo.Idle: pause, coleo.Processing: pause, coleo.WaitingApproval: pause,
 			coleo.Failed: coleo.StatusError, coleo.Dead: coleo.StatusStopped,
 		} {
-			a := Apply(coleo.Arm{ID: "a", Status: pause}, reading(state, nil))
+			a := coleo.Arm{ID: "a", Status: pause}
+			if pause == coleo.StatusPaused { // only its queue says so
+				a.Queue = &coleo.QueueState{Paused: "a test"}
+			}
+			a = Apply(a, reading(state, nil))
 			if a.Status != want || a.State != state {
 				t.Errorf("%s arm, then %s: status = %s, want %s", pause, state, a.Status, want)
 			}

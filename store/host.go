@@ -209,7 +209,7 @@ func durabilityOf(events []coleo.Event) durability {
 	for _, e := range events {
 		switch e.Kind {
 		case coleo.EventSpawned, coleo.EventReattached, coleo.EventStopped, coleo.EventOrphaned,
-			coleo.EventRemoved, coleo.EventDecision:
+			coleo.EventRemoved, coleo.EventDecision, coleo.EventQueue:
 			return intent
 		default: // an observation
 		}

@@ -135,7 +135,7 @@ func TestAWaitEndsWithItsContextAndWithTheLog(t *testing.T) {
 func TestIntentsAreOnTheDiskAndTheRestIsCheap(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[coleo.EventKind]durability{
-		coleo.EventSpawned: intent, coleo.EventStopped: intent, coleo.EventDecision: intent,
+		coleo.EventSpawned: intent, coleo.EventStopped: intent, coleo.EventDecision: intent, coleo.EventQueue: intent,
 		coleo.EventWitness: ordinary, coleo.EventState: ordinary,
 	} {
 		h := host(t)
@@ -177,6 +177,8 @@ func TestAHostsArmsAreKept(t *testing.T) {
 	code(t, "another arm of that name", h.PutArm(ctx, record("a2", "ada")), coleo.EConflict)
 
 	want.Intended = []coleo.Receipt{{ID: "r4", Time: start, Text: "four"}}
+	want.Queue = &coleo.Queue{Entries: []coleo.Queued{{ID: "q1", Text: "five", Files: []string{"/f"}, Added: start,
+		By: "me"}}, Paused: "a test"}
 	want.Run, want.Earlier = &coleo.Receipt{ID: "r3"}, []coleo.Receipt{{ID: "r1", Time: start, Text: "one"}, {ID: "r2"}}
 	want.Handle, want.Desired, want.LastOutput = nil, coleo.DesiredStopped, start
 	if err := h.PutArm(ctx, want); err != nil {
@@ -208,6 +210,7 @@ func TestArmsOfAnOlderDatabaseAreKept(t *testing.T) {
 	}
 	if _, err := h.db.writer.Exec(
 		"ALTER TABLE arms DROP COLUMN earlier; ALTER TABLE arms DROP COLUMN intended; ALTER TABLE arms DROP COLUMN trace; " +
+			"ALTER TABLE arms DROP COLUMN queue; " +
 			"ALTER TABLE events DROP COLUMN epoch; DROP INDEX events_own; DROP INDEX events_work; " +
 			"ALTER TABLE events DROP COLUMN source; PRAGMA user_version = 1"); err != nil {
 		t.Fatal(err)

@@ -47,6 +47,10 @@ type ArmRecord struct {
 
 	// Trace says how far the sources of the arm's work have been read.
 	Trace trace.State
+
+	// Queue has the prompts that wait until the arm is idle. It is nil if there are none
+	// and the queue is not paused.
+	Queue *coleo.Queue
 }
 
 func recordFields(r *ArmRecord) []field {
@@ -72,6 +76,7 @@ func recordFields(r *ArmRecord) []field {
 		{"earlier", documentOf(&r.Earlier)},
 		{"intended", documentOf(&r.Intended)},
 		{"trace", documentOf(&r.Trace)},
+		{"queue", documentOf(&r.Queue)},
 	}
 }
 

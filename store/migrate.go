@@ -18,13 +18,13 @@ var migrations embed.FS
 type schema struct {
 	folder string // the folder below migrations; its files, sorted by name, are steps 1, 2, 3, ...
 	mark   int    // the application_id of SQLite, different for the two databases
-	// then has functions that finish a step in the step's transaction, by the name of its
-	// file. They are for what SQL alone cannot do.
+	// then has functions that finish a step, by the name of its file. They are for what SQL
+	// alone cannot do. They are called after the last step, because the code of this
+	// package reads and writes the newest tables.
 	then map[string]func(*sql.Tx) error
 }
 
-// migrate carries out the steps that the database still lacks, each in its own
-// transaction. PRAGMA user_version is the number of completed steps. migrate returns
+// migrate carries out the steps that the database still lacks, in one transaction. PRAGMA user_version is the number of completed steps. migrate returns
 // EConflict if a newer Coleo has completed more steps. It returns EInvalid if the
 // database has another mark.
 func (s schema) migrate(d *database) error {
@@ -46,29 +46,33 @@ func (s schema) migrate(d *database) error {
 			"open store %s: its tables are at version %d and this coleo knows up to %d: use a newer coleo",
 			d.path, done, len(steps))
 	}
-	for i := done; i < len(steps); i++ {
-		if err := s.step(d, steps[i].Name(), i+1); err != nil {
-			return fmt.Errorf("migration %s: %w", steps[i].Name(), err)
-		}
+	if done == len(steps) {
+		return nil
 	}
-	return nil
+	return d.write(context.Background(), intent, func(tx *sql.Tx) error {
+		for _, step := range steps[done:] {
+			if err := s.change(tx, step.Name()); err != nil {
+				return fmt.Errorf("migration %s: %w", step.Name(), err)
+			}
+		}
+		for _, step := range steps[done:] { // the code knows the newest tables only
+			if then := s.then[step.Name()]; then != nil {
+				if err := then(tx); err != nil {
+					return fmt.Errorf("migration %s: %w", step.Name(), err)
+				}
+			}
+		}
+		_, err := tx.Exec(fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d", len(steps), s.mark))
+		return err
+	})
 }
 
-func (s schema) step(d *database, name string, number int) error {
+// change carries out the statements of one step.
+func (s schema) change(tx *sql.Tx, name string) error {
 	text, err := migrations.ReadFile("migrations/" + s.folder + "/" + name)
 	if err != nil {
 		return err
 	}
-	return d.write(context.Background(), intent, func(tx *sql.Tx) error {
-		if _, err := tx.Exec(string(text)); err != nil {
-			return err
-		}
-		if then := s.then[name]; then != nil {
-			if err := then(tx); err != nil {
-				return err
-			}
-		}
-		_, err := tx.Exec(fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d", number, s.mark))
-		return err
-	})
+	_, err = tx.Exec(string(text))
+	return err
 }

@@ -47,6 +47,7 @@ func fullArm() coleo.Arm {
 		CurrentBugTitle: "bt",
 		ParentArmID:     "pa", AgentID: "h1", Host: "box", SessionID: "c", Workdir: "/w", Generation: 9,
 		Dialog: &coleo.Dialog{Kind: coleo.DialogPermission, Options: []string{"Yes", "No"}, Fingerprint: "f"},
+		Queue:  &coleo.QueueState{Length: 2, Paused: "a test", ByHand: true, Held: "busy"},
 	}
 }
 

@@ -52,6 +52,7 @@ func armFields(a *coleo.Arm) []field {
 		{"rule", textOf(&a.Rule)},
 		{"dialog", documentOf(&a.Dialog)},
 		{"shown", documentOf(&a.Window)},
+		{"queue", documentOf(&a.Queue)},
 	}
 }
 

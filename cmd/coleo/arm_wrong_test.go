@@ -120,7 +120,8 @@ func TestWithoutServeEveryVerbSaysHowToStartIt(t *testing.T) {
 		{"arm", "list"}, {"arm", "status", "x"}, {"arm", "prompt", "x", "y"}, {"arm", "approve", "x"},
 		{"arm", "kill", "x"},
 		{"arm", "wait", "x"}, {"arm", "recover", "x"}, {"arm", "screen", "x"}, {"arm", "logs", "x"},
-		{"arm", "watch", "x"}, {"arm", "compact", "x"}, {"arm", "open", "x"},
+		{"arm", "watch", "x"}, {"arm", "compact", "x"}, {"arm", "follow-up", "x", "hi"},
+		{"arm", "queue", "x"}, {"arm", "steer", "x", "hi"}, {"arm", "abort", "x"}, {"arm", "pause", "x"}, {"arm", "resume", "x"}, {"arm", "open", "x"},
 		{"agent", "status"}, {"thread", "list"}, {"thread", "search", "x"}, {"thread", "resume", "x"}, {"arm", "thread", "x"},
 	} {
 		if e := w.fails(8, args...); e.Code != coleo.EUnavailable || !strings.Contains(e.Message, "coleo up") {

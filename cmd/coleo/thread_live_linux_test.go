@@ -126,3 +126,30 @@ func (l *live) switches(ids, nonces [2]string) {
 		l.t.Error("no request to the model has both the prompt of arm two and the new one")
 	}
 }
+
+func TestM6ACopyOfACodexThreadKnowsTheEarlierPrompt(t *testing.T) {
+	t.Parallel()
+	needAgent(t, "codex", "codex")
+	l := &live{world: newWorld(t, "")}
+	l.model = startModel(t)
+	endpoint := proxyModel(t, l.model.URL(), func(body string) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.bodies = append(l.bodies, body)
+	})
+	l.must("arm", "spawn", "-n", "one", "-w", l.workdirOf("one"), "--harness", "codex", "--profile", "hermetic", "--home",
+		l.home+"-codex", "--endpoint", endpoint, "--model", "mock-1", "--trust-workdir")
+	first, second := conformance.Nonce(), conformance.Nonce()
+	l.says("one", first)
+	until(t, "Codex's record tells the id of the conversation", func() bool { return l.arm("one").SessionID != "" })
+	id := l.thread("one").ID
+	l.must("thread", "clone", id, "-n", "two", "--endpoint", endpoint, "--model", "mock-1", "--trust-workdir")
+	l.says("two", second)
+	if !l.modelGot("say "+first, "say "+second) {
+		t.Error("no request to the model has both the earlier prompt and the new one")
+	}
+	until(t, "Codex's record tells the id of the copy", func() bool { return l.arm("two").SessionID != "" })
+	if got := l.thread("two"); got.ID == id || got.Hidden != "fork" || got.Arm != "two" {
+		t.Errorf("the copy of %s is %+v", id, got)
+	}
+}

@@ -74,6 +74,10 @@ func TestM6ThreadsOfTheUserAreListedSearchedAndRenamed(t *testing.T) {
 		t.Errorf("thread show:\n%s", out)
 	}
 	w.must("thread", "rename", "first-id", "The flux thing")
+	if out := w.must("backup", w.path("backup.tar.gz")); !strings.Contains(out, "state/threads.json") ||
+		strings.Contains(out, "threads.db") {
+		t.Errorf("backup:\n%s", out)
+	}
 	w.must("down")
 	w.must("up")
 	if out := w.must("thread", "list"); !strings.Contains(out, "The flux thing") {

@@ -1,6 +1,7 @@
 // One arm: what it is doing, what may be done with it, its terminal.
 
 import { Activity } from "./activity.js";
+import { doing, tasks } from "./doing.js";
 import { DialogPanel } from "./dialog.js";
 import { button, el, enable, setText, show } from "./dom.js";
 import { ago, model, money, tokens, windowState } from "./format.js";
@@ -29,11 +30,13 @@ export class ArmView {
     this.word = el("span", { class: "word" });
     this.dot = el("span", { class: "dot", "aria-hidden": "true" });
     this.health = el("p", { class: "why" });
+    this.now = el("p", { class: "now" });
     this.facts = el("dl", { class: "facts" });
     return el("header", { class: "head" },
       el("a", { class: "back", href: "#/", "aria-label": "Back to the list of arms", text: "‹ Arms" }),
       el("div", { class: "title" }, this.dot, this.name, this.word),
       this.health,
+      this.now,
       this.buttons(),
       this.facts,
     );
@@ -132,9 +135,15 @@ export class ArmView {
 
   tick() {
     const a = this.arm;
+    const shown = this.store.displays.get(a.id);
+    show(this.now, display(a).tone !== "off");
+    setText(this.now, doing(shown));
+    this.now.title = shown?.text ?? "";
     const cost = [money(a.totalCost), a.totalTokens ? `${tokens(a.totalTokens)} tokens` : ""].filter(Boolean).join(", ");
     this.setFacts([
       ["Task", a.currentTaskSubject],
+      ["Tasks", tasks(shown)],
+      ["Mode", shown?.mode],
       ["Harness", a.harness],
       ["Model", model(a)],
       ["Cost", cost],

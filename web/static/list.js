@@ -1,5 +1,6 @@
 // The list of arms, grouped by what they need.
 
+import { doing } from "./doing.js";
 import { arrange, el, setText, show } from "./dom.js";
 import { ago, count, folder, model, money } from "./format.js";
 import { display, groups } from "./rules.js";
@@ -43,7 +44,7 @@ export class List {
   row(arm) {
     let row = this.rows.get(arm.id);
     if (!row) this.rows.set(arm.id, (row = new Row(arm.id)));
-    row.update(arm);
+    row.update(arm, this.store.displays.get(arm.id));
     row.mark(arm.id === this.selected);
     return row;
   }
@@ -73,18 +74,20 @@ class Row {
     this.health = el("span", { class: "health" });
     this.reason = el("span", { class: "reason" });
     this.task = el("p", { class: "task" });
+    this.now = el("p", { class: "now" }); // always there, so that the rows below do not move
     this.facts = el("p", { class: "muted" });
     this.age = el("span", { class: "age", title: "Last output of the terminal" });
     this.link = el("a", { class: "row" },
       el("p", { class: "line" }, el("span", { class: "dot", "aria-hidden": "true" }), this.name, this.word),
       el("p", { class: "why" }, this.health, this.reason, this.age),
       this.task,
+      this.now,
       this.facts,
     );
     this.node = el("li", {}, this.link);
   }
 
-  update(arm) {
+  update(arm, shown) {
     const { word, tone } = display(arm);
     this.arm = arm;
     this.link.dataset.tone = tone;
@@ -95,6 +98,9 @@ class Row {
     setText(this.reason, arm.dialog ? arm.dialog.title : (arm.runtime?.reason ?? ""));
     setText(this.task, arm.currentTaskSubject ?? "");
     show(this.task, Boolean(arm.currentTaskSubject));
+    show(this.now, tone !== "off");
+    setText(this.now, doing(shown));
+    this.now.title = shown?.text ?? "";
     setText(this.facts, [model(arm) || arm.harness, money(arm.totalCost), folder(arm.workdir)].filter(Boolean).join(" · "));
     this.facts.title = [arm.harness, model(arm), arm.workdir].filter(Boolean).join("\n");
     this.tick();

@@ -5,12 +5,14 @@ import { call, socketURL } from "./http.js";
 import { forgetNonce } from "./key.js";
 import { Retry } from "./retry.js";
 
+const atOnce = 4; // displays that are asked for at the same time
 const refreshEvery = 15000; // ms: health changes by mere time, which no news tells
 
 export class Store extends EventTarget {
   constructor() {
     super();
     this.arms = new Map();
+    this.displays = new Map(); // what the arms do, by id
     this.harnesses = new Map();
     this.hosts = [];
     this.link = "connecting"; // "live", "lost" or "refused"
@@ -62,6 +64,7 @@ export class Store extends EventTarget {
         this.retry.reset();
         this.setLink("live");
         this.replace(m.data.arms);
+        this.loadDisplays();
         break;
       case "arm.created":
       case "arm.updated":
@@ -69,6 +72,11 @@ export class Store extends EventTarget {
         break;
       case "arm.deleted":
         this.arms.delete(m.data.id);
+        this.displays.delete(m.data.id);
+        this.changed();
+        break;
+      case "display.changed":
+        this.displays.set(m.data.arm, m.data);
         this.changed();
         break;
       default:
@@ -101,6 +109,26 @@ export class Store extends EventTarget {
     } catch (e) {
       if (e.code === "unauthorized") this.setLink("refused");
     }
+  }
+
+  /** Asks what the arms do. Later news tell only what changes. */
+  async loadDisplays() {
+    const asked = new Set();
+    const todo = [...this.arms.values()].filter((a) => a.status !== "stopped").map((a) => a.id);
+    const one = async () => {
+      for (let id = todo.shift(); id; id = todo.shift()) {
+        const before = this.displays.get(id);
+        try {
+          const display = await call("GET", `/api/arms/${encodeURIComponent(id)}/display`);
+          if (this.displays.get(id) === before) this.displays.set(id, display); // no news overtook it
+          asked.add(id);
+        } catch {
+          // The arm may be gone; without a display its line is empty.
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, one));
+    if (asked.size > 0) this.changed();
   }
 
   async loadFleet() {

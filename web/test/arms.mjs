@@ -22,6 +22,23 @@ export async function checkList(page, report, api) {
   report.same("the list", shown.sort(), want.sort());
 }
 
+/** Each card says what the API's display says: the running tool, the tasks, or the last text. */
+export async function checkDoing(page, report, api) {
+  const { arms } = await api("/api/arms?includeAll=true");
+  for (const arm of arms.filter((a) => a.status !== "stopped")) {
+    const before = await api(`/api/arms/${arm.id}/display`);
+    const line = await page.$$eval("nav .row", (rows, name) => rows.find((r) => r.querySelector(".name").textContent === name)?.querySelector(".now").textContent, arm.name);
+    const after = await api(`/api/arms/${arm.id}/display`);
+    if (line === undefined || before.seq !== after.seq) continue; // it moved meanwhile
+    const done = (after.tasks ?? []).filter((t) => t.status === "completed").length;
+    if (after.tasks?.length) report.yes(`the tasks of ${arm.name} are counted`, line.includes(`${done} of ${after.tasks.length} tasks`));
+    if (after.tools?.length) report.yes(`the tool of ${arm.name} is shown, not “${line}”`, line.includes(after.tools.at(-1).title));
+    else if (after.text) report.yes(`the last text of ${arm.name} is shown, not “${line}”`, line.includes(after.text.trim().split(/\s+/).at(-1)));
+    const height = await page.$$eval("nav .row .now:not([hidden])", (all) => [...new Set(all.map((p) => Math.round(p.getBoundingClientRect().height)))].length);
+    report.yes("the line of each card is as high as every other", height <= 1);
+  }
+}
+
 export async function checkArm(page, report, base, api, name, harnesses) {
   await page.goto(`${base}/#/arm/${name}`);
   await page.waitForFunction((n) => document.querySelector(".head h1")?.textContent === n, name);

@@ -7,7 +7,7 @@
 // kills it and removes it. The browser is CHROMIUM, or /usr/bin/chromium.
 import { chromium } from "playwright-core";
 import { parseArgs } from "node:util";
-import { checkArm, checkDialog, checkList, checkReconnect } from "./arms.mjs";
+import { checkArm, checkDialog, checkDoing, checkList, checkReconnect } from "./arms.mjs";
 import { drive } from "./drive.mjs";
 import { link } from "./link.mjs";
 import { checkMute } from "./mute.mjs";
@@ -116,6 +116,7 @@ try {
   await checkDoor(browser);
   const page = await open(browser);
   await checkList(page, report, api);
+  await checkDoing(page, report, api);
   await checkMute(page, report);
   for (const arm of arms) await checkArm(page, report, base, api, arm.name, harnesses);
   for (const arm of arms.filter((a) => a.dialog)) await checkDialog(page, report, base, arm);

@@ -4,13 +4,13 @@ package arm
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
 	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/queue"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -29,6 +29,7 @@ func Command() *cobra.Command {
 		newUsageCommand(), newLogsCommand(),
 		newKillCommand(), newRemoveCommand(), newCleanupCommand(), newRenameCommand(), newNamesCommand(),
 	)
+	c.AddCommand(queue.Commands()...)
 	return c
 }
 
@@ -73,7 +74,7 @@ func newInterruptCommand() *cobra.Command {
 	return bulkCommand(bulk{"interrupt", "Stop the running turn", interruptHelp, notStopped,
 		func(ctx context.Context, client *api.Client, name string) (string, any, error) {
 			done, err := client.Interrupt(ctx, name)
-			return interruptLine(name, done), interrupted{name, done}, err
+			return show.Interrupted(name, done), interrupted{name, done}, err
 		}})
 }
 
@@ -81,24 +82,6 @@ func newInterruptCommand() *cobra.Command {
 type interrupted struct {
 	Name string `json:"interrupted"`
 	coleo.Interruption
-}
-
-// interruptLine returns a line that describes a finished interrupt. The line says what
-// Coleo did, and in which state the arm is after the interrupt.
-func interruptLine(name string, done coleo.Interruption) string {
-	now := fmt.Sprintf("it is %s now (%s)", done.State, done.Rule)
-	switch {
-	case done.State == "": // an older host agent does not say
-		return "Interrupted " + name
-	case !done.Stopped():
-		return fmt.Sprintf("%s runs no turn, so nothing was pressed: it is %s (%s)", name, done.State, done.Rule)
-	case len(done.Pressed) == 0:
-		return fmt.Sprintf("Interrupted %s: denied %q; %s", name, done.Denied, now)
-	case done.Denied != "":
-		return fmt.Sprintf("Interrupted %s: denied %q and pressed %s; %s", name, done.Denied,
-			strings.Join(done.Pressed, " "), now)
-	}
-	return fmt.Sprintf("Interrupted %s: pressed %s; %s", name, strings.Join(done.Pressed, " "), now)
 }
 
 func newKillCommand() *cobra.Command {
@@ -114,9 +97,19 @@ var remove = bulk{"remove", "Forget a stopped arm and delete its output", remove
 
 func newRemoveCommand() *cobra.Command { return bulkCommand(remove) }
 
+// removedArm is the JSON output of arm remove.
+type removedArm struct {
+	Name    string `json:"removed"`
+	Dropped int    `json:"dropped,omitempty"` // how many prompts were in its queue
+}
+
 func removeArm(ctx context.Context, client *api.Client, name string) (string, any, error) {
-	err := client.Remove(ctx, name)
-	return "Removed " + name, map[string]string{"removed": name}, err
+	dropped, err := client.Remove(ctx, name)
+	line := "Removed " + name
+	if dropped > 0 {
+		line += fmt.Sprintf(", with %d queued prompts", dropped)
+	}
+	return line, removedArm{name, dropped}, err
 }
 
 func newRenameCommand() *cobra.Command {

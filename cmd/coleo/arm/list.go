@@ -84,7 +84,7 @@ func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 	for _, arm := range rows {
 		at := placeOf(arm.Workdir)
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", arm.Name,
-			needColour(arm).Paint(needWord(arm)+asOf(arm, now)),
+			needColour(arm).Paint(needWord(arm)+queuedWord(arm.Queue)+asOf(arm, now)),
 			show.Since(arm.LastOutputAt, now), arm.Harness, show.OrDash(arm.Model), costWord(arm.TotalCost), at.folder,
 			show.OrDash(at.branch))
 	}
@@ -110,6 +110,19 @@ func needWord(arm coleo.Arm) string {
 		why = string(letters[:needWidth]) + "…"
 	}
 	return string(need) + ": " + why
+}
+
+// queuedWord returns a note about the arm's queue for the list, or "".
+func queuedWord(q *coleo.QueueState) string {
+	switch {
+	case q == nil:
+		return ""
+	case q.Paused != "":
+		return fmt.Sprintf(", %d queued (paused)", q.Length)
+	case q.Length == 0:
+		return ""
+	}
+	return fmt.Sprintf(", %d queued", q.Length)
 }
 
 func needColour(arm coleo.Arm) show.Colour {
@@ -219,6 +232,15 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	}
 	if names := envNames(arm); len(names) > 0 {
 		line("Environment", strings.Join(names, ", "))
+	}
+	if q := arm.Queue; q != nil {
+		line("Queue", fmt.Sprintf("%d queued", q.Length))
+		if q.Paused != "" {
+			line("", "(paused: "+q.Paused+")")
+		}
+		if q.Held != "" {
+			line("", "(the first was not sent: "+q.Held+")")
+		}
 	}
 	if arm.Dialog != nil {
 		line("Asks", arm.Dialog.Title)

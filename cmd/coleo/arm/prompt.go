@@ -12,6 +12,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/queue"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 )
@@ -20,6 +21,7 @@ import (
 type promptFlags struct {
 	interrupt, wait, unproven bool
 	timeout                   time.Duration
+	files                     []string
 }
 
 func newPromptCommand() *cobra.Command {
@@ -57,6 +59,7 @@ continues.`,
 	c.Flags().BoolVar(&f.unproven, "unproven", false,
 		"type although nothing proves that the last turn has ended")
 	c.Flags().BoolVar(&f.wait, "wait", false, "wait for the end of the turn, and print the answer")
+	queue.FileFlag(c, &f.files)
 	c.Flags().DurationVar(&f.timeout, "timeout", 0,
 		"with --wait: maximum wait (default: no limit)")
 	return c
@@ -78,8 +81,12 @@ func prompt(c *cobra.Command, client *api.Client, name string, words []string, f
 		}
 		text = string(raw)
 	}
+	files, err := queue.Paths(f.files)
+	if err != nil {
+		return err
+	}
 	receipt, err := client.Prompt(c.Context(), name, coleo.Prompt{Text: text, Interrupt: f.interrupt,
-		Unproven: f.unproven}, "")
+		Unproven: f.unproven, Files: files}, "")
 	if err != nil {
 		return err
 	}

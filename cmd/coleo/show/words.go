@@ -1,6 +1,8 @@
 package show
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"coleo.dev"
@@ -21,4 +23,22 @@ func OrDash(s string) string {
 		return "-"
 	}
 	return s
+}
+
+// Interrupted returns a line that describes a finished interrupt. The line says what
+// Coleo did, and in which state the arm is after the interrupt.
+func Interrupted(name string, done coleo.Interruption) string {
+	now := fmt.Sprintf("it is %s now (%s)", done.State, done.Rule)
+	switch {
+	case done.State == "": // an older host agent does not say
+		return "Interrupted " + name
+	case !done.Stopped():
+		return fmt.Sprintf("%s runs no turn, so nothing was pressed: it is %s (%s)", name, done.State, done.Rule)
+	case len(done.Pressed) == 0:
+		return fmt.Sprintf("Interrupted %s: denied %q; %s", name, done.Denied, now)
+	case done.Denied != "":
+		return fmt.Sprintf("Interrupted %s: denied %q and pressed %s; %s", name, done.Denied,
+			strings.Join(done.Pressed, " "), now)
+	}
+	return fmt.Sprintf("Interrupted %s: pressed %s; %s", name, strings.Join(done.Pressed, " "), now)
 }

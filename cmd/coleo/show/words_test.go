@@ -1,4 +1,4 @@
-package arm
+package show
 
 import (
 	"testing"
@@ -19,7 +19,7 @@ func TestAnInterruptSaysWhatItPressedAndSaw(t *testing.T) {
 			Rule: "composer"},
 		"Interrupted one": {}, // an older host agent
 	} {
-		if got := interruptLine("one", did); got != want {
+		if got := Interrupted("one", did); got != want {
 			t.Errorf("%+v: %q, want %q", did, got, want)
 		}
 	}

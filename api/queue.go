@@ -1,0 +1,202 @@
+package api
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"coleo.dev"
+)
+
+type followUpBody struct {
+	Prompt string   `json:"prompt" minLength:"1" doc:"The text"`
+	Files  []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`
+}
+
+type moveBody struct {
+	Entry string `json:"entry" minLength:"1" doc:"Id of the entry"`
+	To    int    `json:"to" minimum:"1" doc:"The new place, from 1"`
+}
+
+type pauseBody struct {
+	Why string `json:"why,omitempty" maxLength:"200" doc:"The reason, for people"`
+}
+
+type steerBody struct {
+	Prompt    string   `json:"prompt" minLength:"1" doc:"The text"`
+	Interrupt bool     `json:"interrupt,omitempty" doc:"Stop the running turn, even if the agent CLI keeps a queue"`
+	Files     []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`
+}
+
+type abortReply struct {
+	Success bool `json:"success"`
+	coleo.Aborted
+}
+
+type steerReply struct {
+	Success bool `json:"success"`
+	coleo.Steering
+}
+
+// entryOnly is the request of a route that needs nothing but an entry of a queue.
+type entryOnly struct {
+	ID    string `path:"id" doc:"Id or name of the arm"`
+	Entry string `path:"entry" doc:"Id of the entry"`
+}
+
+// entryBody is the request of a route that changes an entry of a queue.
+type entryBody struct {
+	ID    string `path:"id" doc:"Id or name of the arm"`
+	Entry string `path:"entry" doc:"Id of the entry"`
+	Body  followUpBody
+}
+
+func (s *Server) queueRoutes(d table) {
+	const arm = "/api/arms/{id}"
+	add(d, operation{post, arm + "/steer", "steer-arm",
+		"Send a prompt for now, also while a turn runs; answers how it reached the agent CLI", 0}, s.steer)
+	add(d, operation{post, arm + "/abort", "abort-arm",
+		"Stop the running turn, and pause the queue if it is not empty; answers when the arm is idle", 0}, s.abort)
+	add(d, operation{post, arm + "/followup", "follow-up",
+		"Add a prompt to the arm's queue; answers when it is on the disk", 0}, s.followUp)
+	add(d, operation{get, arm + "/queue", "show-queue", "List the prompts that wait until the arm is idle", 0},
+		do(func(ctx context.Context, arm string) (coleo.QueueReport, error) {
+			return s.brain.Queue(ctx, arm, coleo.QueueOrder{})
+		}))
+	add(d, operation{edit, arm + "/queue/{entry}", "edit-queued", "Change a prompt of the queue", 0}, s.editQueued)
+	add(d, operation{del, arm + "/queue/{entry}", "remove-queued", "Remove a prompt from the queue", 0}, s.removeQueued)
+	add(d, operation{post, arm + "/queue/move", "move-queued", "Give a prompt another place in the queue", 0},
+		s.moveQueued)
+	for _, path := range []string{"/queue", ""} { // an arm is paused by its queue
+		of := map[string]string{"/queue": "queue", "": "arm"}[path]
+		add(d, operation{post, arm + path + "/pause", "pause-" + of, "Send nothing from the queue until it is resumed", 0},
+			s.pauseQueue)
+		add(d, operation{post, arm + path + "/resume", "resume-" + of, "Send the prompts of the queue again", 0},
+			s.resumeQueue)
+	}
+}
+
+func (s *Server) ordered(ctx context.Context, arm string, o coleo.QueueOrder) (*reply[coleo.QueueReport], error) {
+	out, err := s.brain.Queue(ctx, arm, o)
+	return &reply[coleo.QueueReport]{out}, err
+}
+
+func (s *Server) followUp(ctx context.Context, in *armBody[followUpBody]) (*reply[coleo.QueueReport], error) {
+	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueAdded, Text: in.Body.Prompt, Files: in.Body.Files,
+		By: callerWord(callerOf(ctx))})
+}
+
+func (s *Server) editQueued(ctx context.Context, in *entryBody) (*reply[coleo.QueueReport], error) {
+	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueEdited, ID: in.Entry, Text: in.Body.Prompt,
+		Files: in.Body.Files})
+}
+
+func (s *Server) removeQueued(ctx context.Context, in *entryOnly) (*reply[coleo.QueueReport], error) {
+	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueRemoved, ID: in.Entry})
+}
+
+func (s *Server) moveQueued(ctx context.Context, in *armBody[moveBody]) (*reply[coleo.QueueReport], error) {
+	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueMoved, ID: in.Body.Entry, To: in.Body.To})
+}
+
+func (s *Server) pauseQueue(ctx context.Context, in *armBody[*pauseBody]) (*reply[coleo.QueueReport], error) {
+	why := ""
+	if in.Body != nil {
+		why = in.Body.Why
+	}
+	if why == "" {
+		why = "paused by " + callerWord(callerOf(ctx))
+	}
+	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueuePaused, Why: why})
+}
+
+func (s *Server) resumeQueue(ctx context.Context, in *armOnly) (*reply[coleo.QueueReport], error) {
+	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueResumed})
+}
+
+func (s *Server) steer(ctx context.Context, in *armBody[steerBody]) (*reply[steerReply], error) {
+	b := in.Body
+	out, err := s.brain.Steer(ctx, in.ID, coleo.Prompt{Text: b.Prompt, Interrupt: b.Interrupt, Files: b.Files})
+	return &reply[steerReply]{steerReply{err == nil, out}}, err
+}
+
+func (s *Server) abort(ctx context.Context, in *armOnly) (*reply[abortReply], error) {
+	out, err := s.brain.Abort(ctx, in.ID)
+	return &reply[abortReply]{abortReply{err == nil, out}}, err
+}
+
+// callerWord returns who gives a command, for people.
+func callerWord(c coleo.Caller) string {
+	switch c.Kind {
+	case coleo.CallerSocket:
+		return c.Program + " of user " + strconv.Itoa(c.UID)
+	case coleo.CallerCookie:
+		return "browser " + c.ID
+	case coleo.CallerToken:
+		return "a program with token " + c.ID
+	}
+	return "an unknown caller"
+}
+
+// Queue returns the queue of an arm. It returns EUnsupported if an older host agent keeps
+// no queue.
+func (c *Client) Queue(ctx context.Context, arm string) (coleo.Queue, error) {
+	r, err := c.queue(ctx, get, armPath(arm, "/queue"), nil)
+	return r.Queue, err
+}
+
+// FollowUp adds a prompt to the queue of an arm, and returns when it is on the disk. The
+// ID of the report becomes the id of the prompt's run.
+func (c *Client) FollowUp(ctx context.Context, arm, text string, files []string) (coleo.QueueReport, error) {
+	return c.queue(ctx, post, armPath(arm, "/followup"), followUpBody{Prompt: text, Files: files})
+}
+
+// EditQueued changes an entry of the queue. It returns ENotFound if there is no such
+// entry, and EBusy if it is just being sent.
+func (c *Client) EditQueued(ctx context.Context, arm, entry, text string, files []string) (coleo.QueueReport, error) {
+	return c.queue(ctx, edit, armPath(arm, "/queue/"+url.PathEscape(entry)), followUpBody{Prompt: text, Files: files})
+}
+
+// RemoveQueued removes an entry from the queue. It returns the errors of EditQueued.
+func (c *Client) RemoveQueued(ctx context.Context, arm, entry string) (coleo.QueueReport, error) {
+	return c.queue(ctx, del, armPath(arm, "/queue/"+url.PathEscape(entry)), nil)
+}
+
+// MoveQueued moves an entry of the queue to another place, from 1. It returns the errors
+// of EditQueued.
+func (c *Client) MoveQueued(ctx context.Context, arm, entry string, to int) (coleo.QueueReport, error) {
+	return c.queue(ctx, post, armPath(arm, "/queue/move"), moveBody{Entry: entry, To: to})
+}
+
+// PauseArm keeps the queue of an arm from being sent until ResumeArm.
+func (c *Client) PauseArm(ctx context.Context, arm, why string) (coleo.QueueReport, error) {
+	return c.queue(ctx, post, armPath(arm, "/pause"), pauseBody{Why: why})
+}
+
+// ResumeArm ends the pause of an arm's queue.
+func (c *Client) ResumeArm(ctx context.Context, arm string) (coleo.QueueReport, error) {
+	return c.queue(ctx, post, armPath(arm, "/resume"), nil)
+}
+
+func (c *Client) queue(ctx context.Context, method, path string, in any) (coleo.QueueReport, error) {
+	var out coleo.QueueReport
+	err := c.call(ctx, method, path, in, &out)
+	return out, err
+}
+
+// Steer sends a prompt for now, also while a turn runs, and returns how it reached the
+// agent CLI. It returns the errors of Prompt. If a dialog is open, it returns EBlocked.
+func (c *Client) Steer(ctx context.Context, arm string, p coleo.Prompt) (coleo.Steering, error) {
+	var out steerReply
+	err := c.callFor(ctx, promptTime(p.Text)+steerTime, post, armPath(arm, "/steer"),
+		steerBody{Prompt: p.Text, Interrupt: p.Interrupt, Files: p.Files}, &out)
+	return out.Steering, notDelivered(err)
+}
+
+// Abort stops the running turn, waits until it has stopped, and pauses a queue that is
+// not empty.
+func (c *Client) Abort(ctx context.Context, arm string) (coleo.Aborted, error) {
+	var out abortReply
+	err := c.callFor(ctx, steerTime, post, armPath(arm, "/abort"), nil, &out)
+	return out.Aborted, err
+}

@@ -1,0 +1,306 @@
+// Package queue has the verbs of coleo arm that control an arm's prompts beyond a single
+// one: its queue, prompts for now, and the end of a turn.
+package queue
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/cmd/coleo/verb"
+)
+
+// Commands returns the verbs. They belong below coleo arm.
+func Commands() []*cobra.Command {
+	return []*cobra.Command{newFollowUpCommand(), newQueueCommand(), newPauseCommand(), newResumeCommand(),
+		newSteerCommand(), newAbortCommand()}
+}
+
+const followUpHelp = `Add a prompt to the arm's queue. If TEXT is -, it is read from standard input.
+
+The prompt is sent when the arm is idle, no dialog is open and nobody types by
+hand. If that is so now, it is sent at once. The queue belongs to the arm's
+host agent and is on its disk when this returns. It outlives kills of every
+process, and the end of the arm. Each prompt is sent once. If nothing proves
+that a prompt has arrived, the queue is paused and you decide.
+
+--file adds the path of a file on the arm's machine to the prompt. The file
+must exist.`
+
+func newFollowUpCommand() *cobra.Command {
+	var files []string
+	c := &cobra.Command{
+		Use:   "follow-up NAME TEXT...",
+		Short: "Queue a prompt that is sent when the arm is idle",
+		Long:  followUpHelp,
+		Example: `  coleo arm follow-up fix "then run the tests"
+  coleo arm queue fix`,
+		Args: nameAndText,
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			return followUp(c, client, args[0], args[1:], files)
+		}),
+	}
+	FileFlag(c, &files)
+	return c
+}
+
+// FileFlag adds the flag --file, which names files for a prompt.
+func FileFlag(c *cobra.Command, files *[]string) {
+	c.Flags().StringArrayVar(files, "file", nil, "`PATH` of a file on the arm's machine, to name in the prompt; may be repeated")
+}
+
+// Paths returns the paths of files as absolute paths. A relative path begins at the
+// present folder.
+func Paths(files []string) ([]string, error) {
+	out := make([]string, 0, len(files))
+	for _, f := range files {
+		path, err := filepath.Abs(f)
+		if err != nil {
+			return nil, coleo.Errorf(coleo.EInvalid, "the path of the file %q: %v", f, err)
+		}
+		out = append(out, path)
+	}
+	return out, nil
+}
+
+func nameAndText(c *cobra.Command, args []string) error {
+	if len(args) < 2 {
+		return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm and a text", c.CommandPath())
+	}
+	return nil
+}
+
+// textOf returns the text of a prompt from words of the command line. If the only word is
+// -, the text comes from standard input.
+func textOf(words []string) (string, error) {
+	text := strings.Join(words, " ")
+	if text != "-" {
+		return text, nil
+	}
+	raw, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return "", fmt.Errorf("read the prompt: %w", err)
+	}
+	return string(raw), nil
+}
+
+func followUp(c *cobra.Command, client *api.Client, name string, words, files []string) error {
+	text, err := textOf(words)
+	if err != nil {
+		return err
+	}
+	if files, err = Paths(files); err != nil {
+		return err
+	}
+	r, err := client.FollowUp(c.Context(), name, text, files)
+	if err != nil {
+		return err
+	}
+	return say(c, fmt.Sprintf("Queued for %s: %s", name, r.ID), r)
+}
+
+// say prints a line and the length of the queue, or the report as JSON.
+func say(c *cobra.Command, line string, r coleo.QueueReport) error {
+	line += fmt.Sprintf(" (%d queued", len(r.Queue.Entries))
+	if r.Queue.Paused != "" {
+		line += ", paused: " + r.Queue.Paused
+	}
+	return verb.Say(c, line+")", r)
+}
+
+const queueHelp = `List the prompts in the arm's queue, or change the queue.
+
+  list             the prompts in their order; the default
+  add TEXT...      the same as 'coleo arm follow-up'
+  edit N TEXT...   another text
+  move N PLACE     another place, from 1
+  remove N...      forget prompts
+  pause [REASON]   send nothing until 'resume'
+  resume           send the prompts again
+
+N is the number in the list, or the id of a prompt or its beginning. A prompt
+that is just being sent cannot be changed; the exit code is then 11.`
+
+func newQueueCommand() *cobra.Command {
+	var files []string
+	c := &cobra.Command{
+		Use:   "queue NAME [list|add|edit|move|remove|pause|resume]",
+		Short: "Show or change the prompts that wait until the arm is idle",
+		Long:  queueHelp,
+		Example: `  coleo arm queue fix
+  coleo arm queue fix edit 2 "run only the unit tests"
+  coleo arm queue fix move 3 1`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm (see %s --help)", c.CommandPath(), c.CommandPath())
+			}
+			return nil
+		},
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			do := "list"
+			if len(args) > 1 {
+				do = args[1]
+			}
+			return act(c, client, args[0], do, args[min(2, len(args)):], files)
+		}),
+	}
+	FileFlag(c, &files)
+	return c
+}
+
+// act carries out one action on the queue of an arm.
+func act(c *cobra.Command, client *api.Client, name, do string, args, files []string) error {
+	least := map[string]int{"list": 0, "add": 1, "edit": 2, "move": 2, "remove": 1, "pause": 0, "resume": 0}
+	need, known := least[do]
+	if !known || len(args) < need || len(args) > 0 && (do == "list" || do == "resume") || do == "move" && len(args) > 2 {
+		return coleo.Errorf(coleo.EInvalid, "%s: %q does not fit (see %s --help)", c.CommandPath(),
+			strings.Join(append([]string{do}, args...), " "), c.CommandPath())
+	}
+	switch do {
+	case "add":
+		return followUp(c, client, name, args, files)
+	case "pause":
+		r, err := client.PauseArm(c.Context(), name, strings.Join(args, " "))
+		return sayUnless(c, err, "Paused "+name, r)
+	case "resume":
+		r, err := client.ResumeArm(c.Context(), name)
+		return sayUnless(c, err, "Resumed "+name, r)
+	}
+	q, err := client.Queue(c.Context(), name)
+	if err != nil {
+		return err
+	}
+	if do == "list" {
+		return list(c, q)
+	}
+	return change(c, client, name, do, q, args, files)
+}
+
+// change edits, moves or removes entries of a queue.
+func change(c *cobra.Command, client *api.Client, name, do string, q coleo.Queue, args, files []string) error {
+	if do == "remove" {
+		return remove(c, client, name, q, args)
+	}
+	id, err := entry(q, args[0])
+	if err != nil {
+		return err
+	}
+	if do == "move" {
+		place, err := strconv.Atoi(args[1])
+		if err != nil {
+			return coleo.Errorf(coleo.EInvalid, "%q is not a place in the queue, such as 1", args[1])
+		}
+		r, err := client.MoveQueued(c.Context(), name, id, place)
+		return sayUnless(c, err, "Moved "+id, r)
+	}
+	text, err := textOf(args[1:])
+	if err != nil {
+		return err
+	}
+	if files, err = Paths(files); err != nil {
+		return err
+	}
+	r, err := client.EditQueued(c.Context(), name, id, text, files)
+	return sayUnless(c, err, "Changed "+id, r)
+}
+
+func remove(c *cobra.Command, client *api.Client, name string, q coleo.Queue, which []string) error {
+	var ids []string
+	for _, w := range which { // all are known before one is removed
+		id, err := entry(q, w)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, id)
+	}
+	var r coleo.QueueReport
+	for i, id := range ids {
+		var err error
+		if r, err = client.RemoveQueued(c.Context(), name, id); err != nil && i > 0 {
+			return fmt.Errorf("after %d prompts were removed: %w", i, err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return say(c, "Removed "+strings.Join(ids, ", "), r)
+}
+
+func sayUnless(c *cobra.Command, err error, line string, r coleo.QueueReport) error {
+	if err != nil {
+		return err
+	}
+	return say(c, line, r)
+}
+
+// entry returns the id of the entry that the user names: by its number in the list, its
+// id, or the beginning of its id.
+func entry(q coleo.Queue, named string) (string, error) {
+	if n, err := strconv.Atoi(named); err == nil {
+		if n < 1 || n > len(q.Entries) {
+			return "", coleo.Errorf(coleo.ENotFound, "the queue has no prompt %d: it has %d", n, len(q.Entries))
+		}
+		return q.Entries[n-1].ID, nil
+	}
+	var found []string
+	for _, e := range q.Entries {
+		if strings.HasPrefix(strings.ToLower(e.ID), strings.ToLower(named)) {
+			found = append(found, e.ID)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return "", coleo.Errorf(coleo.EInvalid, "%q is the beginning of %d ids: give more of it", named, len(found))
+	}
+	return "", coleo.Errorf(coleo.ENotFound, "the queue has no prompt %q: it was sent or removed, or never added", named)
+}
+
+// list prints a queue.
+func list(c *cobra.Command, q coleo.Queue) error {
+	if verb.WantsJSON(c) {
+		return verb.PrintJSON(c, q)
+	}
+	_, err := io.WriteString(show.Writer(c), text(q))
+	return err
+}
+
+// idShown and lineShown are the numbers of characters of an id and of a text in the list.
+const (
+	idShown   = 8
+	lineShown = 80
+)
+
+// text returns a queue as text for users.
+func text(q coleo.Queue) string {
+	var b strings.Builder
+	if len(q.Entries) == 0 {
+		b.WriteString("No prompts are queued.\n")
+	}
+	for i, e := range q.Entries {
+		line := strings.Join(strings.Fields(e.Text), " ")
+		if letters := []rune(line); len(letters) > lineShown {
+			line = string(letters[:lineShown]) + "…"
+		}
+		if len(e.Files) > 0 {
+			line += fmt.Sprintf("  [%s]", strings.Join(e.Files, ", "))
+		}
+		fmt.Fprintf(&b, "%3d  %s  %s\n", i+1, e.ID[:min(idShown, len(e.ID))], line)
+	}
+	if q.Paused != "" {
+		b.WriteString("Paused: " + q.Paused + "\n")
+	}
+	if q.Held != "" {
+		b.WriteString("The first prompt was not sent: " + q.Held + "\n")
+	}
+	return b.String()
+}

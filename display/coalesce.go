@@ -1,0 +1,119 @@
+package display
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The usual times of a Coalescer. A person sees a change within half a second, and a page
+// draws at most four times a second.
+const (
+	Window  = 250 * time.Millisecond // without a change, until a change is told
+	MaxWait = 500 * time.Millisecond // after the first change, until it is told in any case
+)
+
+// Clock is a source of time.
+type Clock interface {
+	Now() time.Time
+	// After returns a channel that gets a value after the duration d.
+	After(d time.Duration) <-chan time.Time
+}
+
+// System is the clock of the system.
+type System struct{}
+
+// Now returns the present time.
+func (System) Now() time.Time { return time.Now() }
+
+// After returns a channel that gets the time after the duration d.
+func (System) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+// Coalescer bundles changes of things with keys. A key is told when nothing has changed
+// under it for Window, and at the latest MaxWait after its first change. It is told once
+// for all changes before. A new Coalescer tells nothing by itself. Several goroutines
+// can call Changed; one goroutine calls Next.
+type Coalescer struct {
+	window, most time.Duration
+	clock        Clock
+
+	mu      sync.Mutex
+	waiting map[string]span
+	woken   chan struct{} // has room for one
+}
+
+// span has the times of the first and of the last change that were not told.
+type span struct{ first, last time.Time }
+
+// NewCoalescer returns a Coalescer with the given times. A Clock of nil is the System.
+func NewCoalescer(window, maxWait time.Duration, clock Clock) *Coalescer {
+	if clock == nil {
+		clock = System{}
+	}
+	return &Coalescer{window: window, most: maxWait, clock: clock, waiting: map[string]span{},
+		woken: make(chan struct{}, 1)}
+}
+
+// Changed notes a change under the key. It never waits.
+func (c *Coalescer) Changed(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	s, ok := c.waiting[key]
+	if !ok {
+		s.first = now
+	}
+	s.last = now
+	if c.waiting[key] = s; ok {
+		return // Next looks when the key was due before, and sees that it waits longer
+	}
+	select {
+	case c.woken <- struct{}{}:
+	default:
+	}
+}
+
+// Next waits until some keys are due, and returns them sorted. It returns the error of
+// ctx when ctx ends.
+func (c *Coalescer) Next(ctx context.Context) ([]string, error) {
+	for {
+		due, wait := c.due()
+		if len(due) > 0 {
+			return due, nil
+		}
+		var timer <-chan time.Time
+		if wait > 0 {
+			timer = c.clock.After(wait)
+		}
+		select {
+		case <-timer:
+		case <-c.woken:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// due removes the keys that are due, and returns them. If there are none, it returns the
+// time until the next one. That time is 0 if no key waits.
+func (c *Coalescer) due() (keys []string, wait time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	for key, s := range c.waiting {
+		at := s.last.Add(c.window)
+		if latest := s.first.Add(c.most); latest.Before(at) {
+			at = latest
+		}
+		switch left := at.Sub(now); {
+		case left <= 0:
+			keys = append(keys, key)
+			delete(c.waiting, key)
+		case wait == 0 || left < wait:
+			wait = left
+		}
+	}
+	slices.Sort(keys)
+	return keys, wait
+}

@@ -1,0 +1,167 @@
+package display
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"coleo.dev"
+)
+
+const (
+	// MaxText is the largest size of a snapshot's Text, in bytes: enough for the end of
+	// an answer on a page. Its beginning is dropped.
+	MaxText = 2 << 10
+	// MaxPrompt is the largest size of a snapshot's Prompt, in bytes.
+	MaxPrompt = 1 << 10
+	// MaxTools is how many running tools a snapshot has. A reply has a few calls; the
+	// oldest of more are calls whose end was never told.
+	MaxTools = 32
+	// maxTitle is the largest size of a tool's Title, in bytes: a line of a wide screen.
+	maxTitle = 200
+)
+
+// Snapshot is what an arm does at one moment. A Snapshot never changes: Apply returns a
+// new one. The zero Snapshot is that of an arm without events.
+type Snapshot struct {
+	Arm string `json:"arm"` // the arm's id
+
+	State      coleo.State   `json:"state,omitempty"`
+	Rule       string        `json:"rule,omitempty"`   // what determined State
+	Detail     string        `json:"detail,omitempty"` // for example "attempt 2/10" during retries
+	Background string        `json:"background,omitempty"`
+	Dialog     *coleo.Dialog `json:"dialog,omitempty"` // the open dialog
+
+	Run      string    `json:"run,omitempty"` // the newest run
+	Open     bool      `json:"open"`          // the newest run has not ended
+	Prompt   string    `json:"prompt,omitempty"`
+	Turn     int       `json:"turn,omitempty"`      // the last turn of the run, from 1
+	Began    time.Time `json:"began,omitzero"`      // when the run began
+	RunUsage Tokens    `json:"run_usage"`           // the sum of the run's replies
+	Usage    *Tokens   `json:"usage,omitempty"`     // of the whole conversation, after its last run
+	Tools    []Tool    `json:"tools,omitempty"`     // the tools that run, oldest first
+	Text     string    `json:"text,omitempty"`      // the end of the last text of the run
+	Thinking bool      `json:"thinking,omitempty"`  // the model thinks; it has written no text since
+	Problem  string    `json:"problem,omitempty"`   // the last error that the agent CLI has reported in the run
+	Compacts int       `json:"compacted,omitempty"` // how often the conversation was shortened in the run
+
+	Tasks []coleo.Task `json:"tasks,omitempty"`
+	Mode  string       `json:"mode,omitempty"`
+	Model string       `json:"model,omitempty"`
+
+	// Partial means that older events of the run are not in the snapshot.
+	Partial bool      `json:"partial,omitempty"`
+	Time    time.Time `json:"time,omitzero"` // of the last event
+
+	Host  string `json:"host,omitempty"` // with Epoch and Seq: the key of the last event
+	Epoch string `json:"epoch,omitempty"`
+	Seq   uint64 `json:"seq,omitempty"`
+
+	block string // the id of the text in Text
+}
+
+// Tokens is an amount of usage.
+type Tokens struct {
+	Input  int     `json:"input_tokens"`
+	Cached int     `json:"cached_tokens"`
+	Output int     `json:"output_tokens"`
+	Cost   float64 `json:"cost,omitempty"` // US dollars
+}
+
+// Tool is a call of a tool that has begun and not ended.
+type Tool struct {
+	ID    string         `json:"id"`
+	Run   string         `json:"run,omitempty"`
+	Name  string         `json:"name"`
+	Kind  coleo.ToolKind `json:"kind,omitempty"`
+	Title string         `json:"title"` // "bash: npm test"
+	Since time.Time      `json:"since"`
+}
+
+// TasksDone returns how many of the tasks are completed.
+func (s Snapshot) TasksDone() int {
+	n := 0
+	for _, t := range s.Tasks {
+		if t.Status == coleo.TaskDone {
+			n++
+		}
+	}
+	return n
+}
+
+// With returns s with what the row of its arm says. The row can know of an end that no
+// event tells.
+func (s Snapshot) With(arm coleo.Arm) Snapshot {
+	s.Arm = arm.ID
+	if arm.State != "" {
+		s.State, s.Rule, s.Dialog = arm.State, arm.Rule, arm.Dialog
+	}
+	if s.Model == "" {
+		s.Model = arm.Model
+	}
+	if s.State == coleo.Dead {
+		s.Tools, s.Dialog, s.Thinking = nil, nil, false
+	}
+	return s
+}
+
+// title returns the call in one line: the tool, and the command or the files.
+func title(c coleo.ToolCall) string {
+	what := c.Command
+	if what == "" {
+		what = strings.Join(c.Files, " ")
+	}
+	line := c.Name
+	if what != "" {
+		line += ": " + strings.Join(strings.Fields(what), " ")
+	}
+	return head(line, maxTitle)
+}
+
+// head returns at most n bytes of the beginning of s, and whole characters.
+func head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// tail returns at most n bytes of the end of s, and whole characters.
+func tail(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	from := len(s) - n
+	for from < len(s) && !utf8.RuneStart(s[from]) {
+		from++
+	}
+	return s[from:]
+}
+
+func payload[T any](e coleo.Event) (T, bool) {
+	var v T
+	if len(e.Payload) == 0 || json.Unmarshal(e.Payload, &v) != nil {
+		var none T
+		return none, false
+	}
+	return v, true
+}
+
+// without returns the tools for which gone returns false. It does not change the list.
+func without(tools []Tool, gone func(Tool) bool) []Tool {
+	if !slices.ContainsFunc(tools, gone) {
+		return tools
+	}
+	var out []Tool
+	for _, t := range tools {
+		if !gone(t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}

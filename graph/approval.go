@@ -1,0 +1,205 @@
+package graph
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+)
+
+const (
+	// mostWaiting is how many approvals of a run wait for their calls. An agent CLI asks
+	// one question at a time, and its record tells the call within seconds.
+	mostWaiting = 20
+	// mostClosed is how many ended calls of a run can still get their approvals. The
+	// host tells an approval within seconds, and few calls end in that time.
+	mostClosed = 20
+	// mostLooked is how many open calls are compared with an approval. A reply has a few
+	// calls; more are orphans.
+	mostLooked = 100
+)
+
+// state opens and closes the suspension of the run.
+func (w *writer) state() {
+	if w.run == nil {
+		return
+	}
+	c, ok := decode[coleo.Change](w)
+	if !ok {
+		return
+	}
+	d := c.Reading.Dialog
+	if c.Reading.State != coleo.WaitingApproval || d == nil {
+		w.closeSuspension()
+		return
+	}
+	if old := w.run.suspension; old != "" {
+		if n := w.node(old); n.End.IsZero() && n.Suspension.Fingerprint == d.Fingerprint {
+			return
+		}
+	}
+	w.closeSuspension()
+	w.run.suspensions++
+	id := w.own(KindSuspension, fmt.Sprintf("suspension:%d", w.run.suspensions))
+	w.add(id, Node{Kind: KindSuspension, Suspension: &Suspension{Kind: d.Kind, Title: d.Title, Subject: d.Subject,
+		Options: d.Options, Fingerprint: d.Fingerprint}})
+	w.run.suspension = id
+}
+
+func (w *writer) closeSuspension() {
+	if id := w.run.suspension; id != "" {
+		w.finish(id, w.e.Time)
+	}
+}
+
+// decide adds an approval, and looks for the call that it decided.
+func (w *writer) decide() {
+	d, ok := decode[coleo.Decided](w)
+	if !ok {
+		return
+	}
+	node := Node{Kind: KindApproval, Approval: &Approval{Kind: d.Dialog.Kind, Title: d.Dialog.Title, Subject: d.Dialog.Subject,
+		Truncated: d.Dialog.Truncated, Fingerprint: d.Dialog.Fingerprint, Choice: d.Decision.Choice, Words: d.Decision.Words}}
+	if w.run == nil {
+		node.End = w.e.Time
+		w.add(w.claim(KindApproval, "", fmt.Sprintf("%s/approval:%d", w.armNode, w.e.Seq)), node)
+		return
+	}
+	w.run.approvals++
+	id := w.own(KindApproval, fmt.Sprintf("approval:%d", w.run.approvals))
+	w.add(id, node)
+	w.finish(id, w.e.Time)
+	opened := w.answer(id, d.Dialog.Fingerprint)
+	if !decidesCalls(d.Dialog.Kind) {
+		return
+	}
+	if call, how := w.asked(w.node(id).Approval, opened); call != "" {
+		w.match(id, call, how)
+		return
+	}
+	w.run.waiting = appendUpTo(w.run.waiting, id, mostWaiting)
+}
+
+// decidesCalls reports whether a dialog of this kind can decide a call of a tool.
+func decidesCalls(k coleo.DialogKind) bool { return k.OfWork() }
+
+// answer connects an approval with the suspension that it has answered. It returns the
+// number of the suspension's node, or 0 if the log has no such suspension.
+func (w *writer) answer(approval string, f coleo.Fingerprint) int {
+	id := w.run.suspension
+	if id == "" || w.node(id).Suspension.Fingerprint != f {
+		return 0
+	}
+	w.change(id, func(n *Node) { n.Suspension.Answered = true })
+	w.finish(id, w.e.Time)
+	w.connect(Edge{Kind: EdgeAnswered, From: approval, To: id})
+	return w.node(id).number
+}
+
+// asked returns the call that an approval decided, and how it was found. It returns ""
+// if there is none yet. The parameter opened is the number of the suspension's node: a
+// call that ended before it was not asked about.
+func (w *writer) asked(a *Approval, opened int) (string, Match) {
+	var calls []string
+	for _, c := range w.run.closed {
+		if opened > 0 && c.at >= opened {
+			calls = append(calls, c.id)
+		}
+	}
+	for _, id := range w.run.open.all() {
+		if calls = append(calls, id); len(calls) == mostLooked {
+			break
+		}
+	}
+	for _, id := range calls {
+		if a.shows(w.node(id).Call) {
+			return id, MatchSubject
+		}
+	}
+	for _, id := range calls {
+		if w.node(id).Call.Kind != coleo.ToolRead { // agent CLIs seldom ask before they read
+			return id, MatchOrder
+		}
+	}
+	if len(calls) > 0 {
+		return calls[0], MatchOrder
+	}
+	return "", ""
+}
+
+// askedEarlier looks for the approval of a call that was told after the approval. The
+// order alone decides only if dialog or call do not say what is asked.
+func (w *writer) askedEarlier(call string) {
+	c := w.node(call).Call
+	how := MatchSubject
+	i := slices.IndexFunc(w.run.waiting, func(id string) bool { return w.node(id).Approval.shows(c) })
+	if i < 0 {
+		how = MatchOrder
+		i = slices.IndexFunc(w.run.waiting, func(id string) bool {
+			a := w.node(id).Approval
+			return a.Subject == "" || a.Truncated || c.Command == "" && len(c.Files) == 0
+		})
+	}
+	if i >= 0 {
+		id := w.run.waiting[i]
+		w.run.waiting = slices.Concat(w.run.waiting[:i], w.run.waiting[i+1:])
+		w.match(id, call, how)
+	}
+}
+
+// match connects an approval with its call. The call gets no other approval.
+func (w *writer) match(approval, call string, how Match) {
+	w.change(approval, func(n *Node) { n.Approval.Call, n.Approval.Matched = call, how })
+	w.connect(Edge{Kind: EdgeAnswered, From: approval, To: call, Matched: how})
+	n := w.node(call)
+	if i := slices.IndexFunc(w.run.closed, func(c closedCall) bool { return c.id == call }); i >= 0 {
+		w.run.closed = slices.Concat(w.run.closed[:i], w.run.closed[i+1:])
+	}
+	w.run.open = w.run.open.without(openKey(n))
+	if n.Call.Result == nil {
+		w.run.decided = w.run.decided.with(openKey(n), call)
+	}
+}
+
+// endedCall notes that a call has ended.
+func (w *writer) endedCall(id string) {
+	key := openKey(w.node(id))
+	if _, ok := w.run.open.get(key); ok {
+		w.run.open = w.run.open.without(key)
+		w.run.closed = appendUpTo(w.run.closed, closedCall{id, w.made}, mostClosed)
+	}
+	w.run.decided = w.run.decided.without(key)
+}
+
+// appendUpTo returns a new list with x at its end. If the list has more than most
+// entries, it lacks the first ones.
+func appendUpTo[T any](list []T, x T, most int) []T {
+	out := append(slices.Clone(list), x)
+	return out[max(0, len(out)-most):]
+}
+
+// shows reports whether the dialog showed what the call does.
+func (a *Approval) shows(c *Call) bool {
+	if a.Subject == "" || a.Truncated {
+		return false
+	}
+	if c.Command != "" && words(a.Subject) == words(c.Command) {
+		return true
+	}
+	return slices.ContainsFunc(c.Files, func(file string) bool { return sameFile(a.Subject, file) })
+}
+
+// words returns s with single blanks. Screens wrap commands.
+func words(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// sameFile reports whether two paths name the same file, as far as the paths show it. A
+// relative path names the same file as a path that ends with it.
+func sameFile(a, b string) bool {
+	a, b = path.Clean(a), path.Clean(b)
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return a != "." && a != "/" && (a == b || !path.IsAbs(a) && strings.HasSuffix(b, "/"+a))
+}

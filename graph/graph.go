@@ -1,0 +1,274 @@
+package graph
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+)
+
+// Kind is the kind of a node.
+type Kind string
+
+// The kinds of nodes.
+const (
+	KindArm        Kind = "arm"
+	KindRun        Kind = "run"
+	KindTurn       Kind = "turn"
+	KindText       Kind = "text"
+	KindThinking   Kind = "thinking"
+	KindCall       Kind = "call"
+	KindApproval   Kind = "approval"
+	KindSuspension Kind = "suspension"
+	KindFile       Kind = "file"
+	KindSubagent   Kind = "subagent"
+)
+
+// EdgeKind is the kind of an edge. The package's comment says what each one means.
+type EdgeKind string
+
+// The kinds of edges.
+const (
+	EdgeParent   EdgeKind = "parent"
+	EdgeCaused   EdgeKind = "caused"
+	EdgeAnswered EdgeKind = "answered"
+	EdgeChanged  EdgeKind = "changed"
+)
+
+// Match says how an approval was matched with a call.
+type Match string
+
+// The ways to match. No event names the call of an approval.
+const (
+	MatchSubject Match = "subject" // the dialog showed the command or the file of the call
+	MatchOrder   Match = "order"   // it is the oldest call of the run that nobody had decided; this can be wrong
+)
+
+// Graph is the graph of a log. The zero Graph is the graph of an empty log. A Graph
+// never changes, and can be copied.
+type Graph struct {
+	nodes tree[*Node]
+	edges tree[*Edge]
+	runs  tree[*runState]
+	open  tree[string] // the newest run of an arm that has begun and not ended, by arm
+	logs  tree[uint64] // the last sequence number, by host and epoch
+	made  int          // how many nodes and edges have been made
+}
+
+// Node is a node of a graph. At most one of the pointers at its end is set: the one for
+// its kind.
+type Node struct {
+	ID     string       `json:"id"`
+	Kind   Kind         `json:"kind"`
+	Run    string       `json:"run,omitempty"`
+	Arm    string       `json:"arm"`
+	Turn   int          `json:"turn,omitempty"`
+	Start  time.Time    `json:"start"`
+	End    time.Time    `json:"end,omitzero"` // zero if it has not ended
+	Source coleo.Source `json:"source,omitempty"`
+	Event  Key          `json:"event"` // the event that made the node
+
+	Prompt     *Prompt     `json:"prompt,omitempty"` // of a run
+	Text       *Text       `json:"text,omitempty"`   // of a text or of thinking
+	Call       *Call       `json:"call,omitempty"`
+	Approval   *Approval   `json:"approval,omitempty"`
+	Suspension *Suspension `json:"suspension,omitempty"`
+	Path       string      `json:"path,omitempty"` // of a file, as the model gave it
+	Subagent   *Subagent   `json:"subagent,omitempty"`
+	Model      string      `json:"model,omitempty"` // of a turn
+
+	number int
+}
+
+// Key is the key of an event.
+type Key struct {
+	Host  string `json:"host"`
+	Epoch string `json:"epoch,omitempty"`
+	Seq   uint64 `json:"seq"`
+}
+
+// Prompt is what a run was asked, and how it ended.
+type Prompt struct {
+	Text    string        `json:"text"`
+	Origin  coleo.Origin  `json:"origin,omitempty"`
+	Offset  int64         `json:"offset"` // byte offset in the recording of the arm's terminal
+	Outcome coleo.Outcome `json:"outcome,omitempty"`
+	Answer  string        `json:"answer,omitempty"`
+	Orphans []string      `json:"orphans,omitempty"` // ids of the nodes of calls that have no end
+	// Foreign means that no event of the run is in the graph. Another run names it as its parent.
+	Foreign bool `json:"foreign,omitempty"`
+}
+
+// Text is a text of the model. Its pieces together are the whole text.
+type Text struct {
+	Text      string `json:"text"` // set by Document, Nodes and Node
+	Pieces    int    `json:"pieces"`
+	Done      bool   `json:"done"`
+	Truncated bool   `json:"truncated,omitempty"`
+
+	last *piece
+}
+
+// piece is the last piece of a text, and what was before it.
+type piece struct {
+	text   string
+	before *piece
+}
+
+func (p *piece) whole() string {
+	var parts []string
+	for ; p != nil; p = p.before {
+		parts = append(parts, p.text)
+	}
+	slices.Reverse(parts)
+	return strings.Join(parts, "")
+}
+
+// Call is a call of a tool.
+type Call struct {
+	Name    string         `json:"name"`
+	Kind    coleo.ToolKind `json:"kind,omitempty"`
+	Command string         `json:"command,omitempty"`
+	Files   []string       `json:"files,omitempty"`
+	// Arguments are the arguments of the call. Malformed ones are an object with
+	// __toolParseError, parseError and rawArguments.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Malformed bool            `json:"malformed,omitempty"`
+	Result    *Result         `json:"result,omitempty"` // nil if the call has no end
+	Progress  int             `json:"progress,omitempty"`
+	// Orphan means that the run has ended and the call has not.
+	Orphan bool `json:"orphan,omitempty"`
+}
+
+// Result is how a call ended.
+type Result struct {
+	Status    coleo.ToolOutcome `json:"status"`
+	Reason    string            `json:"reason,omitempty"` // with status denied
+	Error     string            `json:"error,omitempty"`  // with status error
+	ExitCode  *int              `json:"exit_code,omitempty"`
+	Output    string            `json:"output,omitempty"` // at most MaxOutput bytes; the event has the rest
+	Truncated bool              `json:"truncated,omitempty"`
+}
+
+// MaxOutput is how much of a call's output a graph keeps, in bytes. A run can have
+// 100,000 calls, and its events keep what they have told.
+const MaxOutput = 2 << 10
+
+// MaxArguments is how much of a call's arguments a graph keeps, in bytes. Longer ones
+// are left out: the event has them.
+const MaxArguments = 16 << 10
+
+// Approval is how a dialog was answered.
+type Approval struct {
+	Kind        coleo.DialogKind  `json:"kind,omitempty"`
+	Title       string            `json:"title"`
+	Subject     string            `json:"subject,omitempty"`
+	Truncated   bool              `json:"truncated,omitempty"`
+	Fingerprint coleo.Fingerprint `json:"fingerprint,omitempty"`
+	Choice      coleo.Choice      `json:"choice"`
+	Words       string            `json:"words,omitempty"`
+	Call        string            `json:"call,omitempty"` // id of the node of the call that it decided
+	Matched     Match             `json:"matched,omitempty"`
+}
+
+// Suspension is a dialog at which a run waits.
+type Suspension struct {
+	Kind        coleo.DialogKind  `json:"kind,omitempty"`
+	Title       string            `json:"title"`
+	Subject     string            `json:"subject,omitempty"`
+	Options     []string          `json:"options,omitempty"`
+	Fingerprint coleo.Fingerprint `json:"fingerprint,omitempty"`
+	// Answered means that Coleo has answered it. A dialog that is gone without that was
+	// answered by hand, or taken back by the agent CLI.
+	Answered bool `json:"answered"`
+}
+
+// Subagent is a subagent of a run. Its own work is not in the graph.
+type Subagent struct {
+	Type    string            `json:"type,omitempty"`
+	Task    string            `json:"task,omitempty"`
+	Outcome coleo.ToolOutcome `json:"outcome,omitempty"` // "" if it has not ended
+}
+
+// Edge connects two nodes.
+type Edge struct {
+	Kind    EdgeKind `json:"kind"`
+	From    string   `json:"from"` // the id of a node
+	To      string   `json:"to"`   // the id of a node
+	Matched Match    `json:"matched,omitempty"`
+
+	number int
+}
+
+// Document is a graph as JSON. Nodes and edges are in the order in which the log made them.
+type Document struct {
+	Nodes []Node `json:"nodes"`
+	Edges []Edge `json:"edges"`
+}
+
+// Document returns the nodes and edges of g. A caller can change them without changing g,
+// but must not change what their pointers point to.
+func (g Graph) Document() Document {
+	d := Document{Nodes: make([]Node, 0, g.nodes.size), Edges: make([]Edge, 0, g.edges.size)}
+	for _, n := range g.nodes.all() {
+		d.Nodes = append(d.Nodes, n.full())
+	}
+	for _, e := range g.edges.all() {
+		d.Edges = append(d.Edges, *e)
+	}
+	slices.SortFunc(d.Nodes, func(a, b Node) int { return a.number - b.number })
+	slices.SortFunc(d.Edges, func(a, b Edge) int { return a.number - b.number })
+	return d
+}
+
+// MarshalJSON returns the JSON of g's Document.
+func (g Graph) MarshalJSON() ([]byte, error) { return json.Marshal(g.Document()) }
+
+// Node returns the node with the given id. It returns false if there is no such node.
+func (g Graph) Node(id string) (Node, bool) {
+	n, ok := g.nodes.get(id)
+	if !ok {
+		return Node{}, false
+	}
+	return n.full(), true
+}
+
+// full returns a copy of the node with the whole text.
+func (n *Node) full() Node {
+	out := *n
+	if n.Text != nil {
+		text := *n.Text
+		text.Text, text.last = n.Text.last.whole(), nil
+		out.Text = &text
+	}
+	return out
+}
+
+// Of returns the part of g that belongs to one run: its nodes, its arm and its parent run.
+func (g Graph) Of(run string) Graph {
+	out := Graph{made: g.made, logs: g.logs}
+	state, ok := g.runs.get(run)
+	if !ok {
+		return out
+	}
+	out.runs = out.runs.with(run, state)
+	for id, n := range g.nodes.all() {
+		if n.Run == run {
+			out.nodes = out.nodes.with(id, n)
+		}
+	}
+	for _, id := range []string{state.armNode, state.parentNode} {
+		if n, ok := g.nodes.get(id); ok {
+			out.nodes = out.nodes.with(id, n)
+		}
+	}
+	for key, e := range g.edges.all() {
+		_, from := out.nodes.get(e.From)
+		if _, to := out.nodes.get(e.To); from && to {
+			out.edges = out.edges.with(key, e)
+		}
+	}
+	return out
+}

@@ -1,0 +1,122 @@
+package graph
+
+import (
+	"hash/maphash"
+	"iter"
+)
+
+// tree is a map that never changes. Its methods with and without return a new tree,
+// which shares most of its branches with the old one. The keys are in order. The shape
+// of a tree depends only on its keys, so equal trees of one process are deeply equal.
+type tree[V any] struct {
+	root *branch[V]
+	size int
+}
+
+// branch is a node of a treap. The rank of a branch is at least the ranks below it.
+type branch[V any] struct {
+	key         string
+	rank        uint64
+	value       V
+	left, right *branch[V]
+}
+
+// ranks makes the rank of a key unpredictable, so that no chosen keys make a tree deep.
+var ranks = maphash.MakeSeed()
+
+func (t tree[V]) get(key string) (V, bool) {
+	for b := t.root; b != nil; {
+		switch {
+		case key < b.key:
+			b = b.left
+		case key > b.key:
+			b = b.right
+		default:
+			return b.value, true
+		}
+	}
+	var none V
+	return none, false
+}
+
+// with returns a tree in which key has the given value.
+func (t tree[V]) with(key string, value V) tree[V] {
+	added := 0
+	if _, ok := t.get(key); !ok {
+		added = 1
+	}
+	return tree[V]{put(t.root, key, maphash.String(ranks, key), value), t.size + added}
+}
+
+// put returns a new branch. The branches on the way to the key are new too, so that put
+// can turn them.
+func put[V any](b *branch[V], key string, rank uint64, value V) *branch[V] {
+	if b == nil {
+		return &branch[V]{key: key, rank: rank, value: value}
+	}
+	c := *b
+	switch {
+	case key < c.key:
+		l := put(c.left, key, rank, value)
+		if c.left = l; l.rank > c.rank {
+			c.left, l.right = l.right, &c
+			return l
+		}
+	case key > c.key:
+		r := put(c.right, key, rank, value)
+		if c.right = r; r.rank > c.rank {
+			c.right, r.left = r.left, &c
+			return r
+		}
+	default:
+		c.value = value
+	}
+	return &c
+}
+
+// without returns a tree without the key.
+func (t tree[V]) without(key string) tree[V] {
+	if _, ok := t.get(key); !ok {
+		return t
+	}
+	return tree[V]{cut(t.root, key), t.size - 1}
+}
+
+func cut[V any](b *branch[V], key string) *branch[V] {
+	c := *b
+	switch {
+	case key < c.key:
+		c.left = cut(c.left, key)
+	case key > c.key:
+		c.right = cut(c.right, key)
+	default:
+		return join(c.left, c.right)
+	}
+	return &c
+}
+
+// join returns a tree of two trees. Every key of a is less than every key of b.
+func join[V any](a, b *branch[V]) *branch[V] {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	case a.rank > b.rank:
+		c := *a
+		c.right = join(a.right, b)
+		return &c
+	}
+	c := *b
+	c.left = join(a, b.left)
+	return &c
+}
+
+// all returns the keys and values in the order of the keys.
+func (t tree[V]) all() iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) { t.root.walk(yield) }
+}
+
+func (b *branch[V]) walk(yield func(string, V) bool) bool {
+	return b == nil || b.left.walk(yield) && yield(b.key, b.value) && b.right.walk(yield)
+}

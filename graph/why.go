@@ -1,0 +1,284 @@
+package graph
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+)
+
+// Question asks which call wrote a line of a file.
+type Question struct {
+	Paths   []string          // the absolute paths of the file: as it was asked for, and without symbolic links
+	Line    int               // the number of the line, from 1; for people
+	Text    string            // the text of the line, without its end
+	Folders map[string]string // the work folder of each arm, by its id; a relative path of a call belongs to it
+}
+
+// Certainty says how sure an answer is.
+type Certainty string
+
+// The certainties, from the surest one on.
+const (
+	Wrote    Certainty = "wrote"    // this call wrote exactly this line
+	Changed  Certainty = "changed"  // this call changed the file, but its text does not have the line
+	Possible Certainty = "possible" // only commands of a shell name the file
+	Nothing  Certainty = "nothing"  // no call that is known has changed the file
+)
+
+// Finding is the newest call that wrote a line or, if there is none, the newest call
+// that changed the file.
+type Finding struct {
+	Certainty  Certainty
+	Run, Arm   string
+	Call       string // the agent CLI's id of the call
+	Generation int    // of the arm; 0 if the events do not tell it
+	// Unread means that the text of the call is not known: it was too long to keep, or
+	// has a form that Coleo does not read.
+	Unread bool
+}
+
+// mostMentions is how many commands an answer has: as many as a person reads.
+const mostMentions = 5
+
+// Mention is a command of a shell that names the file. It may have changed the file.
+type Mention struct {
+	Run     string    `json:"run"`
+	Arm     string    `json:"arm"`
+	Command string    `json:"command"`
+	Time    time.Time `json:"time"`
+}
+
+// search is what Search knows while it reads a log.
+type search struct {
+	Question
+	found      Finding
+	changed    Finding
+	calls      map[string]coleo.ToolCall // calls that may change the file and have not ended
+	generation map[string]int
+}
+
+// Search looks for the call that wrote the line. Only calls that ended with success
+// count. The events are those of one or several runs, in the order of the log.
+func Search(q Question, events []coleo.Event) Finding {
+	s := search{Question: q, calls: map[string]coleo.ToolCall{}, generation: map[string]int{},
+		found: Finding{Certainty: Nothing}, changed: Finding{Certainty: Nothing}}
+	s.Folders = map[string]string{}
+	for arm, folder := range q.Folders {
+		s.Folders[arm] = folder
+	}
+	for _, e := range events {
+		s.read(e)
+	}
+	if s.found.Certainty == Nothing {
+		return s.changed
+	}
+	return s.found
+}
+
+func (s *search) read(e coleo.Event) {
+	key := e.Run + "\x00"
+	switch e.Kind {
+	case coleo.EventSpawned, coleo.EventReattached:
+		var h coleo.Handle
+		if json.Unmarshal(e.Payload, &h) == nil && h.Workdir != "" {
+			s.Folders[e.Arm], s.generation[e.Arm] = h.Workdir, h.Generation
+		}
+	case coleo.EventToolStart:
+		var c coleo.ToolCall
+		if json.Unmarshal(e.Payload, &c) == nil && s.mayChange(e.Arm, c) {
+			s.calls[key+c.ID] = c
+		}
+	case coleo.EventToolEnd:
+		var end coleo.ToolEnd
+		if json.Unmarshal(e.Payload, &end) != nil {
+			return
+		}
+		if c, ok := s.calls[key+end.ID]; ok && end.Outcome == coleo.ToolSuccess {
+			s.take(e, c)
+		}
+		delete(s.calls, key+end.ID)
+	case coleo.EventFileChanged:
+		var f coleo.FileChanged
+		if json.Unmarshal(e.Payload, &f) == nil && s.names(e.Arm, f.Path) && !s.has(e.Run, f.Call) {
+			s.changed = Finding{Changed, e.Run, e.Arm, f.Call, s.generation[e.Arm], true}
+		}
+	default: // it tells nothing of files
+	}
+}
+
+// has reports whether the call is the one that was found last.
+func (s *search) has(run, call string) bool {
+	return s.found.Run == run && s.found.Call == call || s.changed.Run == run && s.changed.Call == call
+}
+
+// take notes a call that has changed the file.
+func (s *search) take(e coleo.Event, c coleo.ToolCall) {
+	edits := s.edits(e.Arm, c)
+	f := Finding{Changed, e.Run, e.Arm, c.ID, s.generation[e.Arm], len(edits) == 0}
+	if strings.TrimSpace(s.Text) != "" && slices.ContainsFunc(edits, func(x edit) bool { return x.wrote(s.Text) }) {
+		f.Certainty = Wrote
+		s.found = f
+	}
+	s.changed = f
+}
+
+// names reports whether a path of the arm's model is that of the file.
+func (s *search) names(arm, p string) bool {
+	if p == "" {
+		return false
+	}
+	if !path.IsAbs(p) {
+		folder := s.Folders[arm]
+		if folder == "" {
+			return false
+		}
+		p = path.Join(folder, p)
+	}
+	return slices.Contains(s.Paths, path.Clean(p))
+}
+
+// mayChange reports whether the call changes the file, if it succeeds.
+func (s *search) mayChange(arm string, c coleo.ToolCall) bool {
+	if c.Kind == coleo.ToolRead {
+		return false
+	}
+	if c.Kind != coleo.ToolExecute && slices.ContainsFunc(c.Files, func(p string) bool { return s.names(arm, p) }) {
+		return true
+	}
+	return len(s.edits(arm, c)) > 0
+}
+
+// Mentions reports whether an event is a call of a shell whose command names the file.
+func Mentions(q Question, e coleo.Event) (Mention, bool) {
+	if e.Kind != coleo.EventToolStart {
+		return Mention{}, false
+	}
+	var c coleo.ToolCall
+	if json.Unmarshal(e.Payload, &c) != nil || c.Kind != coleo.ToolExecute {
+		return Mention{}, false
+	}
+	for _, p := range q.Paths {
+		if hasWord(c.Command, path.Base(p)) {
+			return Mention{e.Run, e.Arm, cutText(c.Command, maxMention), e.Time}, true
+		}
+	}
+	return Mention{}, false
+}
+
+// maxMention is the largest size of a Mention's command, in bytes: a few lines.
+const maxMention = 500
+
+// hasWord reports whether name is in text, and is not a part of a longer name.
+func hasWord(text, name string) bool {
+	part := func(b byte) bool {
+		return b == '_' || b == '-' || b == '.' || b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'z' || b >= 0x80
+	}
+	for from := 0; name != ""; {
+		i := strings.Index(text[from:], name)
+		if i < 0 {
+			return false
+		}
+		begin, end := from+i, from+i+len(name)
+		if (begin == 0 || !part(text[begin-1])) && (end == len(text) || !part(text[end])) {
+			return true
+		}
+		from = begin + 1
+	}
+	return false
+}
+
+// Answer tells why a line is in a file.
+type Answer struct {
+	Path      string    `json:"path"`
+	Line      int       `json:"line"`
+	Text      string    `json:"text"`
+	Certainty Certainty `json:"certainty" enum:"wrote,changed,possible,nothing"`
+	Note      string    `json:"note,omitempty"` // for users: what the certainty means here
+
+	Arm        string    `json:"arm,omitempty"`     // the arm's id
+	ArmName    string    `json:"armName,omitempty"` // "" if the arm is gone
+	Run        *Node     `json:"run,omitempty"`
+	Call       *Node     `json:"call,omitempty"`
+	Approval   *Node     `json:"approval,omitempty"` // nil if no approval is matched with the call
+	Generation int       `json:"generation,omitempty"`
+	Possible   []Mention `json:"possible,omitempty"` // the newest commands that name the file, newest first
+}
+
+// Tell returns the answer for a finding. The graph has the finding's run. The mentions
+// are in the order of the log.
+func Tell(q Question, f Finding, g Graph, mentions []Mention) Answer {
+	a := Answer{Line: q.Line, Text: q.Text, Certainty: f.Certainty, Arm: f.Arm, Generation: f.Generation}
+	if len(q.Paths) > 0 {
+		a.Path = q.Paths[0]
+	}
+	if len(mentions) > 0 {
+		a.Possible = slices.Clone(mentions[max(0, len(mentions)-mostMentions):])
+		slices.Reverse(a.Possible)
+		if a.Certainty == Nothing {
+			a.Certainty = Possible
+		}
+	}
+	a.Note = note(a.Certainty, f, q)
+	if f.Run == "" {
+		return a
+	}
+	if state, ok := g.runs.get(f.Run); ok {
+		run, _ := g.Node(state.node)
+		a.Run = &run
+	}
+	for _, n := range g.nodes.all() {
+		switch {
+		case n.Run != f.Run:
+		case n.Kind == KindCall && raw(n.ID, n.Run) == f.Call:
+			call := n.full()
+			a.Call = &call
+		}
+	}
+	if a.Call == nil {
+		return a
+	}
+	for _, n := range g.nodes.all() {
+		if n.Kind == KindApproval && n.Approval.Call == a.Call.ID {
+			approval := n.full()
+			a.Approval = &approval
+		}
+	}
+	return a
+}
+
+// note says what a certainty means, for users.
+func note(c Certainty, f Finding, q Question) string {
+	switch c {
+	case Wrote:
+		return "this call wrote exactly this line"
+	case Changed:
+		switch {
+		case f.Unread:
+			return "this call changed the file; its text is not known"
+		case strings.TrimSpace(q.Text) == "":
+			return "this call changed the file last; a blank line can come from any call"
+		}
+		return "this call changed the file; the line is not in its text"
+	case Possible:
+		return "no call is known that changed the file; these commands name it, and may have changed it"
+	case Nothing:
+	}
+	return "no call is known that changed the file: a person may have written it, or its events are deleted"
+}
+
+// Why answers the question from one log.
+func Why(q Question, events []coleo.Event) Answer {
+	var mentions []Mention
+	var g Graph
+	for _, e := range events {
+		if m, ok := Mentions(q, e); ok {
+			mentions = append(mentions, m)
+		}
+		g = Reduce(g, e)
+	}
+	return Tell(q, Search(q, events), g, mentions)
+}

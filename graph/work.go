@@ -1,0 +1,220 @@
+package graph
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"coleo.dev"
+)
+
+// work adds what an event of work tells. The event belongs to a run.
+func (w *writer) work() {
+	if w.e.Kind == coleo.EventTurn {
+		w.turn()
+		return
+	}
+	if len(w.e.Payload) == 0 {
+		w.fault("the payload of %s is missing or unreadable", w.e.Kind)
+		return
+	}
+	work, err := coleo.DecodeWork(w.e)
+	if err != nil {
+		w.fault("the payload of %s is missing or unreadable", w.e.Kind)
+		return
+	}
+	if w.e.Turn > 0 {
+		w.turnNode() // before the ids of the event claim its own
+	}
+	switch work := work.(type) {
+	case coleo.AssistantText:
+		w.text(KindText, work.Block)
+	case coleo.Thinking:
+		w.text(KindThinking, work.Block)
+	case coleo.ToolCall:
+		w.call(work)
+	case coleo.ToolProgress:
+		if id, ok := w.begunCall(work.ID); ok {
+			w.change(id, func(n *Node) { n.Call.Progress += len(work.Output) })
+		}
+	case coleo.ToolEnd:
+		w.callEnd(work)
+	case coleo.SubagentStart:
+		w.subagent(work)
+	case coleo.SubagentEnd:
+		w.subagentEnd(work)
+	case coleo.FileChanged:
+		w.file(work)
+	default: // it has no node
+	}
+}
+
+func (w *writer) turn() {
+	n := w.e.Turn
+	switch {
+	case n <= 0:
+		w.fault("a turn without a number")
+		return
+	case n <= w.run.turn:
+		w.fault("turn %d begins again", n)
+		return
+	case n != w.run.turn+1:
+		w.fault("turn %d follows turn %d", n, w.run.turn)
+	}
+	if id := w.own(KindTurn, fmt.Sprintf("turn:%d", w.run.turn)); w.run.turn > 0 && w.has(id) {
+		w.finish(id, w.e.Time)
+	}
+	w.run.turn = n
+	told, _ := decode[coleo.Turn](w)
+	w.change(w.turnNode(), func(n *Node) { n.Model = told.Model })
+}
+
+func (w *writer) text(kind Kind, b coleo.Block) {
+	if b.ID == "" {
+		w.fault("a %s without an id", kind)
+		return
+	}
+	id := w.own(kind, b.ID)
+	w.add(id, Node{Kind: kind, Text: &Text{}})
+	if w.node(id).Text.Done {
+		w.fault("text %s goes on after its last piece", b.ID)
+		return
+	}
+	w.change(id, func(n *Node) {
+		t := n.Text
+		t.last = &piece{b.Text, t.last}
+		t.Pieces, t.Done, t.Truncated = t.Pieces+1, b.Done, t.Truncated || b.Truncated
+		if b.Done {
+			n.End = w.e.Time
+		}
+	})
+}
+
+// openKey returns the key of a call in runState.open. The keys are in the order in which
+// the calls began.
+func openKey(n *Node) string { return fmt.Sprintf("%019d", n.number) }
+
+func (w *writer) call(c coleo.ToolCall) {
+	if c.ID == "" {
+		w.fault("a call without an id")
+		return
+	}
+	id := w.own(KindCall, c.ID)
+	if w.has(id) {
+		w.fault("call %s begins again", c.ID)
+		return
+	}
+	call := &Call{Name: c.Name, Kind: c.Kind, Command: c.Command, Files: c.Files, Arguments: c.Arguments,
+		Malformed: c.Malformed != nil}
+	if c.Malformed != nil {
+		call.Arguments = malformed(*c.Malformed)
+	}
+	if len(call.Arguments) > MaxArguments {
+		call.Arguments = nil
+	}
+	w.add(id, Node{Kind: KindCall, Call: call})
+	if w.e.Turn > 0 {
+		w.connect(Edge{Kind: EdgeCaused, From: w.turnNode(), To: id})
+	} else {
+		w.connect(Edge{Kind: EdgeCaused, From: w.run.node, To: id})
+	}
+	w.run.open = w.run.open.with(openKey(w.node(id)), id)
+	w.askedEarlier(id)
+}
+
+// malformed returns the JSON for arguments that are not JSON.
+func malformed(m coleo.Malformed) json.RawMessage {
+	raw, err := json.Marshal(struct {
+		Malformed bool   `json:"__toolParseError"`
+		Error     string `json:"parseError"`
+		Raw       string `json:"rawArguments"`
+	}{true, m.Error, cutText(m.Raw, MaxArguments/2)})
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// cutText returns at most n bytes of s, and whole characters.
+func cutText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// begunCall returns the node of a call. If no event has told that the call has begun, it
+// records a fault and returns false.
+func (w *writer) begunCall(raw string) (string, bool) {
+	id := w.own(KindCall, raw)
+	if raw == "" || !w.has(id) {
+		w.fault("%s of call %q, which has not begun", w.e.Kind, raw)
+		return "", false
+	}
+	return id, true
+}
+
+func (w *writer) callEnd(end coleo.ToolEnd) {
+	id, ok := w.begunCall(end.ID)
+	if !ok {
+		return
+	}
+	if w.node(id).Call.Result != nil {
+		w.fault("call %s ends again", end.ID)
+		return
+	}
+	result := &Result{Status: end.Outcome, ExitCode: end.ExitCode, Output: cutText(end.Output, MaxOutput)}
+	result.Truncated = end.Truncated || len(result.Output) < len(end.Output)
+	switch reason := cutText(end.Reason, MaxOutput); end.Outcome {
+	case coleo.ToolDenied:
+		result.Reason = reason
+	case coleo.ToolError:
+		result.Error = reason
+	case coleo.ToolSuccess:
+	default:
+		w.fault("call %s ends with the outcome %q", end.ID, end.Outcome)
+	}
+	w.change(id, func(n *Node) { n.End, n.Call.Result, n.Call.Orphan = w.e.Time, result, false })
+	w.endedCall(id)
+}
+
+func (w *writer) subagent(s coleo.SubagentStart) {
+	if s.ID == "" {
+		w.fault("a subagent without an id")
+		return
+	}
+	id := w.own(KindSubagent, "subagent:"+s.ID)
+	if w.has(id) {
+		w.fault("subagent %s begins again", s.ID)
+		return
+	}
+	w.add(id, Node{Kind: KindSubagent, Subagent: &Subagent{Type: s.Type, Task: s.Task}})
+	if call := w.own(KindCall, s.ID); w.has(call) {
+		w.connect(Edge{Kind: EdgeCaused, From: call, To: id})
+	}
+}
+
+func (w *writer) subagentEnd(s coleo.SubagentEnd) {
+	id := w.own(KindSubagent, "subagent:"+s.ID)
+	if !w.has(id) {
+		w.fault("subagent %q ends, which has not begun", s.ID)
+		return
+	}
+	w.change(id, func(n *Node) { n.End, n.Subagent.Outcome = w.e.Time, s.Outcome })
+}
+
+func (w *writer) file(f coleo.FileChanged) {
+	if strings.TrimSpace(f.Path) == "" {
+		w.fault("a changed file without a path")
+		return
+	}
+	id := w.own(KindFile, "file:"+f.Path)
+	w.add(id, Node{Kind: KindFile, Path: f.Path})
+	if call, ok := w.begunCall(f.Call); ok {
+		w.connect(Edge{Kind: EdgeChanged, From: call, To: id})
+	}
+}

@@ -1,0 +1,366 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/host/queue"
+	"coleo.dev/store"
+)
+
+// The time that one prompt of a queue has for its delivery. It is the time that serve
+// gives a prompt: an agent CLI can be unresponsive while it reads a long prompt.
+const (
+	followUpTime  = 90 * time.Second
+	followUpPerKB = 6 * time.Second // for each 1,000 bytes of the prompt
+)
+
+// following is what an arm needs to send its queue.
+type following struct {
+	nudge chan struct{} // wakes sendQueue; nil before the first session
+	// moves counts what can make a prompt that was refused possible: changes of the
+	// session, orders about the queue, the end of a lease.
+	moves uint64
+	tried uint64 // moves at the beginning of the last attempt that was refused; 0 if there was none
+
+	unpermitted bool // the last attempt was refused because the arm had no permit
+}
+
+// queue carries out an order about the queue of an arm, and returns the queue.
+func (h *Host) queue(ctx context.Context, o bus.QueueOrder) (any, error) {
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	a.typing.RLock() // so that the queue does not change while the arm is handed over
+	defer a.typing.RUnlock()
+	if err := a.notGone(); err != nil {
+		return nil, err
+	}
+	if len(o.Files) > 0 {
+		if _, err := a.withFiles(coleo.Prompt{Text: o.Text, Files: o.Files}); err != nil {
+			return nil, err
+		}
+	}
+	if o.Step != "" {
+		if err := a.orderQueue(ctx, &o.QueueOrder); err != nil {
+			return nil, err
+		}
+		a.moved()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return coleo.QueueReport{ID: o.ID, Queue: queueOf(&a.record)}, nil
+}
+
+// notGone returns ENotFound if the arm was removed, or if another host has taken it.
+func (a *arm) notGone() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.gone {
+		return nil
+	}
+	return coleo.Errorf(coleo.ENotFound, "no arm called %q on this host any more", a.record.Name)
+}
+
+// orderQueue changes the queue as a person has ordered. The change is on the disk when
+// orderQueue returns. For an added entry, orderQueue sets o.ID.
+func (a *arm) orderQueue(ctx context.Context, o *coleo.QueueOrder) error {
+	var refusal error
+	err := a.intend(ctx, func(r *store.ArmRecord) (events []coleo.Event) {
+		events, refusal = obey(r, o)
+		return events
+	})
+	if refusal != nil {
+		return refusal
+	}
+	return err
+}
+
+// obey applies an order to the queue of a record, and returns the events. If it returns
+// an error, it has changed nothing.
+func obey(r *store.ArmRecord, o *coleo.QueueOrder) ([]coleo.Event, error) {
+	if o.ID != "" && slices.ContainsFunc(r.Intended, func(p coleo.Receipt) bool { return p.ID == o.ID && p.FollowUp }) {
+		return nil, coleo.Errorf(coleo.EBusy, "the prompt %s is just being sent: it was not changed", o.ID)
+	}
+	q, err := queueOf(r), error(nil)
+	switch o.Step {
+	case coleo.QueueAdded:
+		o.ID = rand.Text()
+		q, err = queue.Add(q, coleo.Queued{ID: o.ID, Text: o.Text, Files: o.Files, Added: time.Now().UTC(), By: o.By})
+	case coleo.QueueEdited:
+		q, err = queue.Edit(q, o.ID, o.Text, o.Files)
+	case coleo.QueueMoved:
+		q, err = queue.Move(q, o.ID, o.To)
+	case coleo.QueueRemoved:
+		q, err = queue.Remove(q, o.ID)
+	case coleo.QueuePaused:
+		q, o.ID = queue.Pause(q, o.Why, true), ""
+	case coleo.QueueResumed:
+		q, o.ID = queue.Resume(q), ""
+	case coleo.QueueSent, coleo.QueueHeld:
+		err = coleo.Errorf(coleo.EInvalid, "a queue takes no order %q", o.Step)
+	default:
+		err = coleo.Errorf(coleo.EUnsupported, "this host agent does not know the order %q about a queue: update it",
+			o.Step)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return setQueue(r, q, o.Step, o.ID), nil
+}
+
+func queueOf(r *store.ArmRecord) coleo.Queue {
+	if r.Queue == nil {
+		return coleo.Queue{}
+	}
+	return *r.Queue
+}
+
+// setQueue stores a queue in the record, and returns the event. The event is about the
+// entry with the given id, or about no entry if id is "".
+func setQueue(r *store.ArmRecord, q coleo.Queue, step coleo.QueueStep, id string) []coleo.Event {
+	change := coleo.QueueChange{Step: step, ID: id}
+	r.Queue = nil
+	if state := q.State(); state != nil {
+		r.Queue, change.QueueState = &q, *state
+	}
+	return []coleo.Event{event(r.ID, coleo.EventQueue, change)}
+}
+
+// wake makes sendQueue look whether a prompt can be sent.
+func (a *arm) wake() {
+	a.mu.Lock()
+	nudge := a.following.nudge
+	a.mu.Unlock()
+	select {
+	case nudge <- struct{}{}:
+	default: // it looks anyway, or the arm has no session
+	}
+}
+
+// moved is like wake, after something that can make a refused prompt possible.
+func (a *arm) moved() {
+	a.mu.Lock()
+	a.following.moves++
+	a.mu.Unlock()
+	a.wake()
+}
+
+// permitted notes that the arm's holder has got a permit. A prompt may have been refused
+// because it had none.
+func (a *arm) permitted() {
+	a.mu.Lock()
+	lacked := a.following.unpermitted
+	a.following.unpermitted = false
+	a.mu.Unlock()
+	if lacked {
+		a.moved()
+	}
+}
+
+// sendQueue sends the prompts of the queue through session s, one at a time, each as soon
+// as it may be sent. It ends when ctx ends.
+func (a *arm) sendQueue(ctx context.Context, s coleo.Session, nudge <-chan struct{}) {
+	lease := time.NewTimer(0) // fires when a lease ends; at first, to look at once
+	defer lease.Stop()
+	for {
+		select {
+		case <-nudge:
+		case <-lease.C:
+			a.moved()
+		case <-ctx.Done():
+			return
+		}
+		if until := a.leasedUntil(); !until.IsZero() {
+			lease.Reset(time.Until(until))
+			continue
+		}
+		a.sendFirst(ctx, s)
+	}
+}
+
+// leasedUntil returns when the lease ends that keeps the queue from being sent. It
+// returns the zero time if there is none.
+func (a *arm) leasedUntil() time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.record.Queue == nil || a.free("") == nil {
+		return time.Time{}
+	}
+	return a.lease.Until
+}
+
+// sendFirst sends the first prompt of the queue, if it may be sent now.
+func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
+	a.typing.RLock()
+	defer a.typing.RUnlock()
+	a.delivering.Lock()
+	defer a.delivering.Unlock()
+	reading := s.State()
+	a.mu.Lock()
+	begun, q := a.following.moves, queueOf(&a.record)
+	first, _, may := queue.Take(q)
+	may = may && a.mayFollow(s, reading)
+	a.mu.Unlock()
+	if !may || ctx.Err() != nil {
+		return
+	}
+	text, err := a.withFiles(coleo.Prompt{Text: first.Text, Files: first.Files})
+	if err != nil {
+		a.putBack(ctx, first, begun, err)
+		return
+	}
+	run := coleo.Receipt{ID: first.ID, Time: time.Now(), Text: text, FollowUp: true}
+	taken := false
+	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
+		head, rest, ok := queue.Take(queueOf(r))
+		if taken = ok && a.mayFollow(s, reading) && sameEntry(head, first); !taken {
+			return nil // changed meanwhile: that has woken sendQueue
+		}
+		r.Intended = append(slices.Clip(r.Intended), run)
+		return setQueue(r, rest, coleo.QueueSent, run.ID)
+	})
+	switch {
+	case err == nil && taken:
+		a.sendTaken(ctx, s, first, run, begun)
+	case err != nil && ctx.Err() == nil:
+		a.host.Log.Error("take a prompt from the queue", "arm", a.name(), "error", err)
+	}
+}
+
+func sameEntry(a, b coleo.Queued) bool {
+	return a.ID == b.ID && a.Text == b.Text && slices.Equal(a.Files, b.Files)
+}
+
+// mayFollow reports whether a prompt of the queue may be sent now: the session is idle,
+// which is known and proven, it shows no dialog, no run is open, no prompt is on its way,
+// and nobody types by hand. It returns false if nothing has changed since a prompt was
+// refused. The caller holds mu.
+func (a *arm) mayFollow(s coleo.Session, now coleo.Reading) bool {
+	calm := func(r coleo.Reading) bool {
+		return r.State == coleo.Idle && r.Known && r.Dialog == nil && r.Rule != coleo.RuleUnprovenIdle
+	}
+	return a.session == s && !a.gone && a.following.tried != a.following.moves && calm(now) && calm(a.reading) &&
+		a.run == nil && a.record.Run == nil && len(a.record.Intended) == 0 && a.free("") == nil
+}
+
+// sendTaken sends a prompt that was taken from the queue, and begins its run.
+func (a *arm) sendTaken(ctx context.Context, s coleo.Session, e coleo.Queued, run coleo.Receipt, begun uint64) {
+	limited, cancel := context.WithTimeout(ctx, followUpTime+time.Duration(len(run.Text)/1000)*followUpPerKB)
+	defer cancel()
+	receipt, err := s.SendPrompt(limited, coleo.Prompt{Text: run.Text})
+	switch code := coleo.ErrorCode(err); {
+	case err == nil:
+		receipt.ID, receipt.FollowUp = run.ID, true
+		lasting := context.WithoutCancel(ctx)
+		if err := a.open(lasting, receipt); err != nil {
+			a.host.Log.Error("begin the run of a prompt from the queue", "arm", a.name(), "error", err)
+		}
+		a.endRun(lasting, s) // the turn may have ended before the run was opened
+	case code == coleo.EUnsettled:
+		a.keepUnsettled(ctx, run)
+	case a.host.ctx.Err() != nil: // the next host agent looks for the prompt
+	case refusedUntyped(code):
+		a.putBack(ctx, e, begun, err)
+	default:
+		a.settleTaken(context.WithoutCancel(ctx), s, run, err)
+	}
+}
+
+// refusedUntyped reports whether an error of SendPrompt proves that the agent CLI has not
+// taken the prompt.
+func refusedUntyped(code coleo.Code) bool {
+	switch code {
+	case coleo.EBlocked, coleo.EBusy, coleo.EUnrecognised, coleo.EUnproven, coleo.EConflict, coleo.EInvalid,
+		coleo.EUnsupported:
+		return true
+	default:
+		return false
+	}
+}
+
+// putBack makes an entry the first of the queue again, because it was refused. The
+// parameter begun is the number of moves at the beginning of the attempt. If the text or
+// a file of the entry is the reason, a later attempt would be refused too, so the queue is
+// paused.
+func (a *arm) putBack(ctx context.Context, e coleo.Queued, begun uint64, refusal error) {
+	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) (events []coleo.Event) {
+		a.following.tried, a.following.unpermitted = begun, coleo.ErrorCode(refusal) == coleo.EUnproven
+		q := queueOf(r)
+		if len(q.Entries) == 0 || q.Entries[0].ID != e.ID {
+			q = queue.Back(q, e, refusal.Error())
+		}
+		r.Intended = without(r.Intended, e.ID)
+		q.Held = refusal.Error()
+		events = setQueue(r, q, coleo.QueueHeld, e.ID)
+		if code := coleo.ErrorCode(refusal); code == coleo.EInvalid || code == coleo.EUnsupported {
+			q = queue.Pause(q, "its first prompt cannot be sent: "+refusal.Error(), false)
+			events = append(events, setQueue(r, q, coleo.QueuePaused, "")...)
+		}
+		return events
+	})
+	if err != nil {
+		a.host.Log.Error("put a prompt back into the queue", "arm", a.name(), "error", err)
+	}
+}
+
+// settleTaken handles a prompt of the queue if the error of SendPrompt does not say
+// whether the prompt has arrived. It begins the prompt's run if there is proof that it
+// has. Otherwise it records the prompt as lost and pauses the queue.
+func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receipt, cause error) {
+	var e *coleo.Error
+	told := errors.As(cause, &e) && e.Code == coleo.EPromptLost && e.Screen != nil // the session has told it
+	err := errors.New("nothing proves that it has arrived")
+	if !told {
+		err = a.settle(ctx, s, run)
+	}
+	if err == nil {
+		a.endRun(ctx, s)
+		return
+	}
+	reading := s.State()
+	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Intended = without(r.Intended, run.ID)
+		if told {
+			return pauseAfter(r, run)
+		}
+		return lost(r, run, reading)
+	})
+	if err != nil {
+		a.host.Log.Error("record that a prompt of the queue is lost", "arm", a.name(), "error", err)
+	}
+}
+
+// lost returns the events for a prompt of record r that is lost. If the prompt was in the
+// queue, lost pauses the queue.
+func lost(r *store.ArmRecord, p coleo.Receipt, reading coleo.Reading) []coleo.Event {
+	return append([]coleo.Event{lostPrompt(r.ID, p, reading)}, pauseAfter(r, p)...)
+}
+
+// pauseAfter pauses the queue after a lost prompt, and returns the event. It does nothing
+// if the prompt was not in the queue.
+func pauseAfter(r *store.ArmRecord, p coleo.Receipt) []coleo.Event {
+	if !p.FollowUp {
+		return nil
+	}
+	why := fmt.Sprintf("nothing proves that the prompt %s has arrived, and it is not sent again", p.ID)
+	return setQueue(r, queue.Pause(queueOf(r), why, false), coleo.QueuePaused, p.ID)
+}
+
+// pauseAnew pauses the queue of an arm that starts with a new conversation, and returns
+// the event. It does nothing if the queue is empty.
+func pauseAnew(r *store.ArmRecord) []coleo.Event {
+	q := queueOf(r)
+	if len(q.Entries) == 0 {
+		return nil
+	}
+	q = queue.Pause(q, "the arm was started with a new conversation", false)
+	return setQueue(r, q, coleo.QueuePaused, "")
+}

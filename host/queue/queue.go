@@ -1,0 +1,153 @@
+// Package queue has the rules of the queue of an arm: what may be added, changed and
+// taken, and in which order. Its functions are pure. Each returns a new queue, and leaves
+// the queue that it gets as it is. Package host stores the queue and sends its entries.
+package queue
+
+import (
+	"slices"
+	"strings"
+
+	"coleo.dev"
+)
+
+// Add returns the queue with e at its end. It returns EInvalid for an empty prompt. It
+// returns EConflict if the queue is full.
+func Add(q coleo.Queue, e coleo.Queued) (coleo.Queue, error) {
+	if err := check(e); err != nil {
+		return q, err
+	}
+	if len(q.Entries) >= coleo.MaxQueued {
+		return q, coleo.Errorf(coleo.EConflict, "the queue is full, with %d prompts: nothing was added", len(q.Entries))
+	}
+	out := q
+	out.Entries = append(slices.Clip(q.Entries), e)
+	return bounded(q, out, "added")
+}
+
+// Edit returns the queue with another text and other files in the entry with the given
+// id. It returns ENotFound if there is no such entry, and the errors of Add.
+func Edit(q coleo.Queue, id, text string, files []string) (coleo.Queue, error) {
+	at, err := find(q, id)
+	if err != nil {
+		return q, err
+	}
+	out := q
+	out.Entries = slices.Clone(q.Entries)
+	e := &out.Entries[at]
+	e.Text, e.Files = text, files
+	if err := check(*e); err != nil {
+		return q, err
+	}
+	if at == 0 {
+		out.Held = "" // the new text may be accepted
+	}
+	return bounded(q, out, "changed")
+}
+
+// Move returns the queue with the entry at the place to, counted from 1. A place behind
+// the end means the end. It returns ENotFound if there is no such entry. It returns
+// EInvalid if the place is below 1.
+func Move(q coleo.Queue, id string, to int) (coleo.Queue, error) {
+	at, err := find(q, id)
+	if err != nil {
+		return q, err
+	}
+	if to < 1 {
+		return q, coleo.Errorf(coleo.EInvalid, "there is no place %d in a queue: the first place is 1", to)
+	}
+	e, first := q.Entries[at], q.Entries[0].ID
+	rest := slices.Delete(slices.Clone(q.Entries), at, at+1)
+	q.Entries = slices.Insert(rest, min(to-1, len(rest)), e)
+	return unheld(q, first), nil
+}
+
+// Remove returns the queue without the entry with the given id. It returns ENotFound if
+// there is no such entry.
+func Remove(q coleo.Queue, id string) (coleo.Queue, error) {
+	at, err := find(q, id)
+	if err != nil {
+		return q, err
+	}
+	first := q.Entries[0].ID
+	q.Entries = slices.Delete(slices.Clone(q.Entries), at, at+1)
+	return unheld(q, first), nil
+}
+
+// Take returns the first entry, and the queue without it. It returns false if the queue
+// is empty or paused.
+func Take(q coleo.Queue) (coleo.Queued, coleo.Queue, bool) {
+	if len(q.Entries) == 0 || q.Paused != "" {
+		return coleo.Queued{}, q, false
+	}
+	first := q.Entries[0]
+	q.Entries, q.Held = slices.Clone(q.Entries[1:]), ""
+	return first, q, true
+}
+
+// Back returns the queue with an entry that was taken at its head again, and the reason
+// why it was not sent. Back ignores the bounds, because the entry was in the queue before.
+func Back(q coleo.Queue, e coleo.Queued, why string) coleo.Queue {
+	q.Entries, q.Held = slices.Insert(slices.Clone(q.Entries), 0, e), why
+	return q
+}
+
+// Pause returns the queue paused for the reason why. byHand means that a person pauses it.
+// A queue that is paused already keeps its reason, unless a person gives another one.
+func Pause(q coleo.Queue, why string, byHand bool) coleo.Queue {
+	if q.Paused == "" || byHand {
+		q.Paused, q.ByHand = why, byHand
+	}
+	return q
+}
+
+// Resume returns the queue not paused.
+func Resume(q coleo.Queue) coleo.Queue {
+	q.Paused, q.ByHand, q.Held = "", false, ""
+	return q
+}
+
+// unheld forgets why the first entry was not sent, if another entry is the first now.
+func unheld(q coleo.Queue, first string) coleo.Queue {
+	if len(q.Entries) == 0 || q.Entries[0].ID != first {
+		q.Held = ""
+	}
+	return q
+}
+
+func find(q coleo.Queue, id string) (int, error) {
+	at := slices.IndexFunc(q.Entries, func(e coleo.Queued) bool { return e.ID == id })
+	if at < 0 {
+		return at, coleo.Errorf(coleo.ENotFound, "the queue has no prompt %q: it was sent or removed, or never added", id)
+	}
+	return at, nil
+}
+
+// bounded returns the queue after a change. If its texts are too large, bounded returns
+// EConflict and the queue was, from before the change. done is a word for the message.
+func bounded(was, q coleo.Queue, done string) (coleo.Queue, error) {
+	bytes := 0
+	for _, e := range q.Entries {
+		bytes += size(e)
+	}
+	if bytes > coleo.MaxQueuedBytes {
+		return was, coleo.Errorf(coleo.EConflict, "the prompts of the queue would have %d bytes, more than %d: nothing was %s",
+			bytes, coleo.MaxQueuedBytes, done)
+	}
+	return q, nil
+}
+
+func size(e coleo.Queued) int {
+	n := len(e.Text)
+	for _, f := range e.Files {
+		n += len(f)
+	}
+	return n
+}
+
+// check returns EInvalid if the entry is no prompt.
+func check(e coleo.Queued) error {
+	if strings.TrimSpace(e.Text) == "" {
+		return coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be queued")
+	}
+	return nil
+}
