@@ -215,6 +215,7 @@ bench: build agents
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench '^Benchmark(Spawn|Prompt)' -benchtime 30x -timeout 20m ./bench
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench 'Turns|Fleet' -benchtime 1x -timeout 20m ./bench
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench Arms -benchtime 1x -timeout 20m ./bench
+	$(GO) test -run '^$$' -bench 'Logs|Followers' -benchtime 1x -timeout 20m ./bench
 	$(GO) test -run '^$$' -bench Streams -benchtime 1x ./harnesses/terminal/reading
 	$(GO) test -run '^$$' -bench Replay ./harnesses/terminal/reading
 	$(GO) test -run '^$$' -bench Rebuild -benchtime 20x ./bench

@@ -58,11 +58,11 @@ var rows = []row{
 
 	{"G1", "a pure reducer from the log to a graph", "`coleo run graph RUN`", ""},
 	{"G2", "ids of texts that hold across their pieces", "`coleo run graph RUN`", ""},
-	{"G3", "progress between a call and its result", "", notYet},
+	{"G3", "progress between a call and its result", "`coleo run graph RUN --format json`", ""},
 	{"G4", "typed outcomes of calls", "`coleo run graph RUN`", ""},
 	{"G5", "ids in the name space of their run", "`coleo run graph RUN`", ""},
 	{"G6", "malformed arguments are kept as they came", "`coleo run graph RUN`", ""},
-	{"G7", "a permission waits for an answer", "", notYet},
-	{"G8", "beginning, end, usage and errors of a run", "", notYet},
-	{"G9", "commands of the user in a shell", "", notYet},
+	{"G7", "a permission waits for an answer", "`coleo run graph RUN`", ""},
+	{"G8", "beginning, end, usage and errors of a run", "`coleo run graph RUN --format json`", ""},
+	{"G9", "commands of the user in a shell", "`coleo run graph RUN`", ""},
 }

@@ -85,6 +85,9 @@ type Info struct {
 	// Trust is the path, below HOME, of the user's file that --trust-workdir edits.
 	// Trust is empty if the agent CLI has no such file.
 	Trust string `json:"trust,omitempty"`
+	// Attach is how the agent CLI names a file in a prompt, such as "@{path}". It is empty
+	// if the agent CLI has no such way.
+	Attach string `json:"attach,omitempty"`
 	// Pack is the pack that is in use for this harness; nil if there is none.
 	Pack    *PackInfo `json:"pack,omitempty"`
 	Catalog bool      `json:"catalog"` // the models come from the catalogue of GET /api/opencode/providers

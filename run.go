@@ -42,8 +42,8 @@ type Run struct {
 	Orphans []string `json:"orphans,omitempty"`
 }
 
-// OutcomeOpen selects the open runs in a RunFilter. No run has it as its outcome.
-const OutcomeOpen Outcome = "open"
+// OutcomeOpen selects the open runs in a filter by outcome. No run has it as its outcome.
+const OutcomeOpen = "open"
 
 // eventKinds has every kind of event, Coleo's own kinds first.
 var eventKinds = []EventKind{

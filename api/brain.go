@@ -8,6 +8,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/display"
+	"coleo.dev/graph"
 	"coleo.dev/wire"
 )
 
@@ -119,6 +120,11 @@ type Brain interface {
 	// snapshot of each arm that changes after the call. Changes within display.Window
 	// become one snapshot. A slow reader gets fewer snapshots.
 	Displays(ctx context.Context) iter.Seq[display.Snapshot]
+
+	// Graph returns the graph of a run. It returns ENotFound if the log has no such run.
+	Graph(ctx context.Context, run string) (graph.Document, error)
+	// Why tells which call wrote a line of a file.
+	Why(ctx context.Context, q wire.WhyQuestion) (graph.Answer, error)
 
 	Threads
 

@@ -18,6 +18,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/api/signin"
 	"coleo.dev/display"
+	"coleo.dev/graph"
 	"coleo.dev/wire"
 )
 
@@ -67,6 +68,14 @@ func (b *scriptedBrain) Displays(ctx context.Context) iter.Seq[display.Snapshot]
 			}
 		}
 	}
+}
+
+func (b *scriptedBrain) Graph(_ context.Context, run string) (graph.Document, error) {
+	return graph.Document{Nodes: []graph.Node{{ID: run}}, Edges: []graph.Edge{}}, b.fail
+}
+
+func (b *scriptedBrain) Why(_ context.Context, q wire.WhyQuestion) (graph.Answer, error) {
+	return graph.Answer{Path: strings.Join(q.Paths, " "), Line: q.Line, Text: q.Text, Certainty: graph.Wrote}, b.fail
 }
 
 func (b *scriptedBrain) BeginAudit(_ context.Context, one coleo.Audit) (int64, error) {

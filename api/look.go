@@ -68,6 +68,9 @@ func (s *Server) lookRoutes(d table) {
 		"Read a piece of what the arm's terminal showed, with times and sizes", 0}, s.recording)
 	add(d, operation{get, "/api/arms/{id}/wait", "wait-arm",
 		"Wait until the arm's state is one of those; 504 when it is not in time", 0}, s.wait)
+	add(d, operation{get, "/api/runs/{run}/graph", "run-graph",
+		"Show a run as a graph: turns, calls, approvals, files, and what led to what", 0}, s.graph)
+	add(d, operation{get, "/api/why", "why", "Tell which call of which run wrote a line of a file", 0}, s.why)
 	s.outputRoute(d)
 }
 

@@ -179,6 +179,11 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			return fmt.Sprint(u.Total(), " ", u.Source), err
 		},
 		"a1 shown": func() (any, error) { s, err := c.Display(ctx, "octavia"); return s.Arm + " " + s.Text, err },
+		"run/1":    func() (any, error) { g, err := c.Graph(ctx, "run/1"); return g.Nodes[0].ID, err },
+		"/w/a,b /x 7 if a & b wrote": func() (any, error) {
+			a, err := c.Why(ctx, wire.WhyQuestion{Paths: []string{"/w/a,b", "/x"}, Line: 7, Text: "if a & b"})
+			return fmt.Sprint(a.Path, " ", a.Line, " ", a.Text, " ", a.Certainty), err
+		},
 		"composer": func() (any, error) { e, err := c.Explain(ctx, "a1"); return e.Reading.Rule, err },
 		"hello":    func() (any, error) { s, err := c.Screen(ctx, "a1"); return s.Lines[0], err },
 		"line 9, hello": func() (any, error) {

@@ -25,6 +25,7 @@ const (
 	asHolder  = "coleo-bench-hold"
 	asFake    = "coleo-bench-fake"
 	asPainter = "coleo-bench-painter"
+	asServe   = "coleo-bench-serve"
 	isolated  = "COLEO_BENCH_ISOLATED"
 )
 
@@ -40,6 +41,10 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 3 && os.Args[1] == asPainter {
 		must(paint(os.Args[2], os.Args[3]))
+		os.Exit(0)
+	}
+	if len(os.Args) > 2 && os.Args[1] == asServe {
+		must(serveEvents(os.Args[2]))
 		os.Exit(0)
 	}
 	if os.Getenv(isolated) != "" {

@@ -40,8 +40,8 @@ func logEvent(i int) coleo.Event {
 	kinds := []coleo.EventKind{coleo.EventAssistantText, coleo.EventToolStart, coleo.EventToolProgress,
 		coleo.EventToolEnd, coleo.EventUsage}
 	kind, source := kinds[i%len(kinds)], coleo.SourceTranscript
-	var body any = coleo.ToolProgress{ID: fmt.Sprint("call-", i), Output: "a line of output of some eighty characters, as " +
-		"a command may print it, and no more"}
+	var body any = coleo.ToolProgress{ID: fmt.Sprint("call-", i),
+		Output: "a line of output of some eighty characters, as a command may print it, and no more"}
 	switch {
 	case i%logPart < 7*logArms && i%7 == 0:
 		kind, source, body = coleo.EventRunStart, "", coleo.Receipt{ID: run, Text: "do it"}
@@ -89,7 +89,9 @@ func BenchmarkLogs(b *testing.B) {
 		took := inBatches(b,
 			func(events []coleo.Event) error { return insertBare(bareHost, "events", "seq, epoch", events) },
 			func(events []coleo.Event) error { _, err := host.Append(b.Context(), events...); return err },
-			func(events []coleo.Event) error { return insertBare(bareServe, "run_events", "seq, epoch, host", events) },
+			func(events []coleo.Event) error {
+				return insertBare(bareServe, "run_events", "seq, epoch, host", events)
+			},
 			func(events []coleo.Event) error { return serve.Project(b.Context(), events) })
 		ok(b, host.Close())
 		for i, name := range []string{"bare-append", "append", "bare-project", "project"} {

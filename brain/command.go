@@ -116,6 +116,9 @@ func onArm(arm coleo.Arm) any { return bus.ArmOrder{Arm: arm.ID} }
 // does not say whether the prompt was delivered.
 func (b *Brain) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var r coleo.Receipt
+	if err := b.takesFiles(ctx, idOrName, p.Files); err != nil {
+		return r, refused(err)
+	}
 	err := b.commanded(ctx, idOrName, bus.OpPrompt, PromptTime(p.Text), func(arm coleo.Arm) any {
 		return bus.PromptOrder{Arm: arm.ID, Prompt: p, Lease: lease}
 	}, &r)

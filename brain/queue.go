@@ -25,6 +25,33 @@ func (b *Brain) Queue(ctx context.Context, idOrName string, o coleo.QueueOrder) 
 	return r, err
 }
 
+// takesFiles returns EUnsupported if the arm's host agent is too old to add files to a
+// prompt. It would send the prompt without them.
+func (b *Brain) takesFiles(ctx context.Context, idOrName string, files []string) error {
+	if len(files) == 0 {
+		return nil
+	}
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil || isLocal(arm.AgentID) {
+		return err
+	}
+	return b.understandsFiles(arm.AgentID)
+}
+
+// understandsFiles returns EUnsupported if the host agent is too old to add files to a
+// prompt.
+func (b *Brain) understandsFiles(host string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := b.hosts[host]
+	if m == nil || m.beat.PID == 0 || m.beat.TakesFiles {
+		return nil // a host agent without a beat cannot be asked, so the order fails later
+	}
+	return unsent{coleo.Errorf(coleo.EUnsupported,
+		"nothing was typed: the host agent %s has version %s, which takes no files with a prompt: "+
+			"run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
+}
+
 // Steer sends a prompt for now to an arm, also while a turn runs. The result says how the
 // prompt reached the agent CLI. Steer returns the errors of Prompt and Interrupt. It
 // returns EBlocked if a dialog is open.

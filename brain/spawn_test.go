@@ -89,7 +89,7 @@ func TestTheHarnessIsTheOneAskedForOrTheOneThatIsThere(t *testing.T) {
 
 func TestAnOlderHostAgentIsNotGivenWhatItWouldLeaveOut(t *testing.T) {
 	t.Parallel()
-	old, now := bus.Beat{ID: "old", PID: 1, Version: "v1"}, bus.Beat{ID: "now", PID: 2, TakesGiven: true, TakesForks: true}
+	old, now := bus.Beat{ID: "old", PID: 1, Version: "v1"}, bus.Beat{ID: "now", PID: 2, TakesGiven: true, TakesForks: true, TakesFiles: true}
 	b := withHosts(t, map[time.Duration]bus.Beat{1: old, 2: now})
 	for what, o := range map[string]bus.SpawnOrder{
 		"an environment":            {Env: map[string]string{"A": "hunter2"}},
@@ -107,6 +107,12 @@ func TestAnOlderHostAgentIsNotGivenWhatItWouldLeaveOut(t *testing.T) {
 			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, want an error that names the version", what, err)
 		}
+	}
+	if err := b.understandsFiles("old"); coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), "v1") {
+		t.Errorf("files: %v, want an error that names the version", err)
+	}
+	if err := b.understandsFiles("now"); err != nil {
+		t.Errorf("files: %v, want no error from a host agent of now", err)
 	}
 	if err := b.understood("old", bus.SpawnOrder{Config: coleo.SpawnConfig{Model: "opus"}}); err != nil {
 		t.Errorf("an order that an older host agent understands: %v", err)

@@ -364,6 +364,9 @@ type Beat struct {
 	// TakesLocal means that the host agent knows OpTake. Such a host agent attaches to
 	// an arm of host local only after OpTake.
 	TakesLocal bool `json:"takes_local,omitempty"`
+	// TakesFiles means that the host agent adds the Files of a prompt to its text. An older
+	// host agent would send the prompt without them.
+	TakesFiles bool `json:"takes_files,omitempty"`
 }
 
 // ArmBeat is the part of a beat for one arm.

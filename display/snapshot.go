@@ -51,6 +51,8 @@ type Snapshot struct {
 	Mode  string       `json:"mode,omitempty"`
 	Model string       `json:"model,omitempty"`
 
+	Queue *coleo.QueueState `json:"queue,omitempty"` // the prompts that wait; set by With
+
 	// Partial means that older events of the run are not in the snapshot.
 	Partial bool      `json:"partial,omitempty"`
 	Time    time.Time `json:"time,omitzero"` // of the last event
@@ -94,7 +96,7 @@ func (s Snapshot) TasksDone() int {
 // With returns s with what the row of its arm says. The row can know of an end that no
 // event tells.
 func (s Snapshot) With(arm coleo.Arm) Snapshot {
-	s.Arm = arm.ID
+	s.Arm, s.Queue = arm.ID, arm.Queue
 	if arm.State != "" {
 		s.State, s.Rule, s.Dialog = arm.State, arm.Rule, arm.Dialog
 	}

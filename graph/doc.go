@@ -8,7 +8,7 @@
 // graph as a log that is read once.
 //
 // A Graph has nodes (arm, run, turn, text, thinking, call, approval, suspension, file,
-// subagent) and edges:
+// subagent, shell) and edges:
 //
 //	parent    from a node to the node that it belongs to
 //	caused    from the run's prompt to a turn, and from a turn to its calls

@@ -74,9 +74,9 @@ func (s *search) edits(arm string, c coleo.ToolCall) []edit {
 // plain returns the edits of a call whose arguments have names. Each entry of edits may
 // have a path of its own.
 func (s *search) plain(arm string, c coleo.ToolCall, args map[string]json.RawMessage) []edit {
-	here := slices.ContainsFunc(c.Files, func(p string) bool { return s.names(arm, p) })
+	here := slices.ContainsFunc(c.Files, func(p string) bool { return s.Names(arm, p) })
 	if p, ok := first(args, pathNames); ok {
-		here = s.names(arm, p)
+		here = s.Names(arm, p)
 	}
 	var out []edit
 	if here {
@@ -92,7 +92,7 @@ func (s *search) plain(arm string, c coleo.ToolCall, args map[string]json.RawMes
 	for _, one := range list {
 		in := here
 		if p, ok := first(one, pathNames); ok {
-			in = s.names(arm, p)
+			in = s.Names(arm, p)
 		}
 		if in {
 			out = append(out, replaced(one)...)
@@ -132,9 +132,9 @@ func (s *search) patch(arm, text string) []edit {
 			kind, name, _ := strings.Cut(head, ": ")
 			switch kind {
 			case "Add File", "Update File", "Delete File":
-				in = s.names(arm, strings.TrimSpace(name))
+				in = s.Names(arm, strings.TrimSpace(name))
 			case "Move to":
-				in = in || s.names(arm, strings.TrimSpace(name))
+				in = in || s.Names(arm, strings.TrimSpace(name))
 			default:
 				continue
 			}

@@ -24,6 +24,7 @@ const (
 	KindSuspension Kind = "suspension"
 	KindFile       Kind = "file"
 	KindSubagent   Kind = "subagent"
+	KindShell      Kind = "shell" // a command that the user gave to the shell
 )
 
 // EdgeKind is the kind of an edge. The package's comment says what each one means.
@@ -77,6 +78,7 @@ type Node struct {
 	Suspension *Suspension `json:"suspension,omitempty"`
 	Path       string      `json:"path,omitempty"` // of a file, as the model gave it
 	Subagent   *Subagent   `json:"subagent,omitempty"`
+	Shell      *Shell      `json:"shell,omitempty"`
 	Model      string      `json:"model,omitempty"` // of a turn
 
 	number int
@@ -97,6 +99,8 @@ type Prompt struct {
 	Outcome coleo.Outcome `json:"outcome,omitempty"`
 	Answer  string        `json:"answer,omitempty"`
 	Orphans []string      `json:"orphans,omitempty"` // ids of the nodes of calls that have no end
+	Usage   *coleo.Usage  `json:"usage,omitempty"`   // the sum of the run's replies
+	Errors  []string      `json:"errors,omitempty"`  // the last errors that the agent CLI has reported, oldest first
 	// Foreign means that no event of the run is in the graph. Another run names it as its parent.
 	Foreign bool `json:"foreign,omitempty"`
 }
@@ -136,8 +140,8 @@ type Call struct {
 	// __toolParseError, parseError and rawArguments.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Malformed bool            `json:"malformed,omitempty"`
-	Result    *Result         `json:"result,omitempty"` // nil if the call has no end
-	Progress  int             `json:"progress,omitempty"`
+	Result    *Result         `json:"result,omitempty"`   // nil if the call has no end
+	Progress  int             `json:"progress,omitempty"` // bytes of output before the end
 	// Orphan means that the run has ended and the call has not.
 	Orphan bool `json:"orphan,omitempty"`
 }
@@ -192,6 +196,18 @@ type Subagent struct {
 	Outcome coleo.ToolOutcome `json:"outcome,omitempty"` // "" if it has not ended
 }
 
+// Shell is a command that the user gave to the shell, and not to the model.
+type Shell struct {
+	Command   string `json:"command"`
+	Progress  int    `json:"progress,omitempty"` // bytes of output before the end
+	Done      bool   `json:"done"`
+	Output    string `json:"output,omitempty"` // at most MaxOutput bytes
+	Errors    string `json:"errors,omitempty"` // at most MaxOutput bytes
+	ExitCode  *int   `json:"exit_code,omitempty"`
+	Millis    int64  `json:"duration_ms,omitempty"`
+	Truncated bool   `json:"truncated,omitempty"`
+}
+
 // Edge connects two nodes.
 type Edge struct {
 	Kind    EdgeKind `json:"kind"`
@@ -206,6 +222,8 @@ type Edge struct {
 type Document struct {
 	Nodes []Node `json:"nodes"`
 	Edges []Edge `json:"edges"`
+	// Partial means that the log has more events than were read.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // Document returns the nodes and edges of g. A caller can change them without changing g,

@@ -11,7 +11,7 @@ import (
 )
 
 // logs is how many logs of each kind a property is checked with.
-const logs = 60
+const logs = 30
 
 func reduce(log []coleo.Event) Graph {
 	var g Graph
@@ -180,6 +180,55 @@ func TestG6MalformedArgumentsAreKept(t *testing.T) {
 	}
 }
 
+func TestG3ProgressIsCountedUntilTheEnd(t *testing.T) {
+	t.Parallel()
+	log := events("r", coleo.Receipt{}, coleo.Turn{}, coleo.ToolCall{ID: "1"}, coleo.ToolProgress{ID: "1", Output: "12345"},
+		coleo.ToolProgress{ID: "1", Output: "678"}, coleo.ToolEnd{ID: "1", Outcome: coleo.ToolSuccess})
+	if n, _ := reduce(log[:4]).Node("r/1"); n.Call.Progress != 5 || n.Call.Result != nil || n.Call.Orphan {
+		t.Errorf("while it runs the call is %+v", n.Call)
+	}
+	if n, _ := reduce(log).Node("r/1"); n.Call.Progress != 8 || n.Call.Result == nil {
+		t.Errorf("at its end the call is %+v", n.Call)
+	}
+}
+
+func TestG8ARunHasItsUsageAndItsErrors(t *testing.T) {
+	t.Parallel()
+	log := events("r", coleo.Receipt{Text: "p"}, coleo.Turn{}, coleo.ReplyUsage{Usage: coleo.Usage{Input: 10, Output: 1}},
+		coleo.Problem{Text: "overloaded"}, coleo.ReplyUsage{Usage: coleo.Usage{Input: 5, Output: 2}},
+		coleo.RunEnd{Status: coleo.Failed, Answer: "no"})
+	g := reduce(log)
+	n, _ := g.Node("r")
+	if p := n.Prompt; p.Usage == nil || p.Usage.Input != 15 || p.Usage.Output != 3 || !slices.Equal(p.Errors, []string{"overloaded"}) ||
+		p.Outcome != coleo.OutcomeFailed || p.Answer != "no" || n.End.IsZero() {
+		t.Errorf("the run is %+v with %+v", p, p.Usage)
+	}
+	if early, _ := reduce(log[:3]).Node("r"); early.Prompt.Usage.Input != 10 || early.Prompt.Errors != nil {
+		t.Errorf("after its first reply the run is %+v", early.Prompt)
+	}
+}
+
+func TestG9ACommandOfTheUser(t *testing.T) {
+	t.Parallel()
+	code := 3
+	log := events("r", coleo.Receipt{}, coleo.ShellInput{ID: "1", Command: "ls"}, coleo.ShellProgress{ID: "1", Output: "ab"},
+		coleo.ShellOutput{ID: "1", Output: "abc", Errors: "oh", ExitCode: &code, Millis: 7})
+	if n, _ := reduce(log[:3]).Node("r/shell:1"); n.Shell.Done || n.Shell.Progress != 2 || !strings.Contains(n.line(), "runs") {
+		t.Errorf("while it runs the command is %+v", n.Shell)
+	}
+	n, _ := reduce(log).Node("r/shell:1")
+	if s := n.Shell; !s.Done || s.Output != "abc" || s.Errors != "oh" || *s.ExitCode != 3 || s.Millis != 7 || s.Truncated ||
+		!strings.Contains(n.line(), "! ls → exit code 3") {
+		t.Errorf("at its end the command is %+v: %s", s, n.line())
+	}
+	if Valid(reduce(append(log, log[3]))) != nil || Valid(reduce(log[:1])) != nil {
+		t.Error("a log that is read twice is not valid")
+	}
+	if Valid(reduce(events("r", coleo.Receipt{}, coleo.ShellOutput{ID: "1"}))) == nil {
+		t.Error("the end of an unknown command is valid")
+	}
+}
+
 func TestG5TheSameIdInTwoRunsIsTwoNodes(t *testing.T) {
 	t.Parallel()
 	m := newMaker(1)
@@ -196,77 +245,6 @@ func TestG5TheSameIdInTwoRunsIsTwoNodes(t *testing.T) {
 		if part := g.Of(run).Document(); len(part.Nodes) != 3 || len(part.Edges) != 3 {
 			t.Errorf("the part of %s has %d nodes and %d edges", run, len(part.Nodes), len(part.Edges))
 		}
-	}
-}
-
-func dialog(subject string) coleo.Decided {
-	return coleo.Decided{Dialog: coleo.Dialog{Kind: coleo.DialogPermission, Title: "May I?", Subject: subject, Fingerprint: "f"},
-		Decision: coleo.Decision{Choice: coleo.Approve}}
-}
-
-func TestAnApprovalIsMatchedWithItsCall(t *testing.T) {
-	t.Parallel()
-	one := coleo.ToolCall{ID: "1", Name: "bash", Kind: coleo.ToolExecute, Command: "make  test"}
-	two := coleo.ToolCall{ID: "2", Name: "edit", Kind: coleo.ToolEdit, Files: []string{"/w/a.go"}}
-	waits := coleo.Change{Reading: coleo.Reading{State: coleo.WaitingApproval, Dialog: &coleo.Dialog{Fingerprint: "f"}}}
-	done := coleo.ToolEnd{ID: "1", Outcome: coleo.ToolSuccess}
-	other := coleo.ToolCall{ID: "3", Name: "x", Kind: coleo.ToolOther}
-	cut := dialog("make")
-	cut.Dialog.Truncated = true
-	login := dialog("make test")
-	login.Dialog.Kind = coleo.DialogOther
-	for name, c := range map[string]struct {
-		work []any
-		call string
-		how  Match
-	}{
-		"a command":                           {[]any{two, one, dialog("make test")}, "r/1", MatchSubject},
-		"a file":                              {[]any{one, two, dialog("a.go")}, "r/2", MatchSubject},
-		"no subject":                          {[]any{one, two, dialog("")}, "r/1", MatchOrder},
-		"another subject":                     {[]any{two, one, dialog("rm x")}, "r/2", MatchOrder},
-		"a cut subject":                       {[]any{two, one, cut}, "r/2", MatchOrder},
-		"the call is told later":              {[]any{dialog("make test"), two, one}, "r/1", MatchSubject},
-		"a call without a subject, later":     {[]any{dialog("make test"), other}, "r/3", MatchOrder},
-		"another call is told later":          {[]any{dialog("rm x"), one}, "", ""},
-		"the call has ended in the meantime":  {[]any{one, waits, done, dialog("make test")}, "r/1", MatchSubject},
-		"the call ended before it was asked":  {[]any{one, done, waits, dialog("make test")}, "", ""},
-		"the question is not about a call":    {[]any{one, login}, "", ""},
-		"a second approval of the same words": {[]any{one, dialog("make test"), two, dialog("make test")}, "r/2", MatchOrder},
-	} {
-		log := events("r", append([]any{coleo.Receipt{}, coleo.Turn{}}, c.work...)...)
-		g := reduce(log)
-		last := &Approval{}
-		for _, n := range g.Document().Nodes {
-			if n.Approval != nil {
-				last = n.Approval
-			}
-		}
-		if last.Call != c.call || last.Matched != c.how {
-			t.Errorf("%s: matched %q by %q, want %q by %q", name, last.Call, last.Matched, c.call, c.how)
-		}
-		if c.call != "" && !slices.ContainsFunc(g.Document().Edges, func(e Edge) bool {
-			return e.Kind == EdgeAnswered && e.To == c.call && e.Matched == c.how
-		}) {
-			t.Errorf("%s: there is no edge", name)
-		}
-	}
-}
-
-func TestASuspensionIsAnsweredOrGone(t *testing.T) {
-	t.Parallel()
-	waits := coleo.Change{Reading: coleo.Reading{State: coleo.WaitingApproval, Dialog: &coleo.Dialog{Fingerprint: "f", Title: "T"}}}
-	works := coleo.Change{Reading: coleo.Reading{State: coleo.Executing}}
-	log := events("r", coleo.Receipt{}, waits, waits, works, waits, dialog(""))
-	for i, want := range []string{0: "", 1: "waits for an answer", 2: "waits for an answer", 3: "gone"} {
-		if n, ok := reduce(log[:i+1]).Node("r/suspension:1"); ok && n.asked() != want || ok != (want != "") {
-			t.Errorf("after %d events the dialog is %q, want %q", i+1, n.asked(), want)
-		}
-	}
-	g := reduce(log)
-	first, _ := g.Node("r/suspension:1")
-	second, ok := g.Node("r/suspension:2")
-	if first.asked() != "gone" || !ok || second.asked() != "answered" {
-		t.Errorf("at the end the dialogs are %q and %q", first.asked(), second.asked())
 	}
 }
 

@@ -116,6 +116,12 @@ func (m *maker) texts(e coleo.Event) {
 			}
 		}
 	}
+	if m.IntN(4) == 0 {
+		id := fmt.Sprint("s", len(m.log))
+		m.work(e, coleo.ShellInput{ID: id, Command: "ls"})
+		m.work(e, coleo.ShellOutput{ID: id, Output: "a"})
+		m.work(e, coleo.Problem{Text: id})
+	}
 	if m.IntN(3) == 0 {
 		m.work(e, coleo.ReplyUsage{Usage: coleo.Usage{Input: m.IntN(100)}})
 	}

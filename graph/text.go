@@ -77,6 +77,15 @@ func (n *Node) line() string {
 		return fmt.Sprintf("asks: %q, %s", shown(n.Suspension.Title), n.asked())
 	case KindFile:
 		return "changed " + shown(n.Path)
+	case KindShell:
+		line := "! " + shown(n.Shell.Command)
+		if !n.Shell.Done {
+			return line + " → runs"
+		}
+		if c := n.Shell.ExitCode; c != nil {
+			line += fmt.Sprintf(" → exit code %d", *c)
+		}
+		return line + n.took()
 	case KindSubagent:
 		return strings.TrimRight(fmt.Sprintf("subagent %s: %q %s", shown(n.Subagent.Type), shown(n.Subagent.Task),
 			n.Subagent.Outcome), " ")

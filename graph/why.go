@@ -103,7 +103,7 @@ func (s *search) read(e coleo.Event) {
 		delete(s.calls, key+end.ID)
 	case coleo.EventFileChanged:
 		var f coleo.FileChanged
-		if json.Unmarshal(e.Payload, &f) == nil && s.names(e.Arm, f.Path) && !s.has(e.Run, f.Call) {
+		if json.Unmarshal(e.Payload, &f) == nil && s.Names(e.Arm, f.Path) && !s.has(e.Run, f.Call) {
 			s.changed = Finding{Changed, e.Run, e.Arm, f.Call, s.generation[e.Arm], true}
 		}
 	default: // it tells nothing of files
@@ -126,19 +126,19 @@ func (s *search) take(e coleo.Event, c coleo.ToolCall) {
 	s.changed = f
 }
 
-// names reports whether a path of the arm's model is that of the file.
-func (s *search) names(arm, p string) bool {
+// Names reports whether a path that the arm's model gave is that of the file.
+func (q Question) Names(arm, p string) bool {
 	if p == "" {
 		return false
 	}
 	if !path.IsAbs(p) {
-		folder := s.Folders[arm]
+		folder := q.Folders[arm]
 		if folder == "" {
 			return false
 		}
 		p = path.Join(folder, p)
 	}
-	return slices.Contains(s.Paths, path.Clean(p))
+	return slices.Contains(q.Paths, path.Clean(p))
 }
 
 // mayChange reports whether the call changes the file, if it succeeds.
@@ -146,7 +146,7 @@ func (s *search) mayChange(arm string, c coleo.ToolCall) bool {
 	if c.Kind == coleo.ToolRead {
 		return false
 	}
-	if c.Kind != coleo.ToolExecute && slices.ContainsFunc(c.Files, func(p string) bool { return s.names(arm, p) }) {
+	if c.Kind != coleo.ToolExecute && slices.ContainsFunc(c.Files, func(p string) bool { return s.Names(arm, p) }) {
 		return true
 	}
 	return len(s.edits(arm, c)) > 0
@@ -199,13 +199,18 @@ type Answer struct {
 	Certainty Certainty `json:"certainty" enum:"wrote,changed,possible,nothing"`
 	Note      string    `json:"note,omitempty"` // for users: what the certainty means here
 
-	Arm        string    `json:"arm,omitempty"`     // the arm's id
-	ArmName    string    `json:"armName,omitempty"` // "" if the arm is gone
-	Run        *Node     `json:"run,omitempty"`
-	Call       *Node     `json:"call,omitempty"`
-	Approval   *Node     `json:"approval,omitempty"` // nil if no approval is matched with the call
-	Generation int       `json:"generation,omitempty"`
-	Possible   []Mention `json:"possible,omitempty"` // the newest commands that name the file, newest first
+	Arm      string `json:"arm,omitempty"`     // the arm's id
+	ArmName  string `json:"armName,omitempty"` // "" if the arm is gone
+	Run      *Node  `json:"run,omitempty"`
+	Call     *Node  `json:"call,omitempty"`
+	Approval *Node  `json:"approval,omitempty"` // nil if no approval is matched with the call
+	// Approver is who gave the decision, as serve's audit says. ApproverMatched says how
+	// the audit's record was found: by the dialog, or only by the time.
+	Approver        *coleo.Caller `json:"approver,omitempty"`
+	ApproverMatched string        `json:"approverMatched,omitempty" enum:"dialog,time"`
+
+	Generation int       `json:"generation,omitempty"` // the arm's start in whose recording the run is; 0 if not known
+	Possible   []Mention `json:"possible,omitempty"`   // the newest commands that name the file, newest first
 }
 
 // Tell returns the answer for a finding. The graph has the finding's run. The mentions

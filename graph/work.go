@@ -3,6 +3,7 @@ package graph
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -46,8 +47,63 @@ func (w *writer) work() {
 		w.subagentEnd(work)
 	case coleo.FileChanged:
 		w.file(work)
+	case coleo.ReplyUsage:
+		w.change(w.run.node, func(n *Node) {
+			sum := coleo.SumUsage(slices.Values([]coleo.Usage{usageOf(n.Prompt), work.Usage}))
+			n.Prompt.Usage = &sum
+		})
+	case coleo.Problem:
+		w.change(w.run.node, func(n *Node) {
+			n.Prompt.Errors = appendUpTo(n.Prompt.Errors, cutText(work.Text, MaxOutput), mostErrors)
+		})
+	case coleo.ShellInput, coleo.ShellProgress, coleo.ShellOutput:
+		w.shell(work)
 	default: // it has no node
 	}
+}
+
+// mostErrors is how many errors a run's node has. An agent CLI that retries reports the
+// same error many times.
+const mostErrors = 10
+
+func usageOf(p *Prompt) coleo.Usage {
+	if p.Usage == nil {
+		return coleo.Usage{}
+	}
+	return *p.Usage
+}
+
+// shell adds what is told of a command that the user gave to the shell.
+func (w *writer) shell(work coleo.Work) {
+	id, raw := "", ""
+	switch s := work.(type) {
+	case coleo.ShellInput:
+		id = w.own(KindShell, "shell:"+s.ID)
+		if s.ID == "" || w.has(id) {
+			w.fault("command %q of the user begins again, or has no id", s.ID)
+			return
+		}
+		w.add(id, Node{Kind: KindShell, Shell: &Shell{Command: s.Command}})
+		return
+	case coleo.ShellProgress:
+		raw = s.ID
+	case coleo.ShellOutput:
+		raw = s.ID
+	}
+	if id = w.own(KindShell, "shell:"+raw); !w.has(id) || w.node(id).Shell.Done {
+		w.fault("%s of command %q of the user, which does not run", w.e.Kind, raw)
+		return
+	}
+	w.change(id, func(n *Node) {
+		switch s := work.(type) {
+		case coleo.ShellProgress:
+			n.Shell.Progress += len(s.Output)
+		case coleo.ShellOutput:
+			n.End, n.Shell.Done, n.Shell.ExitCode, n.Shell.Millis = w.e.Time, true, s.ExitCode, s.Millis
+			n.Shell.Output, n.Shell.Errors = cutText(s.Output, MaxOutput), cutText(s.Errors, MaxOutput)
+			n.Shell.Truncated = s.Truncated || len(s.Output)+len(s.Errors) > len(n.Shell.Output)+len(n.Shell.Errors)
+		}
+	})
 }
 
 func (w *writer) turn() {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -190,7 +191,35 @@ func (a *arm) withFiles(p coleo.Prompt) (string, error) {
 			return "", err
 		}
 	}
-	return p.Text + "\n\nAttached files: " + strings.Join(p.Files, ", "), nil
+	way := ""
+	if harness, err := a.host.Registry.Get(a.harnessName()); err == nil {
+		way = harness.Info().Attach
+	}
+	return attach(way, p), nil
+}
+
+// plainPath matches the paths that every agent CLI takes without quotes.
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
+
+// attach returns the text of a prompt with its files. The parameter way is how the agent
+// CLI names a file, or "". The files named in that way come before the text, because an
+// agent CLI can offer a menu of files while the cursor is behind such a name, and ENTER
+// would choose from the menu.
+func attach(way string, p coleo.Prompt) string {
+	if way == "" || slices.ContainsFunc(p.Files, func(f string) bool { return !plainPath.MatchString(f) }) {
+		return p.Text + "\n\nAttached files: " + strings.Join(p.Files, ", ")
+	}
+	var names []string
+	for _, f := range p.Files {
+		names = append(names, strings.ReplaceAll(way, "{path}", f))
+	}
+	return strings.Join(names, " ") + "\n" + p.Text
+}
+
+func (a *arm) harnessName() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.record.Harness
 }
 
 // readable is the mode of access(2) that asks whether a file may be read.

@@ -40,6 +40,8 @@ type Entry struct {
 	MayEnd bool      // an Answer that can be the end of its turn, in a record that does not mark the end
 	ByUser bool      // a Prompt that a person or Coleo has typed
 	Time   time.Time // by the agent CLI's clock; zero if the record has no time
+	// Repeated means that the record tells an older Prompt once more. It is no work.
+	Repeated bool
 
 	// Work is what the entry adds to the events of its run; nil if it adds nothing.
 	// Reply, Position and Key are those of coleo.Activity. A Decoder does not set
@@ -65,7 +67,7 @@ func Activities(entries []Entry) []coleo.Activity {
 	var out []coleo.Activity
 	for _, e := range entries {
 		work := e.Work
-		if e.Kind == Prompt {
+		if e.Kind == Prompt && !e.Repeated {
 			work = coleo.Prompted{Text: e.Text}
 		}
 		if work != nil {

@@ -101,7 +101,8 @@ func MalformedCall(id, name string, kind coleo.ToolKind, arguments string) coleo
 		reason = err.Error()
 	}
 	raw, cut := Cut(arguments)
-	return coleo.ToolCall{ID: id, Name: name, Kind: kind, Malformed: &coleo.Malformed{Error: reason, Raw: raw}, Truncated: cut}
+	return coleo.ToolCall{ID: id, Name: name, Kind: kind, Malformed: &coleo.Malformed{Error: reason, Raw: raw},
+		Truncated: cut}
 }
 
 // TextCall returns the call of a tool that takes plain text. The text is a JSON string in

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -35,18 +36,9 @@ func (s *ServeDB) Entries(ctx context.Context, f EventFilter) ([]Entry, error) {
 	if err != nil || query == "" {
 		return nil, err
 	}
-	var at []uint64 // the position of each event
-	rows, err := s.db.reader.QueryContext(ctx, query, args...)
-	events, err := collectEvents(rows, err, func(e *coleo.Event) []any {
-		at = append(at, 0)
-		return append([]any{&at[len(at)-1], &e.Host, &e.Epoch, &e.Seq}, cells(eventFields(e))...)
-	})
+	out, err := s.entries(ctx, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("read events after %d: %w", f.After, err)
-	}
-	out := make([]Entry, len(events))
-	for i, e := range events {
-		out[i] = Entry{at[i], e}
 	}
 	if len(out) > 0 {
 		// Move the head, because a reader can see an event before the writer of the
@@ -54,6 +46,21 @@ func (s *ServeDB) Entries(ctx context.Context, f EventFilter) ([]Entry, error) {
 		s.head.moveTo(out[len(out)-1].Position)
 	}
 	return out, nil
+}
+
+// entries returns the events of a query.
+func (s *ServeDB) entries(ctx context.Context, query string, args []any) ([]Entry, error) {
+	var at []uint64 // the position of each event
+	rows, err := s.db.reader.QueryContext(ctx, query, args...)
+	events, err := collectEvents(rows, err, func(e *coleo.Event) []any {
+		at = append(at, 0)
+		return append([]any{&at[len(at)-1], &e.Host, &e.Epoch, &e.Seq}, cells(eventFields(e))...)
+	})
+	out := make([]Entry, len(events))
+	for i, e := range events {
+		out[i] = Entry{at[i], e}
+	}
+	return out, err
 }
 
 // entriesQuery returns the query for the events that match a filter. The query is "" if
@@ -121,6 +128,41 @@ func oldest(parts []part, after int64, limit int) (string, []any) {
 	}
 	return selectEntries + " WHERE pos IN (SELECT p FROM (" + strings.Join(each, " UNION ALL ") +
 		") ORDER BY p LIMIT ?) ORDER BY pos", append(args, limit)
+}
+
+// Newest returns the newest events of an arm before a position, oldest first. If kind is
+// not "", it returns events of that kind only. A position of 0 means the end of the log.
+// Newest returns at most limit events, and fewer if their payloads are large.
+func (s *ServeDB) Newest(ctx context.Context, arm string, kind coleo.EventKind, before uint64, limit int) ([]Entry,
+	error) {
+	var kinds []coleo.EventKind
+	if kind != "" {
+		kinds = append(kinds, kind)
+	}
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	query, args := newest(ofArm(kinds, "arm_id = ?", arm), int64(before), limit)
+	list, err := s.entries(ctx, query, args)
+	if err != nil {
+		return nil, fmt.Errorf("read the newest events of arm %s: %w", arm, err)
+	}
+	slices.Reverse(list)
+	return list, nil
+}
+
+// newest is like oldest, but returns a query for the highest positions before a position,
+// the highest first.
+func newest(parts []part, before int64, limit int) (string, []any) {
+	var each []string
+	var args []any
+	for _, p := range parts {
+		each = append(each, fmt.Sprintf("SELECT * FROM (SELECT pos AS p FROM run_events INDEXED BY %s WHERE %s "+
+			"AND pos < ? ORDER BY pos DESC LIMIT ?)", p.index, p.where))
+		args = append(append(args, p.args...), before, limit)
+	}
+	return selectEntries + " WHERE pos IN (SELECT p FROM (" + strings.Join(each, " UNION ALL ") +
+		") ORDER BY p DESC LIMIT ?) ORDER BY pos DESC", append(args, limit)
 }
 
 // RunEvents is like Entries, but returns the events without their positions. It also

@@ -67,6 +67,9 @@ func (s State) add(a coleo.Activity) (State, []coleo.Event) {
 		t.end(w)
 	case coleo.ReplyUsage:
 		t.useModel(w.Model)
+		if a.Reply != "" { // Gemini tells the tokens of a reply before its calls
+			t.reply()
+		}
 		t.tell(w)
 	case coleo.ModelChanged:
 		t.Model = w.To

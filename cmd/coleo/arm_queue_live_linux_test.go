@@ -71,7 +71,7 @@ func TestM9ARealAgentCLIGetsThePathsOfFiles(t *testing.T) {
 	l.check(os.WriteFile(file, []byte("the content of the notes"), 0o600))
 	nonce := conformance.Nonce()
 	end := decode[coleo.RunEnd](l.world, "arm", "prompt", l.name, "--wait", "--file", file, "say "+nonce)
-	if end.Outcome != coleo.OutcomeFinished || !l.modelGot(nonce, file) {
+	if end.Outcome != coleo.OutcomeFinished || !l.modelGot(nonce, file, "the content of the notes") {
 		t.Errorf("the run ended %+v, and the model got the path: %v", end, l.modelGot(nonce, file))
 	}
 	if got := l.events(l.name, coleo.EventRunStart); len(got) != 1 || slices.ContainsFunc(got,

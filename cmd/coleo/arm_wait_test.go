@@ -92,6 +92,13 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
+// text returns what has come so far.
+func (l *lines) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
 func (l *lines) shows(words ...string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -116,13 +116,16 @@ func TestTwoArmsInOneFolderAreWarnedOf(t *testing.T) {
 func TestWithoutServeEveryVerbSaysHowToStartIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
+	w.write("f", "a line of a file\n")
 	for _, args := range [][]string{
 		{"arm", "list"}, {"arm", "status", "x"}, {"arm", "prompt", "x", "y"}, {"arm", "approve", "x"},
 		{"arm", "kill", "x"},
 		{"arm", "wait", "x"}, {"arm", "recover", "x"}, {"arm", "screen", "x"}, {"arm", "logs", "x"},
 		{"arm", "watch", "x"}, {"arm", "compact", "x"}, {"arm", "follow-up", "x", "hi"},
 		{"arm", "queue", "x"}, {"arm", "steer", "x", "hi"}, {"arm", "abort", "x"}, {"arm", "pause", "x"}, {"arm", "resume", "x"}, {"arm", "open", "x"},
-		{"agent", "status"}, {"thread", "list"}, {"thread", "search", "x"}, {"thread", "resume", "x"}, {"arm", "thread", "x"},
+		{"agent", "status"}, {"run", "graph", "x"}, {"why", w.path("f") + ":1"},
+		{"run", "list"}, {"run", "show", "x"}, {"run", "events", "x"}, {"run", "events", "-f"},
+		{"thread", "list"}, {"thread", "search", "x"}, {"thread", "resume", "x"}, {"arm", "thread", "x"},
 	} {
 		if e := w.fails(8, args...); e.Code != coleo.EUnavailable || !strings.Contains(e.Message, "coleo up") {
 			t.Errorf("%v: %+v, want %s and what to do", args, e, coleo.EUnavailable)

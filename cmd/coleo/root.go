@@ -10,9 +10,11 @@ import (
 	"coleo.dev/cmd/coleo/harness"
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/recording"
+	runverbs "coleo.dev/cmd/coleo/run"
 	"coleo.dev/cmd/coleo/server"
 	"coleo.dev/cmd/coleo/thread"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/cmd/coleo/why"
 )
 
 // run carries out one command line and returns the exit code.
@@ -33,9 +35,11 @@ func newRootCommand() *cobra.Command {
 	})
 	arms := arm.Command()
 	arms.AddCommand(thread.ArmCommand())
+	runs := runverbs.Command()
+	runs.AddCommand(why.GraphCommand())
 	root.AddCommand(
-		arms, thread.Command(), harness.Command(), recording.Command(), newAuditCommand(), newDoctorCommand(), newManCommand(),
-		newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(),
+		arms, thread.Command(), runs, why.Command(), harness.Command(), recording.Command(), newAuditCommand(), newDoctorCommand(),
+		newManCommand(), newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(),
 	)
 	root.AddCommand(server.Commands(wallClock)...)
 	root.AddCommand(model.Commands()...)

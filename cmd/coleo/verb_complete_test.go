@@ -25,6 +25,10 @@ func TestAShellIsOfferedNames(t *testing.T) {
 		{"arm list --state ne", []string{"needs-you"}},
 		{"arm list --state waiting", []string{"waiting_approval"}},
 		{"arm spawn --harness fa", []string{"fake"}},
+		{"run list arm-1", []string{"arm-10"}},
+		{"run events --arm arm-1", []string{"arm-10"}},
+		{"run events --kind tool_call", []string{"tool_call_end", "tool_call_start"}},
+		{"run list --outcome f", []string{"finished", "failed"}},
 		{"harness test clau", []string{"claude-code"}},
 	} {
 		out := w.must(append([]string{"__complete"}, strings.Split(c.line, " ")...)...)

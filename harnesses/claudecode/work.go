@@ -183,7 +183,8 @@ func (w *worker) usage(l recordLine) []record.Entry {
 	if u == nil || l.Message.ID == "" || l.Message.ID == w.told || l.Message.Model == "<synthetic>" {
 		return nil
 	}
-	e := record.Worked(coleo.ReplyUsage{Usage: record.FromTranscript(u.usage()), Model: l.Message.Model}, l.Message.ID, l.Time)
+	e := record.Worked(coleo.ReplyUsage{Usage: record.FromTranscript(u.usage()), Model: l.Message.Model}, l.Message.ID,
+		l.Time)
 	if l.Message.Stop == "" {
 		w.cut = &e
 		return nil

@@ -28,10 +28,12 @@ func TestTheRecordTellsTheWork(t *testing.T) {
 	}
 	const execute, other = coleo.ToolExecute, coleo.ToolOther
 	if want := []coleo.ToolKind{execute, execute, coleo.ToolEdit, coleo.ToolMCP, coleo.ToolRead, coleo.ToolEdit,
-		coleo.ToolRead, execute, execute, execute, other, other, other, other, other, coleo.ToolSubagent}; !slices.Equal(kinds, want) {
+		coleo.ToolRead, execute, execute, execute, other, other, other, other, other,
+		coleo.ToolSubagent}; !slices.Equal(kinds, want) {
 		t.Errorf("the kinds of the calls are %q, want %q", kinds, want)
 	}
-	if calls[0].Command != "ls -a >> both.log" || len(calls[4].Files) != 1 || !strings.HasSuffix(calls[4].Files[0], "there.txt") {
+	if calls[0].Command != "ls -a >> both.log" || len(calls[4].Files) != 1 || !strings.HasSuffix(calls[4].Files[0],
+		"there.txt") {
 		t.Errorf("the calls have the command %q and the files %q", calls[0].Command, calls[4].Files)
 	}
 	exited := recordtest.End(t, list, 7)
@@ -70,27 +72,33 @@ func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 	if !slices.Equal(tasks, []coleo.TaskStatus{coleo.TaskPending, coleo.TaskRunning, coleo.TaskDone}) {
 		t.Errorf("the task was %q", tasks)
 	}
-	if got := recordtest.All[coleo.ModeChanged](list); !slices.Equal(got, []coleo.ModeChanged{{From: "default", To: "acceptEdits"}}) {
+	if got := recordtest.All[coleo.ModeChanged](list); !slices.Equal(got, []coleo.ModeChanged{{From: "default",
+		To: "acceptEdits"}}) {
 		t.Errorf("changes of the mode: %+v", got)
 	}
-	if got := recordtest.All[coleo.ModelChanged](list); !slices.Equal(got, []coleo.ModelChanged{{From: "mock-1", To: "mock-2"}}) {
+	if got := recordtest.All[coleo.ModelChanged](list); !slices.Equal(got, []coleo.ModelChanged{{From: "mock-1",
+		To: "mock-2"}}) {
 		t.Errorf("changes of the model: %+v", got)
 	}
-	if got := recordtest.All[coleo.Problem](list); !slices.Equal(got, []coleo.Problem{{Text: "API Error: 400 scripted failure 400"}}) {
+	if got := recordtest.All[coleo.Problem](list); !slices.Equal(got,
+		[]coleo.Problem{{Text: "API Error: 400 scripted failure 400"}}) {
 		t.Errorf("problems: %+v", got)
 	}
-	if got := recordtest.All[coleo.Compaction](list); len(got) != 1 || got[0].Automatic || got[0].Before <= got[0].After || got[0].After == 0 {
+	if got := recordtest.All[coleo.Compaction](list); len(got) != 1 || got[0].Automatic ||
+		got[0].Before <= got[0].After || got[0].After == 0 {
 		t.Errorf("compactions: %+v", got)
 	}
 	in, out := recordtest.All[coleo.ShellInput](list), recordtest.All[coleo.ShellOutput](list)
-	if len(in) != 1 || len(out) != 1 || in[0].ID != out[0].ID || in[0].Command != "echo shell-out; echo shell-err >&2; exit 2" ||
+	if len(in) != 1 || len(out) != 1 || in[0].ID != out[0].ID ||
+		in[0].Command != "echo shell-out; echo shell-err >&2; exit 2" ||
 		out[0].Errors != "shell-out\nshell-err\n" {
 		t.Errorf("the user's commands are %+v, and their output is %+v", in, out)
 	}
 	if got := recordtest.All[coleo.Remark](list); len(got) != 2 || !strings.HasPrefix(got[0].Text, "Set model to") {
 		t.Errorf("remarks: %+v", got)
 	}
-	if got := recordtest.All[coleo.Thinking](list); len(got) != 2 || got[0].Text != "about the matter deeply" || !got[0].Done {
+	if got := recordtest.All[coleo.Thinking](list); len(got) != 2 || got[0].Text != "about the matter deeply" ||
+		!got[0].Done {
 		t.Errorf("thoughts: %+v", got)
 	}
 }
@@ -101,13 +109,18 @@ func TestRareLinesAreDecoded(t *testing.T) {
 	d := newDecoder()
 	var list []record.Entry
 	for _, line := range []string{
-		`{"type":"system","subtype":"api_error","error":{"status":529,"message":"overloaded"},"retryAttempt":1,"maxRetries":10}`,
-		`{"type":"assistant","isSidechain":true,"message":{"id":"m0","content":[{"type":"tool_use","id":"c0","name":"Bash"}]}}`,
+		`{"type":"system","subtype":"api_error","error":{"status":529,"message":"overloaded"},"retryAttempt":1,"maxRe` +
+			`tries":10}`,
+		`{"type":"assistant","isSidechain":true,"message":{"id":"m0","content":[{"type":"tool_use","id":"c0","name":"` +
+			`Bash"}]}}`,
 		`{"type":"assistant","message":{"id":"m1","usage":{"output_tokens":1},"content":[{"type":"text","text":"cut o"}]}}`,
 		`{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}`,
-		`{"type":"assistant","message":{"id":"m2","stop_reason":"tool_use","content":[{"type":"tool_use","id":"c1","name":"TodoWrite",` +
+		`{"type":"assistant","message":{"id":"m2","stop_reason":"tool_use","content":[{"type":"tool_use","id":"c1","n` +
+			`ame":"TodoWrite",` +
 			`"input":{"todos":[{"content":"a","status":"in_progress"},{"content":"b","status":"cancelled"}]}}]}}`,
 		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c1","content":"ok"}]}}`,
+		`{"type":"user","toolDenialKind":"rule","message":{"content":[{"type":"tool_result","tool_use_id":"c2",` +
+			`"is_error":true,"content":"no"}]}}`,
 	} {
 		list = append(list, d.Decode([]byte(line))...)
 	}
@@ -117,8 +130,11 @@ func TestRareLinesAreDecoded(t *testing.T) {
 		kinds = append(kinds, coleo.KindOf(a.Work))
 	}
 	if want := []coleo.EventKind{coleo.EventError, coleo.EventAssistantText, coleo.EventUsage, coleo.EventToolStart,
-		coleo.EventToolEnd, coleo.EventTasks}; !slices.Equal(kinds, want) {
+		coleo.EventToolEnd, coleo.EventTasks, coleo.EventToolEnd}; !slices.Equal(kinds, want) {
 		t.Fatalf("the lines tell %q, want %q", kinds, want)
+	}
+	if end := got[6].Work.(coleo.ToolEnd); end.Outcome != coleo.ToolDenied || end.Reason != "no" {
+		t.Errorf("a call that a rule forbids ended as %+v", end)
 	}
 	if p := got[0].Work.(coleo.Problem); p.Text != "overloaded" || !p.Retries {
 		t.Errorf("a request that is tried again is told as %+v", p)
@@ -126,7 +142,8 @@ func TestRareLinesAreDecoded(t *testing.T) {
 	if u := got[2]; u.Reply != "m1" || list[2].Kind != record.Detail || list[3].Kind != record.End {
 		t.Errorf("the tokens of a reply that was cut off are told as %+v", u)
 	}
-	if tasks := got[5].Work.(coleo.TasksUpdated).Tasks; len(tasks) != 1 || tasks[0] != (coleo.Task{ID: "1", Text: "a", Status: coleo.TaskRunning}) {
+	if tasks := got[5].Work.(coleo.TasksUpdated).Tasks; len(tasks) != 1 || tasks[0] != (coleo.Task{ID: "1", Text: "a",
+		Status: coleo.TaskRunning}) {
 		t.Errorf("the tasks are %+v", tasks)
 	}
 }

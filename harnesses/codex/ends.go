@@ -28,7 +28,8 @@ const outputHead = "Output:\n"
 func endOf(id string, c call, raw json.RawMessage) coleo.ToolEnd {
 	text, told := resultOf(raw)
 	switch {
-	case refused.MatchString(text) && (c.item == nil || c.item.Exit == nil) || c.item != nil && c.item.Status == "declined":
+	case refused.MatchString(text) && (c.item == nil || c.item.Exit == nil) || c.item != nil &&
+		c.item.Status == "declined":
 		return record.FailedCall(id, coleo.ToolDenied, refusal(text))
 	case c.item != nil:
 		return c.item.end(id, text)

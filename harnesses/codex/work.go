@@ -128,7 +128,8 @@ func (w *worker) of(l recordLine) []record.Entry {
 		return w.tokens(l)
 	case "compacted":
 		text, cut := record.Cut(p.Message)
-		return []record.Entry{record.Worked(coleo.Compaction{Automatic: w.prompted, Summary: text, Truncated: cut}, "", l.Time)}
+		return []record.Entry{record.Worked(coleo.Compaction{Automatic: w.prompted, Summary: text, Truncated: cut}, "",
+			l.Time)}
 	}
 	switch p.Type {
 	case "user_message":

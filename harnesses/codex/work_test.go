@@ -54,7 +54,8 @@ func TestTheRecordTellsTheCallsOfOtherKinds(t *testing.T) {
 		t.Errorf("the kinds of the calls are %q, want %q", kinds, want)
 	}
 	tasks := recordtest.All[coleo.TasksUpdated](list)
-	want := []coleo.Task{{ID: "1", Text: "first", Status: coleo.TaskDone}, {ID: "2", Text: "second", Status: coleo.TaskRunning},
+	want := []coleo.Task{{ID: "1", Text: "first", Status: coleo.TaskDone}, {ID: "2", Text: "second",
+		Status: coleo.TaskRunning},
 		{ID: "3", Text: "third", Status: coleo.TaskPending}}
 	if len(tasks) != 1 || !slices.Equal(tasks[0].Tasks, want) {
 		t.Errorf("the tasks are %+v, want %+v", tasks, want)
@@ -71,9 +72,14 @@ func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 		t.Errorf("compactions: %+v", got)
 	}
 	in, out := recordtest.All[coleo.ShellInput](list), recordtest.All[coleo.ShellOutput](list)
-	if len(in) != 1 || len(out) != 1 || in[0].ID != out[0].ID || in[0].Command != "echo shell-out; echo shell-err >&2; exit 2" ||
+	if len(in) != 1 || len(out) != 1 || in[0].ID != out[0].ID ||
+		in[0].Command != "echo shell-out; echo shell-err >&2; exit 2" ||
 		out[0].Output != "shell-out\nshell-err\n" || out[0].ExitCode == nil || *out[0].ExitCode != 2 || out[0].Millis == 0 {
 		t.Errorf("the user's commands are %+v, and their output is %+v", in, out)
+	}
+	// The model has answered 27 requests, and one that was to shorten the conversation.
+	if got := recordtest.All[coleo.ReplyUsage](list); len(got) != 28 || got[0].Input != 11278 || got[0].Output != 2 {
+		t.Errorf("the tokens of %d replies are told: %+v", len(got), got)
 	}
 	if got := recordtest.All[coleo.Thinking](list); len(got) != 2 || got[0].Text != "about the matter deeply" {
 		t.Errorf("thoughts: %+v", got)
@@ -91,11 +97,14 @@ func TestRareLinesAreDecoded(t *testing.T) {
 		`{"type":"event_msg","payload":{"type":"user_message","message":"go"}}`,
 		`{"type":"event_msg","payload":{"type":"agent_reasoning","text":"hm"}}`,
 		`{"type":"event_msg","payload":{"type":"stream_error","message":"connects again"}}`,
-		`{"type":"response_item","payload":{"type":"local_shell_call","call_id":"c1","action":{"command":["bash","-lc","ls"]}}}`,
+		`{"type":"response_item","payload":{"type":"local_shell_call","call_id":"c1","action":{"command":["bash","-lc` +
+			`","ls"]}}}`,
 		`{"type":"response_item","payload":{"type":"function_call_output","call_id":"c1",` +
 			`"output":"{\"output\":\"x\",\"metadata\":{\"exit_code\":1}}"}}`,
-		`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":5},"last_token_usage":{"input_tokens":5}}}}`,
-		`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":5},"last_token_usage":{"input_tokens":5}}}}`,
+		`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":5},"last_tok` +
+			`en_usage":{"input_tokens":5}}}}`,
+		`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":5},"last_tok` +
+			`en_usage":{"input_tokens":5}}}}`,
 		`{"type":"compacted","payload":{"message":"short"}}`,
 	} {
 		list = append(list, d.Decode([]byte(line))...)
@@ -111,7 +120,8 @@ func TestRareLinesAreDecoded(t *testing.T) {
 	want := []string{
 		`model {"from":"a","to":"b"}`, `mode {"from":"default","to":"plan"}`, ` {"text":"go"}`,
 		`thinking {"id":"","text":"hm","done":true}`, `error {"text":"connects again","retries":true}`,
-		`tool_call_start {"id":"c1","name":"local_shell","kind":"execute","arguments":{"command":["bash","-lc","ls"]},"command":"ls"}`,
+		`tool_call_start {"id":"c1","name":"local_shell","kind":"execute","arguments":{"command":["bash","-lc","ls"]}` +
+			`,"command":"ls"}`,
 		`tool_call_end {"id":"c1","outcome":"error","reason":"exit code 1","output":"x","exit_code":1}`,
 		`usage {"input_tokens":5,"cached_tokens":0,"output_tokens":0,"reasoning_tokens":0,"source":"transcript","model":"b"}`,
 		`compaction {"automatic":true,"summary":"short"}`,

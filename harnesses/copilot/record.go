@@ -15,7 +15,7 @@ func Hooks() terminal.Hooks { return terminal.Hooks{Record: conversations, Threa
 // conversations describes how to find and decode Copilot CLI's list of events.
 var conversations = record.Source{
 	Pattern: ".copilot/session-state/{id}/events.jsonl",
-	Open:    record.Lines(func() record.Decoder { return &decoder{} }),
+	Open:    record.Lines(newDecoder),
 }
 
 // decoder decodes the events of Copilot CLI,
@@ -27,18 +27,25 @@ type decoder struct {
 	replied bool   // the newest reply of the model calls no tool, and its end has not come yet
 	text    string // the text of the newest reply
 	denied  bool   // a permission was refused since the last prompt
+	work    worker
 }
 
+func newDecoder() record.Decoder { return &decoder{work: newWorker()} }
+
 type recordLine struct {
+	workLine
 	Type string    `json:"type"`
 	Time time.Time `json:"timestamp"`
 	Data struct {
+		workData
 		Content string `json:"content"`
 		Message string `json:"message"`
 		Tools   []struct {
+			workCall
 			Name string `json:"name"`
 		} `json:"toolRequests"`
 		Result struct {
+			workResult
 			Kind string `json:"kind"`
 		} `json:"result"`
 		Parent string `json:"parentToolCallId"` // set in an event of a subagent
@@ -50,9 +57,14 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 	if json.Unmarshal(line, &l) != nil && l.Type == "" || l.Data.Parent != "" {
 		return nil
 	}
+	return record.Join(d.state(l), d.work.of(l))
+}
+
+// state returns what the line says of the state of the agent CLI.
+func (d *decoder) state(l recordLine) []record.Entry {
 	switch l.Type {
 	case "user.message":
-		*d = decoder{}
+		*d = decoder{work: d.work}
 		return []record.Entry{{Kind: record.Prompt, Text: l.Data.Content, ByUser: true, Time: l.Time}}
 	case "assistant.message":
 		return d.reply(l)

@@ -9,7 +9,7 @@ import (
 // threads lists Copilot CLI's conversations.
 var threads = record.Files{
 	Source:  conversations,
-	Decoder: func() record.Decoder { return &decoder{} },
+	Decoder: newDecoder,
 	Line:    readHeader,
 }
 

@@ -73,14 +73,21 @@ func transcript(f terminal.Facts) (string, error) {
 
 // costs holds the fields of a reply in the transcript that Coleo uses (0.61.0).
 type costs struct {
-	ID     string `json:"id"`
-	Tokens *struct {
-		Input    int `json:"input"`
-		Output   int `json:"output"`
-		Cached   int `json:"cached"`
-		Thoughts int `json:"thoughts"`
-		Tool     int `json:"tool"`
-	} `json:"tokens"`
+	ID     string  `json:"id"`
+	Tokens *tokens `json:"tokens"`
+}
+
+// tokens are the tokens of one reply.
+type tokens struct {
+	Input    int `json:"input"`
+	Output   int `json:"output"`
+	Cached   int `json:"cached"`
+	Thoughts int `json:"thoughts"`
+	Tool     int `json:"tool"`
+}
+
+func (t tokens) usage() coleo.Usage {
+	return coleo.Usage{Input: t.Input + t.Tool, Cached: t.Cached, Output: t.Output + t.Thoughts, Reasoning: t.Thoughts}
 }
 
 // usage adds up the replies of the conversation. A reply that grew has several lines,
@@ -93,8 +100,7 @@ func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	replies := map[string]coleo.Usage{}
 	err = terminal.EachEntry(path, func(l costs) {
 		if t := l.Tokens; t != nil {
-			replies[l.ID] = coleo.Usage{Input: t.Input + t.Tool, Cached: t.Cached, Output: t.Output + t.Thoughts,
-				Reasoning: t.Thoughts}
+			replies[l.ID] = t.usage()
 		}
 	})
 	return coleo.SumUsage(maps.Values(replies)), err

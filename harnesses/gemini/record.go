@@ -11,7 +11,7 @@ import (
 // conversations describes how to find and decode Gemini CLI's session files.
 var conversations = record.Source{
 	Pattern: ".gemini/tmp/*/chats/session-*-{id}.jsonl", ShortID: idInName,
-	Open: record.Lines(func() record.Decoder { return decoder{} }),
+	Open: record.Lines(newDecoder),
 	// It makes or extends the file when it has looked for agents, servers and skills. By
 	// then it has asked whether the folder is trusted (0.61.0).
 	TellsReady: true,
@@ -23,13 +23,17 @@ var conversations = record.Source{
 // The record has no sign that a turn has finished. Gemini CLI first writes a reply
 // without its tool calls. When the tools have answered, it writes the reply again with
 // the tool calls. So the last reply of a turn looks like a reply before a tool.
-type decoder struct{}
+type decoder struct{ work worker }
+
+func newDecoder() record.Decoder { return &decoder{work: newWorker()} }
 
 type recordLine struct {
+	workLine
 	Type    string          `json:"type"`
 	Time    time.Time       `json:"timestamp"`
 	Content json.RawMessage `json:"content"`
 	Tools   []struct {
+		workCall
 		Name string `json:"name"`
 	} `json:"toolCalls"`
 }
@@ -41,12 +45,21 @@ const (
 	cancelled  = "Request cancelled."
 )
 
-func (decoder) Decode(line []byte) []record.Entry {
+func (d *decoder) Decode(line []byte) []record.Entry {
 	var l recordLine
-	if json.Unmarshal(line, &l) != nil && l.Type == "" {
+	if err := json.Unmarshal(line, &l); l.Type == "" {
+		if err == nil {
+			return d.work.changed(l)
+		}
 		return nil
 	}
 	text, results := l.content()
+	return d.work.marked(record.Join(l.state(text, results), d.work.of(l, text)), l, text)
+}
+
+// state returns what the line says of the state of the agent CLI. The arguments are the
+// text of the line, and whether the line has results of tools.
+func (l recordLine) state(text string, results bool) []record.Entry {
 	if l.isReplayed() {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 
 func TestTheRecordTellsHowEachTurnEnded(t *testing.T) {
 	t.Parallel()
-	recordtest.Check(t, decoder{}, "testdata/record-0.61.0.jsonl.gz", []recordtest.Turn{
+	recordtest.Check(t, newDecoder(), "testdata/record-0.61.0.jsonl.gz", []recordtest.Turn{
 		{Prompt: "say finished-465", Answer: "finished-465"},
 		{Prompt: "count to 200 every 50ms", Ending: record.Interrupted},
 		{Prompt: "write hello.txt with Hello", Ending: record.Interrupted, Answer: "I will write hello.txt."},

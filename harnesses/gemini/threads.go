@@ -14,7 +14,7 @@ import (
 // threads lists Gemini CLI's conversations.
 var threads = record.Files{
 	Source:  conversations,
-	Decoder: func() record.Decoder { return decoder{} },
+	Decoder: newDecoder,
 	Line:    readHeader,
 	Beside:  readFolder,
 }

@@ -31,7 +31,8 @@ type tail struct {
 
 func openTail(path string, w record.Where) record.Tail {
 	since := w.Since.UnixMilli()
-	return &tail{path: path, conversation: w.Conversation, since: since, returned: map[string]bool{}, work: newWorker(since)}
+	return &tail{path: path, conversation: w.Conversation, since: since, returned: map[string]bool{},
+		work: newWorker(since)}
 }
 
 func (t *tail) Close() {

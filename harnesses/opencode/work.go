@@ -270,6 +270,9 @@ var kinds = map[string]coleo.ToolKind{
 	"apply_patch": coleo.ToolEdit,
 	"bash":        coleo.ToolExecute, "task": coleo.ToolSubagent,
 	"plan_enter": coleo.ToolOther, "plan_exit": coleo.ToolOther,
+	// Kilo CLI has these, too.
+	"background_process": coleo.ToolExecute, "board_post": coleo.ToolOther, "board_read": coleo.ToolOther,
+	"cancel_wakeup": coleo.ToolOther, "schedule_wakeup": coleo.ToolOther, "kilo_local_recall": coleo.ToolOther,
 }
 
 // kindOf returns the kind of a tool. A name with _ is that of a server and a tool of it.
@@ -292,6 +295,9 @@ var unaccepted = regexp.MustCompile(`(?s)^Invalid input for tool .*?: (?:(JSON p
 
 // callOf returns the call that a part tells.
 func callOf(p eventPart) coleo.ToolCall {
+	if text := unparsed(p.State.Input); text != "" {
+		return record.MalformedCall(p.Call, p.Tool, kindOf(p.Tool), text)
+	}
 	if p.Tool != invalid {
 		return record.Call(p.Call, p.Tool, kindOf(p.Tool), string(p.State.Input))
 	}
@@ -308,6 +314,18 @@ func callOf(p eventPart) coleo.ToolCall {
 		return record.MalformedCall(p.Call, in.Tool, kindOf(in.Tool), m[2])
 	}
 	return record.Call(p.Call, in.Tool, kindOf(in.Tool), m[2])
+}
+
+// unparsed returns arguments that are not JSON, which Kilo CLI puts into an object. It
+// returns "" if the arguments are JSON.
+func unparsed(input json.RawMessage) string {
+	var object map[string]json.RawMessage
+	var text string
+	if json.Unmarshal(input, &object) != nil || len(object) != 1 || json.Unmarshal(object["value"], &text) != nil ||
+		!strings.HasPrefix(text, "{") || json.Valid([]byte(text)) {
+		return ""
+	}
+	return text
 }
 
 const (

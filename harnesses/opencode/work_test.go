@@ -13,69 +13,36 @@ import (
 	"coleo.dev/record/recordtest"
 )
 
-const recordedWork = "testdata/work-1.18.33.jsonl.gz"
-
-// happen writes an event, and what it changes in the messages and their parts.
-func (d *database) happen(e row) {
-	d.t.Helper()
-	if !d.noEvents {
-		d.exec("INSERT INTO event VALUES (?, ?, ?, ?, ?)", fmt.Sprint("e", e.Seq), e.Session, e.Seq, e.Type, string(e.Data))
-	}
-	var data struct {
-		Info, Part json.RawMessage
-		PartID     string
-		MessageID  string
-	}
-	d.check(json.Unmarshal(e.Data, &data))
-	var ids struct {
-		ID, MessageID string
-		Time          struct{ Created int64 }
-	}
-	switch {
-	case strings.HasPrefix(e.Type, "message.updated."):
-		d.check(json.Unmarshal(data.Info, &ids))
-		d.put(row{Message: ids.ID, Session: e.Session, Created: ids.Time.Created}, string(data.Info))
-	case strings.HasPrefix(e.Type, "message.part.updated."):
-		d.check(json.Unmarshal(data.Part, &ids))
-		d.put(row{Part: ids.ID, Message: ids.MessageID}, string(data.Part))
-	case strings.HasPrefix(e.Type, "message.part.removed."):
-		d.exec("DELETE FROM part WHERE id = ?", data.PartID)
-	case strings.HasPrefix(e.Type, "message.removed."):
-		d.exec("DELETE FROM message WHERE id = ?", data.MessageID)
-	}
-}
+const (
+	recordedWork = "testdata/work-1.18.33.jsonl.gz"
+	recordedKilo = "testdata/work-kilo-7.7.7.jsonl.gz" // of Kilo CLI, whose database is alike
+)
 
 // work returns what a tail tells if it reads after every n events.
-func (d *database) work(n int) []record.Entry {
-	tail := d.tail(0)
-	var out []record.Entry
-	i := 0
-	for _, r := range d.rows {
-		if r.Type == "" {
-			continue
-		}
-		d.happen(r)
-		if i++; i%n == 0 {
-			out = append(out, tail.Next()...)
-		}
-	}
-	return append(out, tail.Next()...)
+func (d database) work(n int) []record.Entry {
+	return d.Entries(account{folder: "opencode"}.record(), n)
 }
-
-const atTheEnd = 1 << 20 // more events than a recording has
 
 func TestTheRecordTellsTheWork(t *testing.T) {
 	t.Parallel()
-	list := record.Activities(newDatabaseOf(t, recordedWork).work(atTheEnd))
+	// Of a tool that it does not have, OpenCode keeps no arguments. In Kilo CLI the name of
+	// this one looks like that of an MCP server's tool.
+	checkRecordedWork(t, recordedWork, coleo.ToolOther, 9)
+	checkRecordedWork(t, recordedKilo, coleo.ToolMCP)
+}
+
+func checkRecordedWork(t *testing.T, path string, unknown coleo.ToolKind, lost ...int) {
+	t.Helper()
+	list := record.Activities(newDatabaseOf(t, path).work(recordtest.AtTheEnd))
 	const done, failed, denied = coleo.ToolSuccess, coleo.ToolError, coleo.ToolDenied
-	recordtest.CheckWork(t, recordedWork, list, []coleo.ToolOutcome{done, done, done, done, done, failed, failed, denied,
-		failed, failed, done, done, done}, 9) // of a tool that it does not have, OpenCode keeps no arguments
+	recordtest.CheckWork(t, path, list, []coleo.ToolOutcome{done, done, done, done, done, failed, failed, denied,
+		failed, failed, done, done, done}, lost...)
 	var kinds []coleo.ToolKind
 	for _, c := range recordtest.All[coleo.ToolCall](list) {
 		kinds = append(kinds, c.Kind)
 	}
 	const execute, read, edit = coleo.ToolExecute, coleo.ToolRead, coleo.ToolEdit
-	if want := []coleo.ToolKind{execute, execute, edit, read, edit, read, execute, execute, execute, coleo.ToolOther,
+	if want := []coleo.ToolKind{execute, execute, edit, read, edit, read, execute, execute, execute, unknown,
 		coleo.ToolOther, coleo.ToolSubagent, coleo.ToolMCP}; !slices.Equal(kinds, want) {
 		t.Errorf("the kinds of the calls are %q, want %q", kinds, want)
 	}
@@ -86,14 +53,16 @@ func TestTheRecordTellsTheWork(t *testing.T) {
 
 func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 	t.Parallel()
-	list := record.Activities(newDatabaseOf(t, recordedWork).work(atTheEnd))
+	list := record.Activities(newDatabaseOf(t, recordedWork).work(recordtest.AtTheEnd))
 	tasks := recordtest.All[coleo.TasksUpdated](list)
-	want := []coleo.Task{{ID: "1", Text: "first", Status: coleo.TaskDone}, {ID: "2", Text: "second", Status: coleo.TaskRunning},
+	want := []coleo.Task{{ID: "1", Text: "first", Status: coleo.TaskDone}, {ID: "2", Text: "second",
+		Status: coleo.TaskRunning},
 		{ID: "3", Text: "third", Status: coleo.TaskPending}}
 	if len(tasks) != 1 || !slices.Equal(tasks[0].Tasks, want) {
 		t.Errorf("the tasks are %+v, want %+v", tasks, want)
 	}
-	if got := recordtest.All[coleo.ModeChanged](list); !slices.Equal(got, []coleo.ModeChanged{{From: "build", To: "plan"}}) {
+	if got := recordtest.All[coleo.ModeChanged](list); !slices.Equal(got, []coleo.ModeChanged{{From: "build",
+		To: "plan"}}) {
 		t.Errorf("changes of the mode: %+v", got)
 	}
 	if got := recordtest.All[coleo.Problem](list); !slices.Equal(got, []coleo.Problem{{Text: "scripted failure 400"}}) {
@@ -111,7 +80,8 @@ func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 	if got := recordtest.All[coleo.Thinking](list); len(got) != 2 || got[0].Text != "about the matter deeply" {
 		t.Errorf("thoughts: %+v", got)
 	}
-	if got := recordtest.All[coleo.ReplyUsage](list); len(got) == 0 || got[0].Input != 8125 || got[0].Output != 2 || got[0].Cost == 0 {
+	if got := recordtest.All[coleo.ReplyUsage](list); len(got) == 0 || got[0].Input != 8125 || got[0].Output != 2 ||
+		got[0].Cost == 0 {
 		t.Errorf("tokens: %+v", got)
 	}
 }
@@ -130,19 +100,23 @@ func TestRareEventsAreDecoded(t *testing.T) {
 		}
 		return out
 	}
-	retry := part(`{"part":{"id":"p1","type":"retry","attempt":1,"error":{"name":"APIError","data":{"message":"slow down"}}}}`)
+	retry := part(`{"part":{"id":"p1","type":"retry","attempt":1,"error":{"name":"APIError","data":{"message":"slo` +
+		`w down"}}}}`)
 	if len(retry) != 1 || retry[0] != (coleo.Problem{Text: "slow down", Retries: true}) {
 		t.Errorf("a request that is tried again is told as %+v", retry)
 	}
-	cut := part(`{"part":{"id":"p2","type":"tool","tool":"bash","callID":"c","state":{"status":"error","error":"Tool execution aborted"}}}`)
+	cut := part(`{"part":{"id":"p2","type":"tool","tool":"bash","callID":"c","state":{"status":"error","error":"To` +
+		`ol execution aborted"}}}`)
 	if len(cut) != 1 || coleo.KindOf(cut[0]) != coleo.EventToolStart {
 		t.Errorf("a call that was cut off is told as %+v, want no end", cut)
 	}
-	const compacted = `{"part":{"id":"p3","type":"tool","tool":"bash","callID":"d","state":{"status":"completed","time":{"compacted":5}}}}`
+	const compacted = `{"part":{"id":"p3","type":"tool","tool":"bash","callID":"d","state":{"status":"completed","` +
+		`time":{"compacted":5}}}}`
 	if again := part(compacted); again != nil {
 		t.Errorf("a call whose output was taken out is told as %+v", again)
 	}
-	wrong := part(`{"part":{"id":"p4","type":"tool","tool":"invalid","callID":"e","state":{"status":"completed","input":{"tool":"read",` +
+	wrong := part(`{"part":{"id":"p4","type":"tool","tool":"invalid","callID":"e","state":{"status":"completed","i` +
+		`nput":{"tool":"read",` +
 		`"error":"Invalid input for tool read: Type validation failed: Value: {\"a\":1}.\nError message: no path"}}}}`)
 	if c, ok := wrong[0].(coleo.ToolCall); !ok || c.Name != "read" || string(c.Arguments) != `{"a":1}` {
 		t.Errorf("a call with wrong arguments is told as %+v", wrong[0])
@@ -150,8 +124,10 @@ func TestRareEventsAreDecoded(t *testing.T) {
 }
 
 func FuzzEvent(f *testing.F) {
-	for _, r := range []string{`{"part":{"type":"tool","state":{"status":"completed","input":7}}}`, `{"info":{"role":"user"}}`, `[]`, ``,
-		`{"part":{"id":"a","type":"tool","tool":"invalid","state":{"status":"error","input":{"error":"Invalid input for tool x: y: Value: .\nError message: "}}}}`} {
+	for _, r := range []string{`{"part":{"type":"tool","state":{"status":"completed","input":7}}}`,
+		`{"info":{"role":"user"}}`, `[]`, ``,
+		`{"part":{"id":"a","type":"tool","tool":"invalid","state":{"status":"error","input":{"error":"Invalid input f` +
+			`or tool x: y: Value: .\nError message: "}}}}`} {
 		f.Add("message.part.updated.1", []byte(r))
 		f.Add("message.updated.1", []byte(r))
 	}
@@ -168,7 +144,14 @@ func FuzzEvent(f *testing.F) {
 // A tail that reads often, and one that reads at the end, tell the same at the same places.
 func TestATailTellsTheSameWheneverItReads(t *testing.T) {
 	t.Parallel()
-	want := record.Activities(newDatabaseOf(t, recordedWork).work(atTheEnd))
+	for _, path := range []string{recordedWork, recordedKilo} {
+		checkPlaces(t, path)
+	}
+}
+
+func checkPlaces(t *testing.T, path string) {
+	t.Helper()
+	want := record.Activities(newDatabaseOf(t, path).work(recordtest.AtTheEnd))
 	last, places := int64(0), map[string]bool{}
 	for _, a := range want {
 		place := fmt.Sprint(a.Position, " ", a.Key)
@@ -177,8 +160,8 @@ func TestATailTellsTheSameWheneverItReads(t *testing.T) {
 		}
 		last, places[place] = a.Position, true
 	}
-	for _, n := range []int{1, 2, 3, 7, 50} {
-		got := record.Activities(newDatabaseOf(t, recordedWork).work(n))
+	for _, n := range []int{1, 3, 50} {
+		got := record.Activities(newDatabaseOf(t, path).work(n))
 		if i := firstDifference(got, want); i >= 0 {
 			t.Errorf("read after every %d events, activity %d of %d and %d differs: %+v, want %+v", n, i, len(got), len(want),
 				got[min(i, len(got)-1)], want[min(i, len(want)-1)])
@@ -198,9 +181,9 @@ func firstDifference(a, b []coleo.Activity) int {
 // The state is read from the messages as before, whatever the events tell.
 func TestEventsDoNotChangeTheState(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{1, 3, atTheEnd} {
+	for _, n := range []int{1, recordtest.AtTheEnd} {
 		with, without := newDatabaseOf(t, recordedWork), newDatabaseOf(t, recordedWork)
-		without.noEvents = true
+		without.NoEvents = true
 		got, want := states(with.work(n)), states(without.work(n))
 		if !reflect.DeepEqual(got, want) || len(want) == 0 {
 			t.Errorf("with events the state is\n%+v\nwithout\n%+v", got, want)

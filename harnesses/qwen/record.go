@@ -16,7 +16,7 @@ func Hooks() terminal.Hooks { return terminal.Hooks{Record: conversations, Threa
 // conversations describes how to find and decode Qwen Code's chats.
 var conversations = record.Source{
 	Pattern: ".qwen/projects/*/chats/{id}.jsonl",
-	Open:    record.Lines(func() record.Decoder { return decoder{} }),
+	Open:    record.Lines(newDecoder),
 }
 
 // decoder decodes a chat of Qwen Code, ~/.qwen/projects/FOLDER/chats/CONVERSATION.jsonl
@@ -24,9 +24,12 @@ var conversations = record.Source{
 //
 // The record has no sign that a turn has finished. The last reply of a turn calls no
 // tool, but an interrupted reply calls no tool either.
-type decoder struct{}
+type decoder struct{ work worker }
+
+func newDecoder() record.Decoder { return &decoder{work: newWorker()} }
 
 type recordLine struct {
+	workLine
 	Type       string    `json:"type"`
 	Subtype    string    `json:"subtype"`    // in a system line
 	Provenance string    `json:"provenance"` // "real_user" for a typed prompt
@@ -36,18 +39,23 @@ type recordLine struct {
 			Text    string `json:"text"`
 			Thought bool   `json:"thought"`
 			Call    *struct {
+				workCall
 				Name string `json:"name"`
 			} `json:"functionCall"`
 			Result *struct {
+				ID       string `json:"id"`
 				Response struct {
-					Error string `json:"error"`
+					Output string `json:"output"`
+					Error  string `json:"error"`
 				} `json:"response"`
 			} `json:"functionResponse"`
 		} `json:"parts"`
 	} `json:"message"`
 	Payload struct {
+		workPayload
 		Event struct {
-			Name string `json:"event.name"`
+			Name    string `json:"event.name"`
+			Message string `json:"error_message"`
 		} `json:"uiEvent"`
 	} `json:"systemPayload"`
 }
@@ -59,11 +67,16 @@ const (
 	failed    = "qwen-code.api_error"
 )
 
-func (decoder) Decode(line []byte) []record.Entry {
+func (d *decoder) Decode(line []byte) []record.Entry {
 	var l recordLine
 	if json.Unmarshal(line, &l) != nil && l.Type == "" {
 		return nil
 	}
+	return record.Join(l.state(), d.work.of(l))
+}
+
+// state returns what the line says of the state of the agent CLI.
+func (l recordLine) state() []record.Entry {
 	switch l.Type {
 	case "user":
 		if text := l.text(); text != "" {

@@ -1,6 +1,7 @@
 package qwen
 
 import (
+	"slices"
 	"testing"
 
 	"coleo.dev/record"
@@ -9,7 +10,7 @@ import (
 
 func TestTheRecordTellsHowEachTurnEnded(t *testing.T) {
 	t.Parallel()
-	recordtest.Check(t, decoder{}, "testdata/record-0.24.4.jsonl.gz", []recordtest.Turn{
+	recordtest.Check(t, newDecoder(), "testdata/record-0.24.4.jsonl.gz", []recordtest.Turn{
 		{Prompt: "say finished-13551", Answer: "finished-13551"},
 		{Prompt: "count to 200 every 50ms", Answer: "1 2 3"},
 		{Prompt: "write hello.txt with Hello", Ending: record.Denied, Answer: "I will write hello.txt."},
@@ -22,7 +23,8 @@ func TestTheRecordTellsHowEachTurnEnded(t *testing.T) {
 // A reply that calls no tool may be the last one. Any other line of a turn is work.
 func TestTheLastLineOfATurnClaimsNothing(t *testing.T) {
 	t.Parallel()
-	entries := recordtest.Entries(t, decoder{}, "testdata/record-0.24.4.jsonl.gz")
+	entries := slices.DeleteFunc(recordtest.Entries(t, newDecoder(), "testdata/record-0.24.4.jsonl.gz"),
+		func(e record.Entry) bool { return e.Kind == record.Detail })
 	for i, e := range entries {
 		last := i == len(entries)-1 || entries[i+1].Kind == record.Prompt
 		if claims := e.Kind != record.End && !e.MayEnd; claims == last {

@@ -10,7 +10,7 @@ import (
 // threads lists Qwen Code's conversations.
 var threads = record.Files{
 	Source:  conversations,
-	Decoder: func() record.Decoder { return decoder{} },
+	Decoder: newDecoder,
 	Line:    readHeader,
 }
 

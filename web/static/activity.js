@@ -18,6 +18,7 @@ const words = {
   run_start: (p) => p?.compact ? "The conversation is being shortened" : `Prompt: ${p?.text ?? ""}`,
   run_end: (p) => p?.compact ? `The end of shortening the conversation (${p?.outcome ?? "?"})` : `Answer: ${p?.answer || `(${p?.status ?? "none"})`}`,
   prompt_lost: () => "A prompt was lost",
+  queue: (p) => `Queue: ${p?.step ?? "changed"}, ${p?.length ?? 0} queued${p?.paused ? `; paused: ${p.paused}` : ""}${p?.held ? `; not sent: ${p.held}` : ""}`,
   approval: (p) => `${p?.decision?.choice ?? "Answered"}: ${p?.dialog?.subject || p?.dialog?.title || ""}`,
 };
 

@@ -7,6 +7,7 @@ import { button, el, enable, setText, show } from "./dom.js";
 import { ago, model, money, tokens, windowState } from "./format.js";
 import { armPath, call } from "./http.js";
 import { PromptBox } from "./prompt.js";
+import { QueuePanel } from "./queue.js";
 import { compacting, display, interrupting, killing, recovery, spawning } from "./rules.js";
 import { TerminalView } from "./terminal.js";
 import { WhyPanel } from "./why.js";
@@ -19,10 +20,11 @@ export class ArmView {
     this.terminal = new TerminalView(arm, { trouble });
     this.dialog = new DialogPanel((path, body) => this.act(path, body), () => this.terminal.lease);
     this.prompt = new PromptBox((body) => this.act("/prompt", { ...body, lease: this.terminal.lease || undefined }));
+    this.queue = new QueuePanel(arm, trouble);
     this.why = new WhyPanel(arm, trouble);
     this.activity = new Activity(arm, store, trouble);
     main.replaceChildren(this.head(), this.dialog.node, this.terminal.node, this.prompt.node,
-      el("div", { class: "more" }, this.why.node, this.activity.node));
+      el("div", { class: "more" }, this.queue.node, this.why.node, this.activity.node));
   }
 
   head() {
@@ -114,6 +116,7 @@ export class ArmView {
     this.dialog.update(arm.dialog ?? null);
     this.prompt.update(arm, can);
     this.terminal.update(arm);
+    this.queue.update(arm);
     this.why.update(arm);
     this.tick();
   }

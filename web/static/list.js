@@ -3,6 +3,7 @@
 import { doing } from "./doing.js";
 import { arrange, el, setText, show } from "./dom.js";
 import { ago, count, folder, model, money } from "./format.js";
+import { queued } from "./queue.js";
 import { display, groups } from "./rules.js";
 
 export class List {
@@ -101,7 +102,7 @@ class Row {
     show(this.now, tone !== "off");
     setText(this.now, doing(shown));
     this.now.title = shown?.text ?? "";
-    setText(this.facts, [model(arm) || arm.harness, money(arm.totalCost), folder(arm.workdir)].filter(Boolean).join(" · "));
+    setText(this.facts, [queued(arm.queue), model(arm) || arm.harness, money(arm.totalCost), folder(arm.workdir)].filter(Boolean).join(" · "));
     this.facts.title = [arm.harness, model(arm), arm.workdir].filter(Boolean).join("\n");
     this.tick();
   }

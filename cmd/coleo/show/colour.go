@@ -53,6 +53,20 @@ func TextFor(out io.Writer, text string) string {
 	return stripansi.Strip(text)
 }
 
+// Width returns the width of the terminal to which a verb prints, in cells. It returns 0
+// if the verb does not print to a terminal.
+func Width(c *cobra.Command) int {
+	file, ok := c.OutOrStdout().(*os.File)
+	if !ok {
+		return 0
+	}
+	cols, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return cols
+}
+
 // showsColours reports whether Coleo should write colours to out. The arguments noColor
 // and termName are the values of NO_COLOR and TERM.
 func showsColours(out io.Writer, noColor, termName string) bool {

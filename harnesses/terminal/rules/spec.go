@@ -84,6 +84,11 @@ type Spec struct {
 	// the arm is idle. Coleo shows the text.
 	Background patternText `toml:"background"`
 
+	// How the agent CLI names a file in a prompt, such as `@{path}`. Coleo puts the files
+	// of a prompt before its text in this way. Without this key, or if a path has a blank
+	// or another special character, Coleo lists the paths after the text.
+	Attach string `toml:"attach"`
+
 	// What the agent CLI can do through this harness. `coleo harness test` tests each
 	// claimed capability, and skips the others.
 	Capabilities coleo.Capabilities `toml:"capabilities"`
@@ -261,7 +266,7 @@ func (s *Spec) Info() coleo.Info {
 		Catalog: s.Catalog,
 		Support: coleo.Support(s.Support), Missing: s.Missing, NoModel: s.NoModel, DaemonManaged: s.DaemonManaged,
 		Capabilities: s.Capabilities, Command: s.Command, Install: s.Install, Package: s.Package,
-		Trust: s.Launch.Trust.File,
+		Trust: s.Launch.Trust.File, Attach: s.Attach,
 	}
 }
 

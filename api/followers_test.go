@@ -1,0 +1,253 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/brain"
+	"coleo.dev/bus/bustest"
+	"coleo.dev/localsocket"
+	"coleo.dev/registry"
+	"coleo.dev/store"
+	"coleo.dev/wire"
+)
+
+// The fleet of followers. One byte in a second is as slow as a client may be and still
+// read. The events are more than the buffers of a socket hold.
+const (
+	followers     = 1000
+	slowFollowers = 100
+	slowPause     = time.Second // before each byte
+	followedBatch = 20
+	followedAll   = 160 // events
+	followedBytes = 2000
+)
+
+// realServer serves a store through a real brain, and returns its socket.
+func realServer(t *testing.T) (*store.ServeDB, string) {
+	t.Helper()
+	db, err := store.OpenServe(filepath.Join(t.TempDir(), "serve.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg, err := registry.New("", []string{"none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := brain.New(brain.Config{DB: db, Bus: bustest.New(t).Serve(), Registry: reg,
+		Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	dir, err := os.MkdirTemp("", "c") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "s.sock")
+	l, err := localsocket.Listen(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = b.Run(ctx) })
+	serving.Go(func() { _ = newServer(t, b).Serve(ctx, l, true) })
+	t.Cleanup(func() { stop(); serving.Wait(); db.Close(); os.RemoveAll(dir) })
+	return db, path
+}
+
+// followRaw opens a sequence of events, and returns its body.
+func followRaw(t *testing.T, socket string) io.ReadCloser {
+	t.Helper()
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	fmt.Fprint(conn, "GET /api/events HTTP/1.0\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
+	return conn
+}
+
+// countEvents reads a sequence of events up to the last one, and returns an error if one
+// is missing or comes twice.
+func countEvents(in io.Reader) error {
+	lines := bufio.NewReader(in)
+	for want := 1; want <= followedAll; {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return fmt.Errorf("after event %d: %w", want-1, err)
+		}
+		if !strings.HasPrefix(line, "data: ") {
+			continue
+		}
+		if begin := line[:min(len(line), 80)]; !strings.Contains(begin, fmt.Sprintf(`"seq":%d,`, want)) {
+			return fmt.Errorf("instead of event %d came %s", want, begin)
+		}
+		want++
+	}
+	return nil
+}
+
+// dripping reads a byte after each pause, until it is released.
+type dripping struct {
+	io.Reader
+	released <-chan struct{}
+}
+
+func (d dripping) Read(p []byte) (int, error) {
+	select {
+	case <-d.released:
+		return d.Reader.Read(p)
+	case <-time.After(slowPause):
+		return d.Reader.Read(p[:1])
+	}
+}
+
+// TestSlowFollowersLoseNothingAndDelayNobody: 100 of 1,000 followers read a byte in a
+// second. The others have everything while those are still at the beginning. Then those
+// read on, and have everything too.
+func TestSlowFollowersLoseNothingAndDelayNobody(t *testing.T) { // alone, because it needs all of the machine
+	if testing.Short() {
+		t.Skip("it needs a thousand connections")
+	}
+	db, socket := realServer(t)
+	payload, _ := json.Marshal(strings.Repeat("x", followedBytes))
+	project := func(from, to int) {
+		var list []coleo.Event
+		for seq := from; seq < to; seq++ {
+			list = append(list, coleo.Event{Host: "h", Epoch: "e", Seq: uint64(seq), Kind: coleo.EventToolProgress,
+				Source: coleo.SourceHook, Payload: payload})
+		}
+		if err := db.Project(t.Context(), list); err != nil {
+			t.Error(err)
+		}
+	}
+	released := make(chan struct{})
+	fast, slow := make(chan error, followers), make(chan error, followers)
+	for i := range followers {
+		body := followRaw(t, socket)
+		if i%(followers/slowFollowers) == 0 {
+			go func() { slow <- countEvents(dripping{body, released}) }()
+		} else {
+			go func() { fast <- countEvents(body) }()
+		}
+	}
+	for at := 1; at <= followedAll; at += followedBatch {
+		project(at, at+followedBatch)
+	}
+	for range followers - slowFollowers {
+		if err := <-fast; err != nil {
+			t.Fatalf("a fast follower: %v", err)
+		}
+	}
+	if n := len(slow); n > 0 {
+		t.Fatalf("%d slow followers have ended before they were released: %v", n, <-slow)
+	}
+	close(released)
+	for range slowFollowers {
+		if err := <-slow; err != nil {
+			t.Fatalf("a slow follower: %v", err)
+		}
+	}
+}
+
+// TestWhoFollowsGetsWhatAReaderOfPagesGets: by server-sent events, by /ws and in pages, the
+// events and their cursors are the same, also for a client that comes back in the middle.
+func TestWhoFollowsGetsWhatAReaderOfPagesGets(t *testing.T) {
+	t.Parallel()
+	db, socket := realServer(t)
+	c, err := NewClient(ClientConfig{Socket: socket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	const all = 120
+	var list []coleo.Event
+	for seq := 1; seq <= all; seq++ {
+		list = append(list, coleo.Event{Host: "h", Epoch: "e", Seq: uint64(seq), Run: "r1", Arm: "a1", Time: time.Now().UTC(),
+			Kind: coleo.EventToolEnd, Source: coleo.SourceHTTP, Turn: seq, Payload: []byte(`{"outcome":"success"}`)})
+	}
+	if err := db.Project(t.Context(), list[:1]); err != nil { // the cursor of its event is 1
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer stop()
+	var paged, streamed, socketed []string
+	var following sync.WaitGroup
+	following.Go(func() { streamed = c.collectStream(ctx, t, all) })
+	following.Go(func() {
+		for u, err := range c.Follow(ctx, "0") {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if u.Event == nil {
+				continue
+			}
+			if socketed = append(socketed, told(u.Cursor, u.Event)); len(socketed) == all {
+				return
+			}
+		}
+	})
+	for at := 1; at < all; at += 7 {
+		if err := db.Project(t.Context(), list[at:min(at+7, all)]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	following.Wait()
+	for f := eventsAfter(""); ; {
+		f.Limit = 1 // so that each event has its own cursor
+		page, next, err := c.Events(ctx, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		paged, f.After = append(paged, told(next, &page[0])), next
+	}
+	if want := strings.Join(paged, "\n"); len(paged) != all || strings.Join(streamed, "\n") != want ||
+		strings.Join(socketed, "\n") != want {
+		t.Errorf("%d events came in pages, %d by server-sent events and %d by /ws; want the same %d", len(paged),
+			len(streamed), len(socketed), all)
+	}
+}
+
+func eventsAfter(cursor string) wire.EventFilter { return wire.EventFilter{Run: "r", After: cursor} }
+
+// told returns an event with its cursor, as text.
+func told(cursor string, e *coleo.Event) string {
+	raw, _ := json.Marshal(e)
+	return cursor + " " + string(raw)
+}
+
+// collectStream follows until so many events have come. It leaves after each few events,
+// and comes back with its cursor.
+func (c *Client) collectStream(ctx context.Context, t *testing.T, all int) (got []string) {
+	after := ""
+	for len(got) < all && ctx.Err() == nil {
+		n := 0
+		for u, err := range c.FollowEvents(ctx, eventsAfter(after)) {
+			if err != nil {
+				t.Error(err)
+				return got
+			}
+			if after = u.Cursor; u.Event != nil {
+				got = append(got, told(u.Cursor, u.Event))
+			}
+			if n++; n == 11 || len(got) == all {
+				break
+			}
+		}
+	}
+	return got
+}

@@ -1,0 +1,267 @@
+package brain
+
+import (
+	"context"
+	"encoding/json"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/graph"
+	"coleo.dev/store"
+	"coleo.dev/wire"
+)
+
+// Bounds of what is read of the log for one request. A request that reaches one of them
+// says that it has not read everything.
+const (
+	graphEvents = 200_000  // events of a run
+	graphBytes  = 64 << 20 // bytes of their payloads
+	whyRuns     = 100      // runs that changed the file, newest first
+	whyEvents   = 500_000  // events of these runs
+	whyLooked   = 20_000   // newest changes of files, and newest calls, of each arm
+	whyPage     = 1_000    // of these, in one read
+	// approverWindow is how long before its event a decision was ordered at most. The
+	// host types the answer and waits until the dialog is gone.
+	approverWindow = 2 * time.Minute
+)
+
+// Graph returns the graph of one run. It returns ENotFound if the log has no such run.
+func (b *Brain) Graph(ctx context.Context, run string) (graph.Document, error) {
+	log, err := b.logOf(ctx, run)
+	if err != nil {
+		return graph.Document{}, err
+	}
+	d := log.graph().Of(run).Document()
+	d.Partial = log.partial
+	return d, nil
+}
+
+// runLog has the events of one arm from the start of one of its runs to the end of that
+// run. Some of them belong to no run: the host does not name the run of an approval.
+type runLog struct {
+	run     string
+	arm     string // the arm's id
+	first   uint64 // the position of the first event
+	events  []coleo.Event
+	partial bool
+}
+
+func (l runLog) graph() graph.Graph {
+	var g graph.Graph
+	for _, e := range l.events {
+		g = graph.Reduce(g, e)
+	}
+	return g
+}
+
+// logOf reads the events of a run. It returns ENotFound if there are none.
+func (b *Brain) logOf(ctx context.Context, run string) (runLog, error) {
+	log := runLog{run: run}
+	begin, err := b.DB.Entries(ctx, store.EventFilter{Run: run, Limit: 1})
+	if err != nil {
+		return log, err
+	}
+	if run == "" || len(begin) == 0 {
+		return log, coleo.Errorf(coleo.ENotFound, "there is no run %q, or its events are deleted", run)
+	}
+	log.arm, log.first = begin[0].Arm, begin[0].Position
+	size := 0
+	for after := log.first - 1; ; {
+		page, err := b.DB.Entries(ctx, store.EventFilter{Arm: log.arm, After: after})
+		if err != nil || len(page) == 0 {
+			return log, err
+		}
+		for _, e := range page {
+			after, size = e.Position, size+len(e.Payload)
+			log.events = append(log.events, e.Event)
+			if e.Run == run && e.Kind == coleo.EventRunEnd {
+				return log, nil
+			}
+		}
+		if len(log.events) >= graphEvents || size >= graphBytes {
+			log.partial = true
+			return log, nil
+		}
+	}
+}
+
+// Why tells which call wrote a line of a file. It returns EInvalid if a path is not
+// absolute.
+func (b *Brain) Why(ctx context.Context, w wire.WhyQuestion) (graph.Answer, error) {
+	q := graph.Question{Line: w.Line, Text: w.Text, Folders: map[string]string{}}
+	for _, p := range w.Paths {
+		if !filepath.IsAbs(p) {
+			return graph.Answer{}, coleo.Errorf(coleo.EInvalid, "%q is not an absolute path", p)
+		}
+		q.Paths = append(q.Paths, filepath.Clean(p))
+	}
+	if len(q.Paths) == 0 || w.Line < 1 {
+		return graph.Answer{}, coleo.Errorf(coleo.EInvalid, "name the file by its absolute path, and a line from 1")
+	}
+	arms, err := b.DB.Arms(ctx, true)
+	if err != nil {
+		return graph.Answer{}, err
+	}
+	names := map[string]string{}
+	for _, arm := range arms {
+		q.Folders[arm.ID], names[arm.ID] = arm.Workdir, arm.Name
+	}
+	runs, mentions, err := b.changesOf(ctx, q, arms)
+	if err != nil {
+		return graph.Answer{}, err
+	}
+	found, log, partial, err := b.writer(ctx, q, runs)
+	if err != nil {
+		return graph.Answer{}, err
+	}
+	a := graph.Tell(q, found, log.graph(), mentions)
+	a.ArmName = names[a.Arm]
+	if partial && a.Certainty != graph.Wrote {
+		a.Note += "; only the newest runs were read"
+	}
+	return a, b.approver(ctx, &a)
+}
+
+// changesOf returns the runs that changed the file, newest first. It also returns the
+// commands that name the file, of arms that work in one of its folders.
+func (b *Brain) changesOf(ctx context.Context, q graph.Question, arms []coleo.Arm) ([]string, []graph.Mention, error) {
+	var changes, calls []store.Entry
+	for _, arm := range arms {
+		err := b.newestFirst(ctx, arm.ID, coleo.EventFileChanged, func(e store.Entry) {
+			var f coleo.FileChanged
+			if json.Unmarshal(e.Payload, &f) == nil && q.Names(e.Arm, f.Path) {
+				changes = append(changes, e)
+			}
+		})
+		if err == nil && slices.ContainsFunc(q.Paths, func(p string) bool { return below(arm.Workdir, p) }) {
+			err = b.newestFirst(ctx, arm.ID, coleo.EventToolStart, func(e store.Entry) {
+				if _, ok := graph.Mentions(q, e.Event); ok {
+					calls = append(calls, e)
+				}
+			})
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	newest := func(x, y store.Entry) int { return int(int64(y.Position) - int64(x.Position)) }
+	slices.SortFunc(changes, newest)
+	slices.SortFunc(calls, newest)
+	var runs []string
+	for _, e := range changes {
+		if !slices.Contains(runs, e.Run) && len(runs) <= whyRuns {
+			runs = append(runs, e.Run)
+		}
+	}
+	var mentions []graph.Mention
+	for _, e := range slices.Backward(calls) {
+		m, _ := graph.Mentions(q, e.Event)
+		mentions = append(mentions, m)
+	}
+	return runs, mentions, nil
+}
+
+// below reports whether the path p is below the folder.
+func below(folder, p string) bool {
+	return folder != "" && strings.HasPrefix(p, strings.TrimSuffix(path.Clean(folder), "/")+"/")
+}
+
+// newestFirst calls do for the newest events of an arm that have the kind.
+func (b *Brain) newestFirst(ctx context.Context, arm string, kind coleo.EventKind, do func(store.Entry)) error {
+	before := uint64(0)
+	for n := 0; n < whyLooked; {
+		page, err := b.DB.Newest(ctx, arm, kind, before, whyPage)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, e := range slices.Backward(page) {
+			do(e)
+		}
+		n, before = n+len(page), page[0].Position
+	}
+	return nil
+}
+
+// writer looks through the runs, newest first, for the call that wrote the line. If none
+// did, it returns the newest call that changed the file. It also returns the log of the
+// call's run.
+func (b *Brain) writer(ctx context.Context, q graph.Question, runs []string) (graph.Finding, runLog, bool, error) {
+	found, of := graph.Finding{Certainty: graph.Nothing}, runLog{}
+	partial, events := len(runs) > whyRuns, 0
+	for _, run := range runs[:min(len(runs), whyRuns)] {
+		if events > whyEvents {
+			partial = true
+			break
+		}
+		log, err := b.logOf(ctx, run)
+		if coleo.ErrorCode(err) == coleo.ENotFound {
+			continue
+		}
+		if err != nil {
+			return found, of, partial, err
+		}
+		partial, events = partial || log.partial, events+len(log.events)
+		starts, err := b.DB.Newest(ctx, log.arm, coleo.EventSpawned, log.first, 1)
+		if err != nil {
+			return found, of, partial, err
+		}
+		var own []coleo.Event
+		for _, e := range starts {
+			own = append(own, e.Event)
+		}
+		for _, e := range log.events {
+			if e.Run == run {
+				own = append(own, e)
+			}
+		}
+		f := graph.Search(q, own)
+		if f.Certainty == graph.Wrote {
+			return f, log, partial, nil
+		}
+		if found.Certainty == graph.Nothing && f.Certainty != graph.Nothing {
+			found, of = f, log
+		}
+	}
+	return found, of, partial, nil
+}
+
+// approver looks in the audit for who gave the decision of the answer.
+func (b *Brain) approver(ctx context.Context, a *graph.Answer) error {
+	if a.Approval == nil || a.ArmName == "" {
+		return nil
+	}
+	at := a.Approval.Start
+	for before := int64(0); ; {
+		page, err := b.DB.Audits(ctx, coleo.AuditFilter{Arm: a.ArmName, Before: before, Limit: 100})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, c := range page {
+			before = c.ID
+			if c.Time.Before(at.Add(-approverWindow)) {
+				return nil
+			}
+			if c.Command != "respond" || c.Result != coleo.AuditDone || c.Time.After(at) {
+				continue
+			}
+			var body struct {
+				Dialog coleo.Fingerprint `json:"dialog"`
+			}
+			_ = json.Unmarshal(c.Detail, &body)
+			switch body.Dialog {
+			case a.Approval.Approval.Fingerprint:
+				a.ApproverMatched = "dialog"
+			case "":
+				a.ApproverMatched = "time"
+			default:
+				continue
+			}
+			a.Approver = &c.Caller
+			return nil
+		}
+	}
+}

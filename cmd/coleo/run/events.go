@@ -1,0 +1,191 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/wire"
+)
+
+// again is the pause before the next attempt to reach serve after serve has ended.
+const again = time.Second
+
+// eventFlags are the flags of run events.
+type eventFlags struct {
+	arm    string
+	follow bool
+	from   string
+	kinds  []string
+}
+
+func newEventsCommand() *cobra.Command {
+	var f eventFlags
+	c := &cobra.Command{
+		Use:   "events [RUN]",
+		Short: "Print the events of a run, of an arm or of all arms",
+		Long: `Print the events of a run, of an arm (--arm) or of all arms, the oldest first.
+A line has the time, the arm, the number of the turn, the kind and a summary.
+
+RUN is the id of a run, or a beginning of it that no other run has. --follow
+prints more events as they come. With RUN it ends at the end of the run. Without
+RUN, --arm and --from it begins with the next event. It waits for a serve that
+has ended, and misses nothing.
+
+--json prints one event per line, with its cursor. --from CURSOR prints the
+events after that one. --kind chooses kinds; docs/api.md lists them.`,
+		Example: `  coleo run events 1a2b3c4d
+  coleo run events --arm fix --follow --kind tool_call_start,tool_call_end
+  coleo run events --follow --json`,
+		Args: verb.AtMost(1, "the id of a run, or nothing"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			if len(args) == 1 && f.arm != "" {
+				return coleo.Errorf(coleo.EInvalid, "give a RUN or --arm, not both")
+			}
+			p, err := newPrinter(c, client, f, args)
+			if err != nil {
+				return err
+			}
+			return p.run(c.Context())
+		}),
+	}
+	c.Flags().StringVar(&f.arm, "arm", "", "print the events of the arm `NAME`")
+	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "print more events as they come")
+	c.Flags().StringVar(&f.from, "from", "", "print the events after `CURSOR`, or from now on")
+	c.Flags().StringSliceVar(&f.kinds, "kind", nil, "`KINDS` of events, separated by commas")
+	return c
+}
+
+// printer prints events.
+type printer struct {
+	client *api.Client
+	filter wire.EventFilter
+	follow bool
+	began  bool              // serve has answered once
+	shown  []coleo.EventKind // the kinds that the user wants; empty for all
+	json   *json.Encoder     // nil for lines
+	out    io.Writer
+	notes  io.Writer // for what is not an event
+	width  int       // of the terminal, or 0
+	names  map[string]string
+	calls  map[string]string // what a call is about, by run and id of the call
+}
+
+func newPrinter(c *cobra.Command, client *api.Client, f eventFlags, args []string) (*printer, error) {
+	p := &printer{client: client, follow: f.follow, out: show.Writer(c), notes: c.ErrOrStderr(), width: show.Width(c),
+		names: map[string]string{}, calls: map[string]string{}}
+	p.filter = wire.EventFilter{Arm: f.arm, After: f.from}
+	if len(args) == 1 {
+		r, err := client.Run(c.Context(), args[0])
+		if err != nil {
+			return nil, err
+		}
+		p.filter.Run = r.ID
+	}
+	for _, kind := range f.kinds {
+		p.shown = append(p.shown, coleo.EventKind(kind))
+	}
+	if p.filter.Kinds = p.shown; len(p.shown) > 0 && p.endsWithRun() && !slices.Contains(p.shown, coleo.EventRunEnd) {
+		p.filter.Kinds = append(slices.Clone(p.shown), coleo.EventRunEnd)
+	}
+	if f.follow && f.arm == "" && f.from == "" && len(args) == 0 {
+		p.filter.After = wire.Now
+	}
+	if verb.WantsJSON(c) {
+		p.json = json.NewEncoder(c.OutOrStdout())
+	}
+	return p, nil
+}
+
+// endsWithRun reports whether the printer follows one run, up to its end.
+func (p *printer) endsWithRun() bool { return p.follow && p.filter.Run != "" }
+
+// run prints the events. If it follows and serve ends, it tries to reach serve again.
+func (p *printer) run(ctx context.Context) error {
+	for told := false; ; {
+		done, err := p.once(ctx, &told)
+		if done || ctx.Err() != nil || !p.follow || !p.began || coleo.ErrorCode(err) != coleo.EUnavailable {
+			if ctx.Err() != nil && p.follow {
+				return nil // the user has ended it
+			}
+			return err
+		}
+		if !told {
+			told = true
+			fmt.Fprintln(p.notes, "coleo: serve does not answer; waiting for it")
+		}
+		select {
+		case <-time.After(again):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// once prints events until the connection ends. It returns true if there is nothing more
+// to print.
+func (p *printer) once(ctx context.Context, told *bool) (bool, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for u, err := range p.client.FollowEvents(ctx, p.filter) {
+		if err != nil {
+			return false, err
+		}
+		p.began, *told = true, false
+		p.filter.After = u.Cursor
+		if u.Event == nil {
+			if !p.follow {
+				return true, nil // everything so far is printed
+			}
+			continue
+		}
+		if err := p.print(ctx, u); err != nil {
+			return false, err
+		}
+		if u.Event.Kind == coleo.EventRunEnd && p.endsWithRun() {
+			return true, nil
+		}
+	}
+	return false, ctx.Err()
+}
+
+func (p *printer) print(ctx context.Context, u wire.Update) error {
+	if len(p.shown) > 0 && !slices.Contains(p.shown, u.Event.Kind) {
+		return nil
+	}
+	if p.json != nil {
+		return p.json.Encode(struct {
+			Cursor string `json:"cursor"`
+			*coleo.Event
+		}{u.Cursor, u.Event})
+	}
+	line := p.line(p.name(ctx, u.Event.Arm), *u.Event)
+	if p.width > 0 {
+		line = show.Cut(line, p.width)
+	}
+	_, err := fmt.Fprintln(p.out, line)
+	return err
+}
+
+// name returns the name of an arm by its id. It asks serve once for each id.
+func (p *printer) name(ctx context.Context, id string) string {
+	name, known := p.names[id]
+	if !known && id != "" {
+		if name = short(id); p.names != nil {
+			if arm, err := p.client.Arm(ctx, id); err == nil {
+				name = arm.Name
+			}
+		}
+		p.names[id] = name
+	}
+	return name
+}

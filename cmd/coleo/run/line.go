@@ -1,0 +1,220 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"coleo.dev"
+	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/pty"
+)
+
+// lineText is the largest width of a summary, in cells, if the output is no terminal.
+const lineText = 160
+
+// line returns one event as a line for users: time, arm, turn, kind and a summary.
+func (p *printer) line(arm string, e coleo.Event) string {
+	turn := ""
+	if e.Turn > 0 {
+		turn = fmt.Sprint(e.Turn)
+	}
+	text, colour := p.summary(e)
+	return fmt.Sprintf("%s %s %3s %s %s", e.Time.Local().Format(time.TimeOnly), pad(cut(arm, armWidth), armWidth), turn,
+		pad(string(e.Kind), 15), colour.Paint(cut(plain(text), lineText)))
+}
+
+// summary returns what an event tells, in a few words, and the colour of these words.
+func (p *printer) summary(e coleo.Event) (string, show.Colour) {
+	if e.Kind.IsWork() {
+		w, err := coleo.DecodeWork(e)
+		if err != nil {
+			return "(unreadable)", show.Red
+		}
+		return p.work(e.Run, w)
+	}
+	switch e.Kind {
+	case coleo.EventRunStart:
+		r := decode[coleo.Receipt](e)
+		return r.Text, show.Plain
+	case coleo.EventRunEnd:
+		end, _ := coleo.DecodeRunEnd(e)
+		return words(string(end.Outcome), end.Answer), outcomeColour(coleo.Run{Outcome: end.Outcome})
+	case coleo.EventDecision:
+		d := decode[coleo.Decided](e)
+		return fmt.Sprintf("%s: %s %s", d.Decision.Choice, d.Dialog.Title, d.Dialog.Subject), show.Yellow
+	case coleo.EventState, coleo.EventUnrecognised, coleo.EventWitness, coleo.EventPromptLost, coleo.EventWindow:
+		return change(decode[coleo.Change](e))
+	case coleo.EventSpawned, coleo.EventReattached:
+		h := decode[coleo.Handle](e)
+		return fmt.Sprintf("%s in %s, process %d", h.Harness, h.Workdir, h.Process.PID), show.Plain
+	case coleo.EventStopped:
+		return decode[coleo.Reading](e).Rule, show.Plain
+	default: // these have a note, or nothing
+		return decode[coleo.Note](e).Text, show.Plain
+	}
+}
+
+// change returns the summary of a change that a session has observed.
+func change(c coleo.Change) (string, show.Colour) {
+	r := c.Reading
+	text := words(string(r.State), r.Rule)
+	if r.Dialog != nil {
+		text = words(text, r.Dialog.Title)
+	}
+	if c.Window != nil {
+		text = string(c.Window.State)
+	}
+	return words(text, c.Note), show.StateColour(r.State)
+}
+
+// work returns the summary of a piece of work. A call that has ended says what it was
+// about.
+func (p *printer) work(run string, w coleo.Work) (string, show.Colour) {
+	switch w := w.(type) {
+	case coleo.Turn:
+		return w.Model, show.Plain
+	case coleo.AssistantText:
+		return w.Text, show.Plain
+	case coleo.Thinking:
+		return w.Text, show.Plain
+	case coleo.ToolCall:
+		about := callText(w)
+		p.calls[run+" "+w.ID] = about
+		return about, show.Cyan
+	case coleo.ToolProgress:
+		return words(p.about(run, w.ID), w.Output), show.Plain
+	case coleo.ToolEnd:
+		about := p.about(run, w.ID)
+		delete(p.calls, run+" "+w.ID)
+		return words(about+" → "+string(w.Outcome), w.Reason), toolColour(w.Outcome)
+	case coleo.SubagentStart:
+		return words(w.Type, w.Task), show.Cyan
+	case coleo.SubagentEnd:
+		return w.ID + " → " + string(w.Outcome), toolColour(w.Outcome)
+	case coleo.FileChanged:
+		return w.Path, show.Plain
+	case coleo.ReplyUsage:
+		return tokens(w.Usage), show.Plain
+	case coleo.Compaction:
+		return fmt.Sprintf("%d → %d tokens", w.Before, w.After), show.Plain
+	case coleo.ModeChanged:
+		return w.From + " → " + w.To, show.Plain
+	case coleo.ModelChanged:
+		return w.From + " → " + w.To, show.Plain
+	case coleo.TasksUpdated:
+		return taskText(w.Tasks), show.Plain
+	case coleo.ShellInput:
+		return w.Command, show.Cyan
+	case coleo.ShellProgress:
+		return w.Output, show.Plain
+	case coleo.ShellOutput:
+		return shellText(w), show.Plain
+	case coleo.Problem:
+		return w.Text, show.Red
+	case coleo.Remark:
+		return w.Text, show.Plain
+	}
+	return "", show.Plain
+}
+
+// about returns what a call is about, or its id if its begin was not printed.
+func (p *printer) about(run, id string) string {
+	if about := p.calls[run+" "+id]; about != "" {
+		return about
+	}
+	return id
+}
+
+// callText returns the name of a tool and its most telling argument.
+func callText(c coleo.ToolCall) string {
+	switch {
+	case c.Malformed != nil:
+		return c.Name + ": malformed arguments: " + c.Malformed.Error
+	case c.Command != "":
+		return c.Name + ": " + c.Command
+	case len(c.Files) > 0:
+		return c.Name + ": " + strings.Join(c.Files, " ")
+	}
+	return words(c.Name+":", string(c.Arguments))
+}
+
+func toolColour(o coleo.ToolOutcome) show.Colour {
+	switch o {
+	case coleo.ToolSuccess:
+		return show.Green
+	case coleo.ToolDenied:
+		return show.Yellow
+	case coleo.ToolError:
+		return show.Red
+	}
+	return show.Plain
+}
+
+func taskText(list []coleo.Task) string {
+	done, now := 0, ""
+	for _, t := range list {
+		switch t.Status {
+		case coleo.TaskDone:
+			done++
+		case coleo.TaskRunning:
+			now = t.Text
+		case coleo.TaskPending:
+		}
+	}
+	return words(fmt.Sprintf("%d of %d done", done, len(list)), now)
+}
+
+func shellText(o coleo.ShellOutput) string {
+	text := o.Output + " " + o.Errors
+	if o.ExitCode != nil {
+		text = fmt.Sprintf("exit %d: %s", *o.ExitCode, text)
+	}
+	return text
+}
+
+// words joins the texts that are not empty.
+func words(list ...string) string {
+	var out []string
+	for _, s := range list {
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// plain returns a text of another program as one line, without control characters.
+func plain(s string) string {
+	var stripper pty.Stripper
+	text := string(stripper.Strip([]byte(s[:min(len(s), coleo.MaxRunText)])))
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// cut cuts a text to so many cells. A text that was cut ends with "…".
+func cut(s string, cells int) string {
+	if pty.Cells(s) <= cells {
+		return s
+	}
+	return show.Cut(s, cells-1) + "…"
+}
+
+// pad adds spaces to a text of fewer cells.
+func pad(s string, cells int) string { return s + strings.Repeat(" ", max(0, cells-pty.Cells(s))) }
+
+// decode returns the payload of an event, as far as it is readable.
+func decode[T any](e coleo.Event) (v T) {
+	_ = json.Unmarshal(e.Payload, &v)
+	return v
+}

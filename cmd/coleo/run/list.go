@@ -1,0 +1,173 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/wire"
+)
+
+const (
+	// listed is how many runs the list has if the user gives no number.
+	listed = 20
+	// promptWidth is the largest width of a prompt in the list, in cells, if the output
+	// is no terminal.
+	promptWidth = 60
+	// armWidth is the largest width of an arm's name in a line, in cells.
+	armWidth = 14
+)
+
+// listFlags are the flags of run list.
+type listFlags struct {
+	outcome string
+	since   string
+	before  string
+	limit   int
+}
+
+func newListCommand() *cobra.Command {
+	var f listFlags
+	c := &cobra.Command{
+		Use:   "list [ARM]",
+		Short: "List the runs, the newest first",
+		Long: `List the runs, the newest first. With ARM it has the runs of that arm only.
+
+A run is one prompt and everything up to the end of its turn. --since takes a
+time such as 2026-01-02T15:04:05Z, or an age such as 2h.`,
+		Example: `  coleo run list fix --outcome failed
+  coleo run list --since 2h`,
+		Args: verb.AtMost(1, "the name of an arm, or nothing"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			filter := wire.RunFilter{Outcome: coleo.Outcome(f.outcome), Before: f.before, Limit: f.limit}
+			if len(args) == 1 {
+				filter.Arm = args[0]
+			}
+			var err error
+			if filter.Since, err = parseSince(f.since, time.Now()); err != nil {
+				return err
+			}
+			list, next, err := client.Runs(c.Context(), filter)
+			if err != nil {
+				return err
+			}
+			if verb.WantsJSON(c) {
+				return verb.PrintJSON(c, map[string]any{"runs": list, "next": next})
+			}
+			text := runTable(list, time.Now(), show.Width(c))
+			if len(list) == f.limit {
+				text += "older runs: --before " + next + "\n"
+			}
+			_, err = io.WriteString(show.Writer(c), text)
+			return err
+		}),
+	}
+	c.Flags().StringVar(&f.outcome, "outcome", "", "`OUTCOME`: open, finished, failed, interrupted, died, unproven")
+	c.Flags().StringVar(&f.since, "since", "", "list only runs since this `TIME` or age")
+	c.Flags().StringVar(&f.before, "before", "", "list only runs older than this `CURSOR`")
+	c.Flags().IntVar(&f.limit, "limit", listed, "maximum `NUMBER` of runs, 1 to 1000")
+	return c
+}
+
+// parseSince returns the time of the flag --since, or the zero time for "".
+func parseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if age, err := time.ParseDuration(text); err == nil {
+		return now.Add(-age.Abs()), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, coleo.Errorf(coleo.EInvalid, "--since %q: give a time such as 2026-01-02T15:04:05Z, or an age such as 2h",
+			text)
+	}
+	return at, nil
+}
+
+// runTable returns a table of runs for users. The last column is cut to the given width
+// of the terminal. Width 0 means that there is none.
+func runTable(list []coleo.Run, now time.Time, width int) string {
+	if len(list) == 0 {
+		return "No runs.\n"
+	}
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "RUN\tARM\tAGE\tTOOK\t%s\tCALLS\tPROMPT\n", show.Plain.Paint("OUTCOME"))
+	for _, r := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", short(r.ID), cut(r.ArmName, armWidth), show.Since(r.Started, now),
+			took(r, now), outcomeColour(r).Paint(outcomeWord(r)), calls(r), promptOf(r))
+	}
+	_ = w.Flush() // never fails, because w writes to memory
+	if width == 0 {
+		return table.String()
+	}
+	var out strings.Builder
+	for line := range strings.Lines(table.String()) {
+		out.WriteString(show.Cut(strings.TrimSuffix(line, "\n"), width) + "\n")
+	}
+	return out.String()
+}
+
+func outcomeWord(r coleo.Run) string {
+	switch {
+	case r.Open:
+		return "open"
+	case r.Outcome == "":
+		return "unknown" // the arm was removed before the run ended
+	}
+	return string(r.Outcome)
+}
+
+func outcomeColour(r coleo.Run) show.Colour {
+	switch r.Outcome {
+	case coleo.OutcomeFinished:
+		return show.Green
+	case coleo.OutcomeFailed, coleo.OutcomeDied:
+		return show.Red
+	case coleo.OutcomeInterrupted, coleo.OutcomeUnproven, coleo.OutcomeAsks:
+		return show.Yellow
+	}
+	if r.Open {
+		return show.Cyan
+	}
+	return show.Plain
+}
+
+// took returns how long a run has taken so far.
+func took(r coleo.Run, now time.Time) string {
+	switch {
+	case r.Started.IsZero():
+		return "-"
+	case r.Open:
+		return show.Since(r.Started, now)
+	case r.Ended.IsZero():
+		return "-"
+	}
+	return show.Since(r.Started, r.Ended)
+}
+
+// calls returns the number of a run's calls, and how many of them did not succeed.
+func calls(r coleo.Run) string {
+	text := fmt.Sprint(r.Calls)
+	if bad := r.Denied + r.Failed; bad > 0 {
+		text += fmt.Sprintf(" (%d bad)", bad)
+	}
+	return text
+}
+
+func promptOf(r coleo.Run) string {
+	if r.Compact {
+		return "(shortens the conversation)"
+	}
+	return show.OrDash(cut(plain(r.Prompt), promptWidth))
+}

@@ -1,0 +1,262 @@
+// Package why has the verb why, which tells which call wrote a line of a file, and the
+// verb graph, which shows a run as a graph.
+package why
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/graph"
+	"coleo.dev/wire"
+)
+
+// maxLine is the largest size of a line that can be asked for, in bytes. It goes to serve
+// in the header of a request, which has at most 64 KiB.
+const maxLine = 16 << 10
+
+// maxFile is the largest size of a file that is read, in bytes. No source text is larger.
+const maxFile = 64 << 20
+
+// Command returns the verb why.
+func Command() *cobra.Command {
+	return &cobra.Command{
+		Use:   "why FILE:LINE",
+		Short: "Tell which call of which run wrote a line of a file",
+		Long: `Tell which call of which run wrote a line of a file: the prompt, the call, who
+approved it, and how to look at the arm's screen at that moment.
+
+The answer says how sure it is. Either this call wrote exactly this line, or it
+changed the file and the line is not in its text. A command of a shell that
+names the file is told as a possibility. Only what an agent CLI's record tells
+is known, as long as its events are kept.`,
+		Example: `  coleo why src/main.go:12
+  coleo why src/main.go:12 --json`,
+		Args: verb.Exactly(1, "a file and a line, such as main.go:12"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			q, same, err := question(args[0])
+			if err != nil {
+				return err
+			}
+			a, err := client.Why(c.Context(), q)
+			if err != nil {
+				return err
+			}
+			return verb.Say(c, answer(a, args[0], same, time.Now()), a)
+		}),
+	}
+}
+
+// question returns the question for FILE:LINE, and how many lines of the file have the
+// same text.
+func question(arg string) (wire.WhyQuestion, int, error) {
+	file, number, _ := cutLast(arg, ":")
+	line, err := strconv.Atoi(number)
+	if file == "" || err != nil || line < 1 {
+		return wire.WhyQuestion{}, 0, coleo.Errorf(coleo.EInvalid, "%q is no file and line: write FILE:LINE, such as main.go:12", arg)
+	}
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return wire.WhyQuestion{}, 0, coleo.Errorf(coleo.EInvalid, "find the path of %s: %v", file, err)
+	}
+	text, same, err := readLine(path, line)
+	if err != nil {
+		return wire.WhyQuestion{}, 0, err
+	}
+	q := wire.WhyQuestion{Paths: []string{path}, Line: line, Text: text}
+	if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
+		q.Paths = append(q.Paths, target)
+	}
+	return q, same, nil
+}
+
+// cutLast cuts s at the last sep.
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// readLine returns a line of a file without its end, and how many lines have that text.
+func readLine(path string, number int) (text string, same int, err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return "", 0, coleo.Errorf(coleo.EInvalid, "%s is no file", path) // opening a pipe would wait
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", 0, coleo.Errorf(coleo.EInvalid, "read %s: %v", path, err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Size() > maxFile {
+		return "", 0, coleo.Errorf(coleo.EInvalid, "%s is larger than %d MiB", path, maxFile>>20)
+	}
+	times := map[string]int{}
+	found, n := false, 0
+	for r := bufio.NewReader(f); ; {
+		line, err := r.ReadString('\n')
+		if line != "" {
+			n++
+			line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+			if times[line]++; n == number {
+				text, found = line, true
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return "", 0, coleo.Errorf(coleo.EInvalid, "read %s: %v", path, err)
+		}
+	}
+	switch {
+	case !found:
+		return "", 0, coleo.Errorf(coleo.EInvalid, "%s has no line %d: its last line is %d", path, number, n)
+	case len(text) > maxLine:
+		return "", 0, coleo.Errorf(coleo.EInvalid, "line %d of %s has more than %d bytes: ask for a shorter line", number, path, maxLine)
+	}
+	return text, times[text], nil
+}
+
+// answer returns the answer for people. The parameter same says how many lines of the
+// file have the same text.
+func answer(a graph.Answer, asked string, same int, now time.Time) string {
+	out := []string{clean(asked+": "+strings.TrimSpace(a.Text), 78), capital(a.Note) + "."}
+	if a.Certainty == graph.Wrote && same > 1 {
+		out = append(out, fmt.Sprintf("%d lines of the file have this text. The call may have written another of them.", same))
+	}
+	row := func(name, text string) {
+		if text != "" {
+			out = append(out, fmt.Sprintf("  %-9s %s", name, text))
+		}
+	}
+	if a.Run != nil && a.Run.Prompt != nil {
+		row("arm", clean(nameOf(a), 60))
+		row("prompt", clean(a.Run.Prompt.Text, 66))
+	}
+	if a.Call != nil {
+		row("call", clean(callOf(*a.Call), 66))
+		row("time", fmt.Sprintf("%s (%s ago)", a.Call.Start.Local().Format(time.DateTime), show.Since(a.Call.Start, now)))
+		row("approved", approval(a))
+		row("moment", moment(a))
+	}
+	if a.Run != nil {
+		row("run", "coleo run graph "+a.Run.ID)
+	}
+	if len(a.Possible) > 0 {
+		out = append(out, "Commands that name the file, and may have changed it:")
+		for _, m := range a.Possible {
+			out = append(out, "  "+m.Time.Local().Format(time.DateTime)+"  "+clean(m.Command, 57))
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// nameOf returns the arm's name, or its id if the arm is gone.
+func nameOf(a graph.Answer) string {
+	if a.ArmName != "" {
+		return a.ArmName
+	}
+	return a.Arm + " (removed)"
+}
+
+func callOf(n graph.Node) string {
+	if n.Call == nil {
+		return n.ID
+	}
+	what := n.Call.Command
+	if what == "" {
+		what = strings.Join(n.Call.Files, " ")
+	}
+	if what != "" {
+		what = ": " + what
+	}
+	if n.Turn > 0 {
+		return fmt.Sprintf("%s%s (turn %d)", n.Call.Name, what, n.Turn)
+	}
+	return n.Call.Name + what
+}
+
+// approval says how and by whom the call was approved, and how surely.
+func approval(a graph.Answer) string {
+	if a.Approval == nil || a.Approval.Approval == nil {
+		return "no approval is known for this call"
+	}
+	p := a.Approval.Approval
+	text := string(p.Choice) + " " + a.Approval.Start.Local().Format(time.TimeOnly)
+	if a.Approver != nil {
+		text += " by " + caller(*a.Approver)
+		if a.ApproverMatched == "time" {
+			text += ", by the time"
+		}
+	}
+	if p.Matched == graph.MatchOrder {
+		return clean(text, 66) + "\n            (matched by the order alone, so it may be another call's)"
+	}
+	return clean(text, 66)
+}
+
+func caller(c coleo.Caller) string {
+	switch c.Kind {
+	case coleo.CallerSocket:
+		return fmt.Sprintf("%s (process %d, user %d)", c.Program, c.PID, c.UID)
+	case coleo.CallerCookie:
+		return "browser " + c.ID
+	case coleo.CallerToken:
+		return "API token " + c.ID
+	}
+	return "somebody"
+}
+
+// moment returns the command that shows the arm's screen when the call ended.
+func moment(a graph.Answer) string {
+	if a.ArmName == "" {
+		return ""
+	}
+	at := a.Call.End
+	if at.IsZero() {
+		at = a.Call.Start
+	}
+	text := fmt.Sprintf("coleo arm screen %s --at %s", a.ArmName, at.UTC().Format("2006-01-02T15:04:05.000Z"))
+	if a.Run != nil && a.Run.Prompt != nil {
+		text += fmt.Sprintf("\n            (the prompt is at byte %d of the recording", a.Run.Prompt.Offset)
+		if a.Generation > 0 {
+			text += fmt.Sprintf(" of start %d", a.Generation)
+		}
+		text += ")"
+	}
+	return text
+}
+
+// clean returns a text in one line, without control characters, and with at most most
+// cells.
+func clean(s string, most int) string {
+	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "?"), func(r rune) bool {
+		return r <= ' ' || r >= 0x7f && r < 0xa0
+	}), " ")
+	if cut := show.Cut(s, most); cut != s {
+		return show.Cut(s, most-1) + "…"
+	}
+	return s
+}
+
+// capital returns s with a large first letter.
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

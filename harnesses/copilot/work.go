@@ -1,0 +1,226 @@
+package copilot
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/record"
+)
+
+// workLine has the fields of a line that tell work, and nothing of the state.
+type workLine struct {
+	Agent string `json:"agentId"` // set in an event of a subagent
+}
+
+// workData has the fields of the data of an event that tell work.
+type workData struct {
+	Reply    string          `json:"messageId"`
+	Thoughts string          `json:"reasoningText"`
+	Model    string          `json:"model"`
+	Call     string          `json:"toolCallId"`
+	Tool     string          `json:"toolName"`
+	Args     json.RawMessage `json:"arguments"`
+	Success  *bool           `json:"success"`
+	Failure  struct {
+		Message string `json:"message"`
+	} `json:"error"`
+	Shell struct {
+		Exit *int `json:"exitCode"`
+	} `json:"shellExecution"`
+	Usage *struct {
+		Model     string `json:"model"`
+		Input     int    `json:"inputTokens"`
+		Output    int    `json:"outputTokens"`
+		Cached    int    `json:"cacheReadTokens"`
+		Reasoning int    `json:"reasoningTokens"`
+		Initiator string `json:"initiator"` // "sub-agent" for the tokens of a subagent
+	} `json:"usage"`
+	NewModel string `json:"newModel"`
+	NewMode  string `json:"newMode"`
+	OldMode  string `json:"previousMode"`
+	Trigger  string `json:"trigger"` // of a compaction: manual, if the user has asked for it
+	Before   int    `json:"preCompactionTokens"`
+	After    int    `json:"postCompactionTokens"`
+	Summary  string `json:"summaryContent"`
+}
+
+// workCall has the fields of a call that tell work.
+type workCall struct {
+	ID   string          `json:"toolCallId"`
+	Args json.RawMessage `json:"arguments"`
+}
+
+// workResult has the fields of a result that tell work.
+type workResult struct {
+	Content string `json:"content"`
+	Reason  string `json:"reason"` // why a permission was not given
+}
+
+// worker decodes work. It keeps what later events need.
+type worker struct {
+	model  string
+	calls  map[string]call
+	usage  *record.Entry // the tokens of a reply that is not told yet
+	manual bool          // the user has asked for the compaction
+}
+
+// call is a call that has not ended.
+type call struct {
+	reply  string
+	byUser bool // it is a command of the user
+}
+
+func newWorker() worker { return worker{calls: map[string]call{}} }
+
+// mostCalls limits the number of calls without an end that are remembered.
+const mostCalls = 1024
+
+// kinds are the kinds of Copilot CLI's own tools.
+var kinds = map[string]coleo.ToolKind{
+	"view": coleo.ToolRead, "grep": coleo.ToolRead, "glob": coleo.ToolRead, "read_bash": coleo.ToolRead,
+	"create": coleo.ToolEdit, "edit": coleo.ToolEdit, "apply_patch": coleo.ToolEdit, "str_replace_editor": coleo.ToolEdit,
+	"bash": coleo.ToolExecute, "powershell": coleo.ToolExecute,
+	"task": coleo.ToolSubagent,
+}
+
+// kindOf returns the kind of a tool. A name with - is that of a server and a tool of it.
+func kindOf(name string) coleo.ToolKind {
+	if kind := kinds[name]; kind != "" {
+		return kind
+	}
+	if strings.Contains(name, "-") {
+		return coleo.ToolMCP
+	}
+	return coleo.ToolOther
+}
+
+// of returns the work that the event tells.
+func (w *worker) of(l recordLine) []record.Entry {
+	one := func(work coleo.Work) []record.Entry { return []record.Entry{record.Worked(work, "", l.Time)} }
+	d := l.Data
+	text, cut := record.Cut(d.Message)
+	switch {
+	case l.Agent != "":
+	case l.Type == "assistant.message":
+		return w.reply(l)
+	case l.Type == "session.usage_record" && d.Usage != nil && d.Usage.Initiator != "sub-agent":
+		return w.tokens(l)
+	case l.Type == "permission.completed" && (d.Result.Kind == "cancelled" || strings.HasPrefix(d.Result.Kind, "denied")):
+		return w.refused(l)
+	case l.Type == "tool.user_requested":
+		c := record.Call(d.Call, d.Tool, coleo.ToolExecute, string(d.Args))
+		w.remember(d.Call, call{byUser: true})
+		return one(coleo.ShellInput{ID: d.Call, Command: c.Command})
+	case l.Type == "tool.execution_complete":
+		return w.end(l)
+	case l.Type == "session.compaction_start":
+		w.manual = d.Trigger == "manual"
+	case l.Type == "session.compaction_complete" && d.Success != nil && *d.Success:
+		summary, cut := record.Cut(d.Summary)
+		return one(coleo.Compaction{Before: d.Before, After: d.After, Automatic: !w.manual, Summary: summary, Truncated: cut})
+	case l.Type == "session.mode_changed" && d.NewMode != d.OldMode:
+		return one(coleo.ModeChanged{From: d.OldMode, To: d.NewMode})
+	case l.Type == "session.model_change" && d.NewModel != "":
+		was := w.model
+		if w.model = d.NewModel; was != "" && was != d.NewModel {
+			return one(coleo.ModelChanged{From: was, To: d.NewModel})
+		}
+	case l.Type == "session.error":
+		return one(record.ProblemOf(d.Message, false))
+	case (l.Type == "session.info" || l.Type == "session.warning") && text != "" && !cut:
+		return one(coleo.Remark{Text: text})
+	}
+	return nil
+}
+
+func (w *worker) remember(id string, c call) {
+	if len(w.calls) < mostCalls {
+		w.calls[id] = c
+	}
+}
+
+// tokens keeps the tokens of a reply until the reply is told. Tokens without a reply are
+// told by themselves.
+func (w *worker) tokens(l recordLine) (out []record.Entry) {
+	if w.usage != nil {
+		out = append(out, *w.usage)
+	}
+	t := l.Data.Usage
+	u := coleo.Usage{Input: t.Input, Cached: t.Cached, Output: t.Output, Reasoning: t.Reasoning}
+	e := record.Worked(coleo.ReplyUsage{Usage: record.FromTranscript(u), Model: t.Model}, "", l.Time)
+	w.usage = &e
+	return out
+}
+
+// reply returns the work of a reply.
+func (w *worker) reply(l recordLine) (out []record.Entry) {
+	d := l.Data
+	add := func(work coleo.Work) { out = append(out, record.Worked(work, d.Reply, l.Time)) }
+	if d.Thoughts != "" {
+		add(coleo.Thinking{Block: record.Whole(d.Thoughts)})
+	}
+	if d.Content != "" {
+		add(coleo.AssistantText{Block: record.Whole(d.Content)})
+	}
+	for _, t := range d.Tools {
+		w.remember(t.ID, call{reply: d.Reply})
+		add(record.Call(t.ID, t.Name, kindOf(t.Name), string(t.Args)))
+	}
+	if w.usage != nil {
+		add(w.usage.Work)
+		w.usage = nil
+	}
+	return out
+}
+
+// refused returns the end of a call for which a permission was not given. Such a call has
+// no other end.
+func (w *worker) refused(l recordLine) []record.Entry {
+	d := l.Data
+	c, open := w.calls[d.Call]
+	if !open {
+		return nil
+	}
+	delete(w.calls, d.Call)
+	reason := d.Result.Reason
+	if reason == "" {
+		reason = d.Result.Kind
+	}
+	return []record.Entry{record.Worked(record.FailedCall(d.Call, coleo.ToolDenied, reason), c.reply, l.Time)}
+}
+
+// shellEnd finds what Copilot CLI adds to the output of a command.
+var shellEnd = regexp.MustCompile(`\n?<shellId: \S+ completed with exit code (\d{1,9})>$`)
+
+// end returns the end of a call, or of a command of the user.
+func (w *worker) end(l recordLine) []record.Entry {
+	d := l.Data
+	c, open := w.calls[d.Call]
+	if !open {
+		return nil // it was refused
+	}
+	delete(w.calls, d.Call)
+	output := d.Result.Content
+	exit := d.Shell.Exit
+	if m := shellEnd.FindStringSubmatch(output); m != nil {
+		output = strings.TrimSuffix(output, m[0])
+		if exit == nil {
+			exit = record.Exited("", m[1], "").ExitCode
+		}
+	}
+	if c.byUser {
+		text, cut := record.Cut(output + d.Failure.Message)
+		return []record.Entry{record.Worked(coleo.ShellOutput{ID: d.Call, Output: text, ExitCode: exit, Truncated: cut}, "",
+			l.Time)}
+	}
+	end := record.Succeeded(d.Call, output)
+	switch {
+	case d.Success != nil && !*d.Success:
+		end = record.FailedCall(d.Call, coleo.ToolError, d.Failure.Message)
+	case exit != nil:
+		end = record.ExitedWith(d.Call, *exit, output)
+	}
+	return []record.Entry{record.Worked(end, c.reply, l.Time)}
+}

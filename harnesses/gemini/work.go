@@ -1,0 +1,274 @@
+package gemini
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/record"
+)
+
+// workLine has the fields of a line that tell work, and nothing of the state.
+type workLine struct {
+	ID       string  `json:"id"`
+	Model    string  `json:"model"`
+	Tokens   *tokens `json:"tokens"`
+	Thoughts []struct {
+		Subject     string `json:"subject"`
+		Description string `json:"description"`
+	} `json:"thoughts"`
+	Set struct { // a line without a type changes the whole file
+		Messages []message `json:"messages"`
+		Updated  string    `json:"lastUpdated"`
+	} `json:"$set"`
+}
+
+// message is a message in a line that sets all messages.
+type message struct {
+	Type    string          `json:"type"`
+	Content json.RawMessage `json:"content"`
+}
+
+// workCall has the fields of a call that tell work.
+type workCall struct {
+	ID     string          `json:"id"`
+	Args   json.RawMessage `json:"args"`
+	Status string          `json:"status"` // success, error or cancelled
+	Ended  string          `json:"timestamp"`
+	Result []struct {
+		Function struct {
+			Response struct {
+				Output string `json:"output"`
+				Error  string `json:"error"`
+			} `json:"response"`
+		} `json:"functionResponse"`
+	} `json:"result"`
+}
+
+// worker decodes work. It keeps what later lines need.
+//
+// Gemini CLI writes a reply twice: first without its calls, and once more, with the same
+// id, when all calls have ended. After a canceled turn it repeats the whole history with
+// new ids.
+type worker struct {
+	reply   string          // id of the newest reply whose texts were told
+	calls   map[string]bool // calls of that reply that were told
+	model   string
+	asked   bool // a prompt has no reply yet
+	ended   bool // the turn was canceled, and the history can follow
+	repeats bool // the lines repeat older ones
+}
+
+func newWorker() worker { return worker{calls: map[string]bool{}} }
+
+// kinds are the kinds of Gemini CLI's own tools. Those of MCP servers begin with mcp_.
+var kinds = map[string]coleo.ToolKind{
+	"read_file": coleo.ToolRead, "read_many_files": coleo.ToolRead, "list_directory": coleo.ToolRead,
+	"glob": coleo.ToolRead, "grep_search": coleo.ToolRead, "search_file_content": coleo.ToolRead,
+	"write_file": coleo.ToolEdit, "replace": coleo.ToolEdit,
+	"run_shell_command": coleo.ToolExecute,
+	"invoke_agent":      coleo.ToolSubagent, "delegate_to_agent": coleo.ToolSubagent,
+	"codebase_investigator": coleo.ToolSubagent,
+}
+
+func kindOf(name string) coleo.ToolKind {
+	if kind := kinds[name]; kind != "" {
+		return kind
+	}
+	if strings.HasPrefix(name, "mcp_") {
+		return coleo.ToolMCP
+	}
+	return coleo.ToolOther
+}
+
+// summarised is the model's reply to a summary, which Gemini CLI writes itself.
+const summarised = "Got it. Thanks for the additional context!"
+
+// changed returns the work of a line that sets all messages. Such a line follows a
+// compaction, and a repeated history.
+func (w *worker) changed(l recordLine) []record.Entry {
+	all := l.Set.Messages
+	if all == nil {
+		return nil
+	}
+	w.repeats, w.ended = false, false
+	if len(all) < 3 || textOf(all[2]) != summarised {
+		return nil
+	}
+	summary, cut := record.Cut(textOf(all[1]))
+	work := coleo.Compaction{Automatic: w.asked, Summary: summary, Truncated: cut}
+	return []record.Entry{record.Worked(work, "", timeOf(l.Set.Updated, l.Time))}
+}
+
+func textOf(m message) string {
+	text, _ := recordLine{Content: m.Content}.content()
+	return text
+}
+
+// marked marks the prompts in entries that the line repeats.
+func (w *worker) marked(entries []record.Entry, l recordLine, text string) []record.Entry {
+	switch {
+	case l.Type == "info" && text == cancelled:
+		w.ended = true
+	case w.ended && l.Type == "user" && strings.HasPrefix(text, ownContext):
+		w.repeats, w.ended = true, false
+	case l.Type != "user" && !l.isReplayed():
+		w.repeats = false
+	}
+	for i := range entries {
+		if entries[i].Kind == record.Prompt {
+			w.asked, entries[i].Repeated = !w.repeats, w.repeats
+		}
+	}
+	return entries
+}
+
+// of returns the work that the line tells. The argument text is the text of the line.
+func (w *worker) of(l recordLine, text string) []record.Entry {
+	short, _ := record.Cut(text)
+	switch {
+	case l.isReplayed() || w.repeats && l.Type == "user":
+		return nil
+	case l.Type == "gemini":
+		return w.said(l, text)
+	case l.Type == "user":
+		return shell(l, text)
+	case l.Type == "error":
+		return []record.Entry{record.Worked(record.ProblemOf(text, false), "", l.Time)}
+	case (l.Type == "info" || l.Type == "warning") && text != "" && text != cancelled:
+		return []record.Entry{record.Worked(coleo.Remark{Text: short}, "", l.Time)}
+	}
+	return nil
+}
+
+// said returns the work of a reply: its texts when it is written first, and its calls when
+// they have ended.
+func (w *worker) said(l recordLine, text string) (out []record.Entry) {
+	w.asked = false
+	add := func(work coleo.Work, at time.Time) { out = append(out, record.Worked(work, l.ID, at)) }
+	if l.ID != w.reply || l.ID == "" {
+		w.reply, w.calls = l.ID, map[string]bool{}
+		if l.Model != "" {
+			if w.model != "" && w.model != l.Model {
+				add(coleo.ModelChanged{From: w.model, To: l.Model}, l.Time)
+			}
+			w.model = l.Model
+		}
+		if thoughts := l.thoughts(); thoughts != "" {
+			add(coleo.Thinking{Block: record.Whole(thoughts)}, l.Time)
+		}
+		if text != "" {
+			add(coleo.AssistantText{Block: record.Whole(text)}, l.Time)
+		}
+		if l.Tokens != nil {
+			add(coleo.ReplyUsage{Usage: record.FromTranscript(l.Tokens.usage()), Model: l.Model}, l.Time)
+		}
+	}
+	var ends []record.Entry
+	for _, t := range l.Tools {
+		if w.calls[t.ID] {
+			continue
+		}
+		w.calls[t.ID] = true
+		add(record.Call(t.ID, t.Name, kindOf(t.Name), string(t.Args)), l.Time)
+		ends = append(ends, t.ends(t.Name, l)...)
+	}
+	return append(out, ends...)
+}
+
+// thoughts joins the thoughts of a reply.
+func (l recordLine) thoughts() string {
+	var all []string
+	for _, t := range l.Thoughts {
+		for _, part := range []string{t.Subject, t.Description} {
+			if part != "" {
+				all = append(all, part)
+			}
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// timeOf returns the time that a text names, or otherwise.
+func timeOf(text string, otherwise time.Time) time.Time {
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at
+	}
+	return otherwise
+}
+
+var (
+	// printed finds the output in what Gemini CLI tells the model about a command, and
+	// exited finds the exit code, which it tells if it is not 0.
+	printed = regexp.MustCompile(`(?s)^Output: (.*?)\n(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): `)
+	exited  = regexp.MustCompile(`(?m)^Exit Code: (\d{1,9})$`)
+	// refused finds the result of a call that the user has denied. Other results of
+	// canceled calls are those of calls that were cut off.
+	refused = regexp.MustCompile(`denied|did not allow|rejected`)
+)
+
+// ends returns the end of the call, and the list of tasks if the call has changed it.
+func (c workCall) ends(name string, l recordLine) []record.Entry {
+	var output, wrong string
+	for _, r := range c.Result {
+		output, wrong = output+r.Function.Response.Output, wrong+r.Function.Response.Error
+	}
+	output = strings.TrimSuffix(strings.TrimPrefix(output, "<untrusted_context>\n"), "\n</untrusted_context>")
+	at := timeOf(c.Ended, l.Time)
+	one := func(end coleo.ToolEnd) []record.Entry { return []record.Entry{record.Worked(end, l.ID, at)} }
+	switch {
+	case c.Status == "cancelled" && refused.MatchString(wrong):
+		return one(record.FailedCall(c.ID, coleo.ToolDenied, wrong))
+	case c.Status == "error":
+		return one(record.FailedCall(c.ID, coleo.ToolError, wrong+output))
+	case c.Status != "success":
+		return nil
+	}
+	if kindOf(name) == coleo.ToolExecute {
+		code := exited.FindStringSubmatch(output)
+		if m := printed.FindStringSubmatch(output); m != nil {
+			output = m[1]
+		}
+		if code != nil {
+			return one(record.Exited(c.ID, code[1], output))
+		}
+	}
+	out := one(record.Succeeded(c.ID, output))
+	var list struct {
+		Todos json.RawMessage `json:"todos"`
+	}
+	if name == "write_todos" && json.Unmarshal(c.Args, &list) == nil {
+		if tasks, ok := record.Tasks(list.Todos); ok {
+			out = append(out, record.Worked(tasks, l.ID, at))
+		}
+	}
+	return out
+}
+
+var (
+	// ranByUser finds a command of the user and its output in the text that Gemini CLI adds
+	// to the conversation.
+	ranByUser = regexp.MustCompile("(?s)^I ran the following shell command:\n```sh\n(.*?)\n```\n\nThis produced the " +
+		"following result:\n```\n(.*)\n```$")
+	exitedAt = regexp.MustCompile(`^Command exited with code (\d{1,9})\.\n`)
+)
+
+// shell returns a command of the user. It is told when it has ended.
+func shell(l recordLine, text string) []record.Entry {
+	m := ranByUser.FindStringSubmatch(text)
+	if m == nil {
+		return nil
+	}
+	command, _ := record.Cut(m[1])
+	out := coleo.ShellOutput{ID: l.ID}
+	output := m[2]
+	if code := exitedAt.FindStringSubmatch(output); code != nil {
+		output = strings.TrimPrefix(output, code[0])
+		out.ExitCode = record.Exited("", code[1], "").ExitCode
+	}
+	out.Output, out.Truncated = record.Cut(output)
+	return []record.Entry{record.Worked(coleo.ShellInput{ID: l.ID, Command: command}, "", l.Time),
+		record.Worked(out, "", l.Time)}
+}

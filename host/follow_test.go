@@ -1,0 +1,60 @@
+package host
+
+import (
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+func TestAPromptFollowsOnlyWhenEveryConditionHolds(t *testing.T) {
+	t.Parallel()
+	may := func(change func(a *arm, now *coleo.Reading)) bool {
+		session := &refusingSession{}
+		now := coleo.Reading{State: coleo.Idle, Known: true}
+		a := &arm{session: session, reading: now, following: following{moves: 1}}
+		change(a, &now)
+		return a.mayFollow(session, now)
+	}
+	if !may(func(*arm, *coleo.Reading) {}) {
+		t.Error("an idle arm gets no prompt")
+	}
+	for what, change := range map[string]func(a *arm, now *coleo.Reading){
+		"it works":                 func(_ *arm, now *coleo.Reading) { now.State = coleo.Processing },
+		"it worked when last told": func(a *arm, _ *coleo.Reading) { a.reading.State = coleo.Executing },
+		"it failed":                func(_ *arm, now *coleo.Reading) { now.State = coleo.Failed },
+		"no rule knows the screen": func(_ *arm, now *coleo.Reading) { now.Known = false },
+		"a dialog is open":         func(_ *arm, now *coleo.Reading) { now.Dialog = &coleo.Dialog{} },
+		"the end is not proven":    func(_ *arm, now *coleo.Reading) { now.Rule = coleo.RuleUnprovenIdle },
+		"a run is open":            func(a *arm, _ *coleo.Reading) { a.record.Run = &coleo.Receipt{} },
+		"a run is being opened":    func(a *arm, _ *coleo.Reading) { a.run = &coleo.Receipt{} },
+		"a prompt is on its way":   func(a *arm, _ *coleo.Reading) { a.record.Intended = []coleo.Receipt{{}} },
+		"the arm is gone":          func(a *arm, _ *coleo.Reading) { a.gone = true },
+		"another session":          func(a *arm, _ *coleo.Reading) { a.session = &refusingSession{} },
+		"nothing has changed":      func(a *arm, _ *coleo.Reading) { a.following.tried = 1 },
+		"somebody types by hand": func(a *arm, _ *coleo.Reading) {
+			a.lease = coleo.Lease{ID: "l", Holder: "me", Until: time.Now().Add(time.Hour)}
+		},
+	} {
+		if may(change) {
+			t.Errorf("%s, and a prompt may be sent", what)
+		}
+	}
+}
+
+func TestFilesAreNamedInTheWayOfTheAgentCLI(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]struct {
+		way   string
+		files []string
+	}{
+		"do it\n\nAttached files: /a/b, /c":   {"", []string{"/a/b", "/c"}},
+		"@/a/b @/c\ndo it":                    {"@{path}", []string{"/a/b", "/c"}},
+		"do it\n\nAttached files: /a b.txt":   {"@{path}", []string{"/a b.txt"}},
+		"do it\n\nAttached files: /a, /b\"c'": {"@{path}", []string{"/a", "/b\"c'"}},
+	} {
+		if got := attach(c.way, coleo.Prompt{Text: "do it", Files: c.files}); got != want {
+			t.Errorf("%+v: %q, want %q", c, got, want)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package coleo_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+)
+
+// The part of the page that is made from the kinds of event and their payloads.
+const (
+	kindsPage  = "docs/api.md"
+	kindsBegin = "<!-- made by `go test -run EachKind . -update` -->\n"
+	kindsEnd   = "<!-- end -->\n"
+)
+
+// kindSource is what the files of this package say of kinds and of types.
+type kindSource struct {
+	kinds   []kindLine
+	types   map[string]*ast.StructType
+	docs    map[string]string   // of each type
+	values  map[string][]string // the values of each type of texts
+	strings map[string]bool     // the types of texts
+}
+
+// kindLine is one constant of the type EventKind.
+type kindLine struct{ kind, comment string }
+
+func readKinds(t *testing.T) *kindSource {
+	t.Helper()
+	s := &kindSource{types: map[string]*ast.StructType{}, docs: map[string]string{}, values: map[string][]string{},
+		strings: map[string]bool{}}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && !strings.HasSuffix(name, "_test.go") {
+				s.add(g)
+			}
+		}
+	}
+	return s
+}
+
+func (s *kindSource) add(g *ast.GenDecl) {
+	for _, spec := range g.Specs {
+		switch spec := spec.(type) {
+		case *ast.TypeSpec:
+			doc := spec.Doc
+			if doc == nil {
+				doc = g.Doc
+			}
+			s.docs[spec.Name.Name] = oneLine(doc.Text())
+			switch is := spec.Type.(type) {
+			case *ast.StructType:
+				s.types[spec.Name.Name] = is
+			case *ast.Ident:
+				s.strings[spec.Name.Name] = is.Name == "string"
+			}
+		case *ast.ValueSpec:
+			of, ok := spec.Type.(*ast.Ident)
+			if !ok || len(spec.Values) != 1 {
+				continue
+			}
+			text, ok := spec.Values[0].(*ast.BasicLit)
+			if !ok || text.Kind != token.STRING {
+				continue
+			}
+			value, _ := strconv.Unquote(text.Value)
+			s.values[of.Name] = append(s.values[of.Name], value)
+			if of.Name == "EventKind" {
+				s.kinds = append(s.kinds, kindLine{value, oneLine(spec.Doc.Text() + " " + spec.Comment.Text())})
+			}
+		}
+	}
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// payload returns the type that the comment of a kind names, or "".
+func (s *kindSource) payload(comment string) string {
+	for word := range strings.FieldsSeq(comment) {
+		if word = strings.Trim(word, ":.,"); s.types[word] != nil {
+			return word
+		}
+	}
+	return ""
+}
+
+// page returns the tables of the kinds and of their payloads.
+func (s *kindSource) page() string {
+	var b strings.Builder
+	b.WriteString("| kind | payload | what it tells |\n|---|---|---|\n")
+	var wanted []string
+	for _, k := range s.kinds {
+		name := s.payload(k.comment)
+		link := "none"
+		if name != "" {
+			link = s.link(name, &wanted)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.kind, link, s.meaning(k, name))
+	}
+	for i := 0; i < len(wanted); i++ { // a table can name more types
+		fmt.Fprintf(&b, "\n#### %s\n\n| field | type | meaning |\n|---|---|---|\n", wanted[i])
+		s.fields(&b, s.types[wanted[i]], &wanted)
+	}
+	return b.String()
+}
+
+// meaning returns what an event of a kind tells: the comment of its payload's type, or that
+// of the kind.
+func (s *kindSource) meaning(k kindLine, payload string) string {
+	doc := s.docs[payload]
+	_, rest, told := strings.Cut(doc, "payload of a "+k.kind+" event")
+	if !told {
+		_, rest, told = strings.Cut(doc, "payload of an "+k.kind+" event")
+	}
+	if told && len(rest) > 2 {
+		return strings.TrimSpace(strings.TrimLeft(rest, ":."))
+	}
+	if rest = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(k.comment, payload), ":")); rest != "no payload" {
+		return rest
+	}
+	return ""
+}
+
+// link returns a link to the table of a type, and asks for that table.
+func (s *kindSource) link(name string, wanted *[]string) string {
+	if !slices.Contains(*wanted, name) {
+		*wanted = append(*wanted, name)
+	}
+	return "[" + name + "](#" + strings.ToLower(name) + ")"
+}
+
+// fields writes a line for each field. The fields of an embedded type are the type's own.
+func (s *kindSource) fields(b *strings.Builder, t *ast.StructType, wanted *[]string) {
+	for _, f := range t.Fields.List {
+		if id, ok := f.Type.(*ast.Ident); ok && len(f.Names) == 0 {
+			s.fields(b, s.types[id.Name], wanted)
+			continue
+		}
+		name, options := "", ""
+		if f.Tag != nil {
+			tag, _ := strconv.Unquote(f.Tag.Value)
+			name, options, _ = strings.Cut(reflect.StructTag(tag).Get("json"), ",")
+		}
+		if name == "" || name == "-" {
+			continue
+		}
+		typ := s.typeName(f.Type, wanted)
+		if strings.Contains(options, "omit") {
+			typ += ", optional"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", name, typ, strings.ReplaceAll(
+			oneLine(f.Doc.Text()+" "+f.Comment.Text()), "|", "\\|"))
+	}
+}
+
+// typeName returns the type of a field as JSON has it.
+func (s *kindSource) typeName(e ast.Expr, wanted *[]string) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return s.typeName(e.X, wanted)
+	case *ast.ArrayType:
+		if id, ok := e.Elt.(*ast.Ident); ok && id.Name == "byte" {
+			return "text (base64)"
+		}
+		return "list of " + s.typeName(e.Elt, wanted)
+	case *ast.MapType:
+		return "object"
+	case *ast.SelectorExpr:
+		return map[string]string{"Time": "time", "RawMessage": "any JSON", "Duration": "number of ns"}[e.Sel.Name]
+	case *ast.Ident:
+		switch {
+		case e.Name == "bool":
+			return "true or false"
+		case s.types[e.Name] != nil:
+			return s.link(e.Name, wanted)
+		case len(s.values[e.Name]) > 0 && len(s.values[e.Name]) < 12:
+			return "one of `" + strings.Join(s.values[e.Name], "`, `") + "`"
+		case e.Name == "string" || s.strings[e.Name]:
+			return "text"
+		}
+	}
+	return "number"
+}
+
+// TestEachKindIsInTheListOfKinds: a filter by kind refuses a kind that the list lacks.
+func TestEachKindIsInTheListOfKinds(t *testing.T) {
+	t.Parallel()
+	var want []coleo.EventKind
+	for _, k := range readKinds(t).kinds {
+		want = append(want, coleo.EventKind(k.kind))
+	}
+	if got := coleo.EventKinds(); !slices.Equal(got, want) {
+		t.Errorf("EventKinds returns\n%q\nthe constants are\n%q", got, want)
+	}
+}
+
+// TestEachKindIsInThePage: docs/api.md has each kind with its payload, made from the
+// types of this package.
+func TestEachKindIsInThePage(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile(kindsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(raw), kindsBegin)
+	_, after, ended := strings.Cut(rest, kindsEnd)
+	if !found || !ended {
+		t.Fatalf("%s lacks %q or %q", kindsPage, kindsBegin, kindsEnd)
+	}
+	page := before + kindsBegin + readKinds(t).page() + kindsEnd + after
+	switch {
+	case page == string(raw):
+	case *update:
+		if err := os.WriteFile(kindsPage, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s is not what the code says: make it anew with -update", kindsPage)
+	}
+}

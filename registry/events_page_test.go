@@ -1,0 +1,134 @@
+package registry
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal"
+	"coleo.dev/record/recordtest"
+)
+
+// eventsPage has a table that is made from what the recordings of the harnesses tell. The
+// table ends with the page.
+const (
+	eventsPage  = "../docs/events.md"
+	eventsBegin = "<!-- made by `go test ./registry -run Events -update` -->\n"
+)
+
+var update = flag.Bool("update", false, "write the table in docs/events.md anew")
+
+// recordings has the recordings of work of each harness, as patterns below harnesses.
+var recordings = map[string]string{
+	"claude-code": "claudecode/testdata/work-2*.jsonl.gz",
+	"codex":       "codex/testdata/work-0*.jsonl.gz",
+	"copilot":     "copilot/testdata/work-1*.jsonl.gz",
+	"gemini":      "gemini/testdata/work-0*.jsonl.gz",
+	"kilo":        "opencode/testdata/work-kilo-*.jsonl.gz",
+	"opencode":    "opencode/testdata/work-1*.jsonl.gz",
+	"qwen":        "qwen/testdata/work-0*.jsonl.gz",
+}
+
+// workKinds are the kinds of event that tell work, in the order of the page.
+var workKinds = []coleo.EventKind{coleo.EventTurn, coleo.EventAssistantText, coleo.EventThinking, coleo.EventToolStart,
+	coleo.EventToolProgress, coleo.EventToolEnd, coleo.EventSubagentStart, coleo.EventSubagentEnd, coleo.EventFileChanged,
+	coleo.EventUsage, coleo.EventCompaction, coleo.EventMode, coleo.EventModel, coleo.EventTasks, coleo.EventShellInput,
+	coleo.EventShellProgress, coleo.EventShellOutput, coleo.EventError, coleo.EventInfo}
+
+func TestEventsAreDocumentedFromTheRecordings(t *testing.T) {
+	told := map[string]map[coleo.EventKind][]string{}
+	for _, b := range builtins() {
+		switch pattern := recordings[b.name]; {
+		case pattern != "":
+			told[b.name] = toldBy(t, b.hooks, "../harnesses/"+pattern)
+		case b.hooks.Record.Open != nil:
+			t.Errorf("the work of %s is decoded, and no recording of it is listed", b.name)
+		}
+	}
+	names := slices.Sorted(maps.Keys(told))
+	var table strings.Builder
+	fmt.Fprintf(&table, "| kind | %s |\n|---%s|\n", strings.Join(names, " | "), strings.Repeat("|---", len(names)))
+	for _, kind := range workKinds {
+		fmt.Fprintf(&table, "| `%s` |", kind)
+		for _, name := range names {
+			sources := told[name][kind]
+			if len(sources) == 0 {
+				sources = []string{"–"}
+			}
+			fmt.Fprintf(&table, " %s |", strings.Join(sources, ", "))
+		}
+		table.WriteString("\n")
+	}
+	compareEventsPage(t, table.String())
+}
+
+func compareEventsPage(t *testing.T, table string) {
+	t.Helper()
+	raw, err := os.ReadFile(eventsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, begun := strings.Cut(string(raw), eventsBegin)
+	page := before + eventsBegin + table
+	switch {
+	case !begun:
+		t.Errorf("%s has no mark %q", eventsPage, eventsBegin)
+	case *update && !t.Failed():
+		if err := os.WriteFile(eventsPage, []byte(page), 0o644); err != nil {
+			t.Error(err)
+		}
+	case page != string(raw):
+		t.Errorf("%s is not what the recordings tell: make it anew with -update", eventsPage)
+	}
+}
+
+// toldBy returns the sources that tell each kind of event in the recordings.
+func toldBy(t *testing.T, hooks terminal.Hooks, pattern string) map[coleo.EventKind][]string {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no recording is %s: %v", pattern, err)
+	}
+	out := map[coleo.EventKind][]string{}
+	for _, path := range paths {
+		kinds := map[string]coleo.ToolKind{} // of the calls, by id
+		for _, a := range recordtest.Told(t, hooks.Record, path) {
+			for _, kind := range kindsOf(a, kinds) {
+				if kind != "" && !slices.Contains(out[kind], string(a.Source)) {
+					out[kind] = append(out[kind], string(a.Source))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// kindsOf returns the kinds of event that come of a: its own, and those that package trace
+// derives. The map calls has the kinds of the tools of earlier calls.
+func kindsOf(a coleo.Activity, calls map[string]coleo.ToolKind) []coleo.EventKind {
+	out := []coleo.EventKind{coleo.KindOf(a.Work)}
+	if a.Reply != "" {
+		out = append(out, coleo.EventTurn)
+	}
+	switch w := a.Work.(type) {
+	case coleo.ToolCall:
+		calls[w.ID] = w.Kind
+		if w.Kind == coleo.ToolSubagent {
+			out = append(out, coleo.EventSubagentStart)
+		}
+	case coleo.ToolEnd:
+		if calls[w.ID] == coleo.ToolSubagent {
+			out = append(out, coleo.EventSubagentEnd)
+		}
+		if calls[w.ID] == coleo.ToolEdit && w.Outcome == coleo.ToolSuccess {
+			out = append(out, coleo.EventFileChanged)
+		}
+	}
+	return out
+}

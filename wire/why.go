@@ -1,0 +1,9 @@
+package wire
+
+// WhyQuestion asks why a line is in a file.
+type WhyQuestion struct {
+	// Paths are absolute paths of the file: as it was asked for, and without symbolic links.
+	Paths []string
+	Line  int    // the number of the line, from 1
+	Text  string // the text of the line, without its end
+}
