@@ -94,7 +94,10 @@ type Arm struct {
 	Generation int    `json:"generation"`
 
 	Dialog *Dialog `json:"dialog,omitempty"`
-	Window *Window `json:"window,omitempty"` // set for a harness that shows its agent CLI in a window
+	// Suspensions has the questions that the arm has asked with Coleo's tools, and on
+	// which it waits. The dialog on the screen is not among them.
+	Suspensions []Suspension `json:"suspensions,omitempty"`
+	Window      *Window      `json:"window,omitempty"` // set for a harness that shows its agent CLI in a window
 	// Queue is nil if no prompt waits in the arm's queue and the queue is not paused.
 	Queue   *QueueState `json:"queue,omitempty"`
 	Runtime Runtime     `json:"runtime"`
@@ -107,6 +110,7 @@ func (a Arm) Signals() Signals {
 		Status: a.Status, State: a.State,
 		PID: a.PID, Port: a.Port, SessionID: a.SessionID, AgentID: a.AgentID,
 		Workdir: a.Workdir, Task: a.CurrentTaskID,
+		Asks:         len(a.Suspensions) > 0,
 		LastActivity: a.LastActivityAt, LastHeartbeat: a.LastHeartbeat, LastOutput: a.LastOutputAt,
 	}
 }

@@ -51,6 +51,8 @@ func (a Arm) Need() (need Need, why string) {
 		return NeedEnded, ""
 	case a.State == WaitingApproval && a.Dialog != nil:
 		return NeedsYou, a.Dialog.Title
+	case len(a.Suspensions) > 0:
+		return NeedsYou, "asks: " + a.Suspensions[0].Line()
 	case a.State == WaitingApproval:
 		return NeedsYou, "it asks something that its screen shows"
 	case a.Runtime.State == HealthBlocked:

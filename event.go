@@ -59,6 +59,9 @@ const (
 	EventShellOutput   EventKind = "shell_output"    // ShellOutput
 	EventError         EventKind = "error"           // Problem
 	EventInfo          EventKind = "info"            // Remark
+
+	EventSuspension EventKind = "suspension"          // Suspended: the arm waits for an answer
+	EventAnswered   EventKind = "suspension_answered" // SuspensionAnswered: it was answered or withdrawn
 )
 
 // Event is one entry of the append-only log of a host. Host, Epoch and Seq together are

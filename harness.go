@@ -238,6 +238,8 @@ type MCPServer struct {
 	Command string            `json:"command"`
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
+	// Allowed has the names of the server's tools that the agent CLI calls without asking.
+	Allowed []string `json:"allowed,omitempty"`
 }
 
 // Argv returns the command line of the server.
@@ -278,6 +280,7 @@ type SpawnConfig struct {
 	// conversation. Resume is false then.
 	Fork         string      `json:"fork,omitempty"`
 	MCPServers   []MCPServer `json:"mcp_servers,omitempty"`
+	Tools        []string    `json:"tools,omitempty"` // which of Coleo's own tools the arm has; see ArmTools
 	TrustWorkdir bool        `json:"trust_workdir,omitempty"`
 	OnPartition  OnPartition `json:"on_partition,omitempty"`
 	// Window says where the window is opened, for a harness with the capability Window. If

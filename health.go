@@ -38,6 +38,7 @@ type Signals struct {
 	AgentID   string
 	Workdir   string
 	Task      string
+	Asks      bool // the arm has asked something with one of Coleo's tools, and waits
 
 	LastActivity  time.Time
 	LastHeartbeat time.Time
@@ -184,6 +185,9 @@ func unwatched(s Signals, now time.Time) (Health, string) {
 func judgeBusy(s Signals, r Runtime, now time.Time, recent, heartbeat bool) (Health, string) {
 	if s.State == WaitingApproval && heartbeat {
 		return HealthActive, "waits for an approval"
+	}
+	if s.Asks && heartbeat {
+		return HealthActive, "waits for an answer"
 	}
 	if !heartbeat && !recent {
 		if r.HasRuntime {

@@ -49,10 +49,11 @@ const OutcomeOpen = "open"
 var eventKinds = []EventKind{
 	EventSpawned, EventReattached, EventStopped, EventOrphaned, EventBlocked, EventRules, EventRemoved, EventState,
 	EventUnrecognised, EventWitness, EventConversation, EventRunStart, EventRunEnd, EventPromptLost, EventDecision,
-	EventWindow,
+	EventWindow, EventQueue,
 	EventTurn, EventAssistantText, EventThinking, EventToolStart, EventToolProgress, EventToolEnd, EventSubagentStart,
 	EventSubagentEnd, EventFileChanged, EventUsage, EventCompaction, EventMode, EventModel, EventTasks,
 	EventShellInput, EventShellProgress, EventShellOutput, EventError, EventInfo,
+	EventSuspension, EventAnswered,
 }
 
 // EventKinds returns every kind of event that this version knows.

@@ -245,8 +245,30 @@ type Problem struct {
 
 // Remark is the payload of an info event: a remark of the agent CLI for its user.
 type Remark struct {
-	Text string `json:"text"`
+	Text   string        `json:"text"`
+	Title  string        `json:"title,omitempty"`  // of a note
+	Tags   []string      `json:"tags,omitempty"`   // of a note
+	Report *StatusReport `json:"report,omitempty"` // how the work goes, by the model's own account
 }
+
+// StatusReport is what the model of an arm reports of its work.
+type StatusReport struct {
+	// Status is on_track, blocked, issues_found, needs_review or completed_with_issues.
+	Status       string   `json:"status"`
+	Summary      string   `json:"summary"`
+	Issues       []string `json:"issues,omitempty"`
+	Blockers     []string `json:"blockers,omitempty"`
+	NextSteps    []string `json:"next_steps,omitempty"`
+	FilesChanged []string `json:"files_changed,omitempty"`
+	TestsStatus  string   `json:"tests_status,omitempty"`
+}
+
+// Suspended is the payload of a suspension event.
+type Suspended struct{ Suspension }
+
+// SuspensionAnswered is the payload of a suspension_answered event. Without a Decision, the
+// suspension was withdrawn.
+type SuspensionAnswered struct{ Suspension }
 
 // workTypes has the type of the payload for each kind of event that tells work.
 var workTypes = map[EventKind]reflect.Type{
@@ -269,6 +291,8 @@ var workTypes = map[EventKind]reflect.Type{
 	EventShellOutput:   reflect.TypeFor[ShellOutput](),
 	EventError:         reflect.TypeFor[Problem](),
 	EventInfo:          reflect.TypeFor[Remark](),
+	EventSuspension:    reflect.TypeFor[Suspended](),
+	EventAnswered:      reflect.TypeFor[SuspensionAnswered](),
 }
 
 var workKinds = func() map[reflect.Type]EventKind {
@@ -300,23 +324,25 @@ func DecodeWork(e Event) (Work, error) {
 	return w.Elem().Interface().(Work), nil
 }
 
-func (Prompted) isWork()      {}
-func (Turn) isWork()          {}
-func (AssistantText) isWork() {}
-func (Thinking) isWork()      {}
-func (ToolCall) isWork()      {}
-func (ToolProgress) isWork()  {}
-func (ToolEnd) isWork()       {}
-func (SubagentStart) isWork() {}
-func (SubagentEnd) isWork()   {}
-func (FileChanged) isWork()   {}
-func (ReplyUsage) isWork()    {}
-func (Compaction) isWork()    {}
-func (ModeChanged) isWork()   {}
-func (ModelChanged) isWork()  {}
-func (TasksUpdated) isWork()  {}
-func (ShellInput) isWork()    {}
-func (ShellProgress) isWork() {}
-func (ShellOutput) isWork()   {}
-func (Problem) isWork()       {}
-func (Remark) isWork()        {}
+func (Prompted) isWork()           {}
+func (Turn) isWork()               {}
+func (AssistantText) isWork()      {}
+func (Thinking) isWork()           {}
+func (ToolCall) isWork()           {}
+func (ToolProgress) isWork()       {}
+func (ToolEnd) isWork()            {}
+func (SubagentStart) isWork()      {}
+func (SubagentEnd) isWork()        {}
+func (FileChanged) isWork()        {}
+func (ReplyUsage) isWork()         {}
+func (Compaction) isWork()         {}
+func (ModeChanged) isWork()        {}
+func (ModelChanged) isWork()       {}
+func (TasksUpdated) isWork()       {}
+func (ShellInput) isWork()         {}
+func (ShellProgress) isWork()      {}
+func (ShellOutput) isWork()        {}
+func (Problem) isWork()            {}
+func (Remark) isWork()             {}
+func (Suspended) isWork()          {}
+func (SuspensionAnswered) isWork() {}

@@ -112,6 +112,14 @@ func auditOf(in any) (arm string, detail any) {
 		b := q.Body
 		b.Lease, b.Words = "", short(b.Words)
 		return q.ID, b
+	case *armBody[suspensionBody]:
+		b := q.Body
+		b.Text = short(b.Text)
+		return q.ID, b
+	case *suspensionInput:
+		b := q.Body
+		b.ID, b.Text = q.ID, short(b.Text)
+		return "", b
 	case *armBody[wire.LeaseRequest]:
 		return q.ID, map[string]any{"holder": short(q.Body.Holder), "release": q.Body.Release}
 	case *armBody[inputBody]:

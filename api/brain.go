@@ -56,6 +56,13 @@ type Brain interface {
 	// Respond answers a dialog. If the fingerprint is empty, Respond answers the dialog
 	// that is open.
 	Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision, lease string) error
+	// Suspensions returns everything for which an arm waits, or all arms for "".
+	Suspensions(ctx context.Context, arm string) ([]coleo.Suspension, error)
+	// AnswerSuspension answers one suspension. Without an id, the arm must wait for exactly
+	// one thing; otherwise AnswerSuspension returns EConflict with the list.
+	AnswerSuspension(ctx context.Context, arm, id string, d coleo.Decision, by string) (coleo.Suspension, error)
+	// Tasks returns the tasks that the arm's model has written with Coleo's tools.
+	Tasks(ctx context.Context, arm string) ([]coleo.Task, error)
 	// Interrupt stops the running turn, and returns what was done.
 	Interrupt(ctx context.Context, arm string) (coleo.Interruption, error)
 

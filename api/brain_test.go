@@ -184,6 +184,17 @@ func (b *scriptedBrain) Respond(_ context.Context, _ string, dialog coleo.Finger
 	return b.respond(dialog, d)
 }
 
+func (b *scriptedBrain) Suspensions(_ context.Context, arm string) ([]coleo.Suspension, error) {
+	return []coleo.Suspension{{ID: "q-1", Arm: arm, Kind: coleo.SuspensionPlan, Text: "work"}}, b.fail
+}
+
+func (b *scriptedBrain) AnswerSuspension(_ context.Context, arm, id string, d coleo.Decision,
+	by string) (coleo.Suspension, error) {
+	return coleo.Suspension{ID: id, Arm: arm, Decision: &d, By: by}, b.fail
+}
+
+func (b *scriptedBrain) Tasks(context.Context, string) ([]coleo.Task, error) { return nil, b.fail }
+
 func (b *scriptedBrain) Usage(context.Context, string) (coleo.Usage, error) {
 	return coleo.Usage{Input: 40, Output: 2, Source: "transcript"}, nil
 }

@@ -306,3 +306,33 @@ func (c *Client) ReplaceToken(ctx context.Context) (string, error) {
 	err := c.call(ctx, post, "/api/token", nil, &out)
 	return out.Fingerprint, err
 }
+
+// Suspensions returns everything for which the arm waits, or all arms for "".
+func (c *Client) Suspensions(ctx context.Context, arm string) ([]coleo.Suspension, error) {
+	var out suspensionsReply
+	err := c.call(ctx, get, "/api/suspensions?arm="+url.QueryEscape(arm), nil, &out)
+	return out.Suspensions, err
+}
+
+// AnswerSuspension answers what the arm waits for. Without an id, it returns EConflict with
+// the list unless exactly one thing waits. Without an arm, the id alone names it.
+func (c *Client) AnswerSuspension(ctx context.Context, arm, id string, d coleo.Decision) (coleo.Suspension, error) {
+	var out suspensionReply
+	in := suspensionBody{ID: id, Decision: d.Choice, Option: d.Option, Options: d.Options, Text: d.Words}
+	if d.Choice == coleo.Reply {
+		in.Decision = ""
+	}
+	path := armPath(arm, "/suspension")
+	if arm == "" {
+		path = "/api/suspensions/" + url.PathEscape(id)
+	}
+	err := c.callFor(ctx, steerTime, post, path, in, &out)
+	return out.Suspension, err
+}
+
+// Tasks returns the tasks that the arm's model has written with Coleo's tools.
+func (c *Client) Tasks(ctx context.Context, arm string) ([]coleo.Task, error) {
+	var out tasksReply
+	err := c.call(ctx, get, armPath(arm, "/tasks"), nil, &out)
+	return out.Tasks, err
+}

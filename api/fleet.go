@@ -71,7 +71,7 @@ func (s *Server) status(ctx context.Context, _ *nothing) (*reply[Status], error)
 	for _, arm := range arms {
 		out.ByStatus[arm.Status]++
 		out.ByHealth[arm.Runtime.State]++
-		if arm.State == coleo.WaitingApproval {
+		if arm.State == coleo.WaitingApproval || len(arm.Suspensions) > 0 {
 			out.Waiting++
 		}
 	}

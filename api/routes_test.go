@@ -168,6 +168,23 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 				Key: "y"},
 				"")
 		},
+		"q-1 of a1": func() (any, error) {
+			l, err := c.Suspensions(ctx, "a1")
+			return l[0].ID + " of " + l[0].Arm, err
+		},
+		"q-1 a1 answer 2 so socket": func() (any, error) {
+			s, err := c.AnswerSuspension(ctx, "a1", "q-1", coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "so"})
+			return fmt.Sprint(s.ID, " ", s.Arm, " ", s.Decision.Choice, " ", s.Decision.Option, " ", s.Decision.Words, " ", s.By), err
+		},
+		"q-7 without arm": func() (any, error) {
+			s, err := c.AnswerSuspension(ctx, "", "q-7", coleo.Decision{Choice: coleo.Approve})
+			return s.ID + " without arm" + s.Arm, err
+		},
+		"no id, deny": func() (any, error) {
+			s, err := c.AnswerSuspension(ctx, "a1", "", coleo.Decision{Choice: coleo.Deny})
+			return "no id" + s.ID + ", " + string(s.Decision.Choice), err
+		},
+		"0 tasks": func() (any, error) { l, err := c.Tasks(ctx, "a1"); return fmt.Sprintf("%d tasks", len(l)), err },
 		"l1 me": func() (any, error) {
 			l, err := c.Lease(ctx, "a1", wire.LeaseRequest{Holder: "me"})
 			return l.ID + " " + l.Holder, err

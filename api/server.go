@@ -147,6 +147,7 @@ func (s *Server) route() error {
 	described := table{humago.New(s.routes, s.description()), s}
 	s.armRoutes(described)
 	s.steerRoutes(described)
+	s.suspensionRoutes(described)
 	s.lookRoutes(described)
 	s.eventRoutes(described)
 	s.fleetRoutes(described)

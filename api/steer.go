@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"strings"
 
 	"coleo.dev"
 	"coleo.dev/wire"
@@ -35,6 +36,36 @@ type respondBody struct {
 	Words   string `json:"words,omitempty" doc:"With answer: a reply in words; with deny: what to do instead"`
 	Key     string `json:"key,omitempty" doc:"With answer, at a dialog that no rule knows: one key, by its name"`
 	Lease   string `json:"lease,omitempty"`
+}
+
+// suspensionBody answers a suspension. It has a decision, options or a text.
+type suspensionBody struct {
+	ID       string       `json:"id,omitempty" doc:"Which suspension of the arm; can be left out if exactly one waits"`
+	Decision coleo.Choice `json:"decision,omitempty" enum:"approve,approve_always,deny" doc:"For a plan, an access or a permission"`
+	Option   int          `json:"option,omitempty" minimum:"0" doc:"The option to choose, from 1"`
+	Options  []int        `json:"options,omitempty" doc:"Where several can be chosen"`
+	Text     string       `json:"text,omitempty" doc:"An answer in words, or words that go with the decision"`
+}
+
+type suspensionInput struct {
+	ID   string `path:"id" doc:"Id of the suspension"`
+	Body suspensionBody
+}
+
+type suspensionsInput struct {
+	Arm string `query:"arm" doc:"Id or name of an arm; all arms if left out"`
+}
+
+type suspensionsReply struct {
+	Suspensions []coleo.Suspension `json:"suspensions"`
+}
+
+type suspensionReply struct {
+	Suspension coleo.Suspension `json:"suspension"`
+}
+
+type tasksReply struct {
+	Tasks []coleo.Task `json:"tasks"`
 }
 
 type inputBody struct {
@@ -72,6 +103,45 @@ func (s *Server) steerRoutes(d table) {
 	add(d, operation{post, "/api/arms/{id}/input", "input", "Type raw keys under a lease", 0}, s.input)
 	add(d, operation{post, "/api/arms/{id}/resize", "resize", "Give the terminal another size under a lease", 0},
 		s.resize)
+}
+
+func (s *Server) suspensionRoutes(d table) {
+	add(d, operation{get, "/api/suspensions", "list-suspensions", "List what arms wait for", 0}, s.suspensions)
+	add(d, operation{post, "/api/suspensions/{id}", "answer-suspension", "Answer what an arm waits for", 0},
+		s.answerSuspension)
+	add(d, operation{post, "/api/arms/{id}/suspension", "answer-arm",
+		"Answer what the arm waits for; without an id, exactly one thing must wait", 0}, s.answerArm)
+	add(d, operation{get, "/api/arms/{id}/tasks", "arm-tasks", "The tasks that the arm's model has written", 0},
+		func(ctx context.Context, in *armOnly) (*reply[tasksReply], error) {
+			list, err := s.brain.Tasks(ctx, in.ID)
+			return &reply[tasksReply]{tasksReply{orEmpty(list)}}, err
+		})
+}
+
+// orEmpty makes a list that JSON shows as [] if it is empty.
+func orEmpty[T any](list []T) []T { return append([]T{}, list...) }
+
+func (s *Server) suspensions(ctx context.Context, in *suspensionsInput) (*reply[suspensionsReply], error) {
+	list, err := s.brain.Suspensions(ctx, in.Arm)
+	return &reply[suspensionsReply]{suspensionsReply{orEmpty(list)}}, err
+}
+
+func (s *Server) answerSuspension(ctx context.Context, in *suspensionInput) (*reply[suspensionReply], error) {
+	return s.answered(ctx, "", in.ID, in.Body)
+}
+
+func (s *Server) answerArm(ctx context.Context, in *armBody[suspensionBody]) (*reply[suspensionReply], error) {
+	return s.answered(ctx, in.ID, in.Body.ID, in.Body)
+}
+
+func (s *Server) answered(ctx context.Context, arm, id string, b suspensionBody) (*reply[suspensionReply], error) {
+	d := coleo.Decision{Choice: b.Decision, Option: b.Option, Options: b.Options, Words: b.Text}
+	if d.Choice == "" {
+		d.Choice = coleo.Reply
+	}
+	c := callerOf(ctx)
+	out, err := s.brain.AnswerSuspension(ctx, arm, id, d, strings.TrimSpace(string(c.Kind)+" "+c.ID))
+	return &reply[suspensionReply]{suspensionReply{out}}, err
 }
 
 func (s *Server) prompt(ctx context.Context, in *armBody[promptBody]) (*reply[promptReply], error) {

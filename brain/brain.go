@@ -43,6 +43,8 @@ type Defaults struct {
 	Model    string
 
 	OnPartition coleo.OnPartition
+
+	Tools bool // new arms have Coleo's own tools, if their harness supports MCP
 }
 
 // Brain makes the decisions for all hosts. Create a Brain with New, then call Run.

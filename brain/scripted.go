@@ -44,6 +44,9 @@ func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q wire.Spawn
 // order. Such a host agent would ignore what it does not know. It would start the arm
 // without its environment variables, with a real model, or without a freeze.
 func (b *Brain) understood(host string, o bus.SpawnOrder) error {
+	if err := b.knowsTools(host, o); err != nil {
+		return err
+	}
 	given := len(o.Env) > 0 || len(o.Config.EnvNames) > 0 || o.Script != ""
 	given = given || o.Config.Scripted() || o.Config.OnPartition == coleo.PartitionFreeze
 	if !given && o.Config.Fork == "" {

@@ -142,6 +142,9 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 	if len(q.MCPServers) > 0 {
 		c.MCPServers = q.MCPServers
 	}
+	if err := b.configureTools(&c, q, harness, known); err != nil {
+		return c, err
+	}
 	if len(q.Env) > 0 {
 		c.EnvNames = coleo.EnvNames(q.Env)
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // WaitArm waits until an arm is in one of the states, and returns the arm. If the state
-// is waiting_approval, WaitArm also waits until the arm's row has the dialog. WaitArm
+// is waiting_approval, WaitArm also waits until the arm's row has the dialog. An arm that
+// has asked something with one of Coleo's tools counts as waiting_approval too. WaitArm
 // does not trust the row alone, because the host agent may already know of a newer
 // state. So WaitArm also waits until the host agent has confirmed the row.
 //
@@ -55,6 +56,9 @@ const confirmRetry = 200 * time.Millisecond
 // or when ctx ends.
 func (b *Brain) reached(ctx context.Context, arm coleo.Arm, states []coleo.State) (coleo.Arm, bool, error) {
 	isIn := func(arm coleo.Arm) bool {
+		if len(arm.Suspensions) > 0 && slices.Contains(states, coleo.WaitingApproval) {
+			return true
+		}
 		return slices.Contains(states, arm.State) && (arm.State != coleo.WaitingApproval || arm.Dialog != nil)
 	}
 	for {

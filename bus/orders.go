@@ -40,6 +40,8 @@ const (
 	OpRelease   Op = "release"   // ReleaseOrder -> nothing: give an arm of host local to a host agent
 	OpWindow    Op = "window"    // WindowOrder -> nothing: open the arm's window; answers when it is open
 	OpQueue     Op = "queue"     // QueueOrder -> coleo.QueueReport: change the arm's queue, or ask for it
+	OpAnswer    Op = "answer"    // AnswerOrder -> coleo.Suspension: answer what the arm has asked with a tool
+	OpTasks     Op = "tasks"     // ArmOrder -> []coleo.Task: the tasks that the arm has written with a tool
 	OpTake      Op = "take"      // ArmOrder -> ArmReport: take up an arm whose folder names this host
 
 	OpThreads      Op = "threads"       // coleo.ThreadFilter -> coleo.ThreadList: the conversations of this machine
@@ -263,6 +265,14 @@ type RespondOrder struct {
 	Lease    string            `json:"lease,omitempty"`
 }
 
+// AnswerOrder answers a suspension that is no dialog.
+type AnswerOrder struct {
+	Arm      string         `json:"arm"`
+	ID       string         `json:"id"`
+	Decision coleo.Decision `json:"decision"`
+	By       string         `json:"by,omitempty"` // who answers, for people
+}
+
 // ScreenOrder asks for the screen of an arm: the present screen if At is zero,
 // otherwise the screen at the time At.
 type ScreenOrder struct {
@@ -367,6 +377,8 @@ type Beat struct {
 	// TakesFiles means that the host agent adds the Files of a prompt to its text. An older
 	// host agent would send the prompt without them.
 	TakesFiles bool `json:"takes_files,omitempty"`
+	// TakesTools means that the host agent knows SpawnConfig.Tools.
+	TakesTools bool `json:"takes_tools,omitempty"`
 }
 
 // ArmBeat is the part of a beat for one arm.

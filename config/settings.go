@@ -25,6 +25,8 @@ type Settings struct {
 		// OnPartition says what happens to an arm that serve cannot reach. The default
 		// is run.
 		OnPartition coleo.OnPartition `toml:"on_partition"`
+		// Tools gives new arms Coleo's own tools, if their harness supports MCP.
+		Tools bool `toml:"arm_tools"`
 	} `toml:"arms"`
 
 	// Serve has the settings of the process serve.

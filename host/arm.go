@@ -50,6 +50,7 @@ type arm struct {
 
 	unfollow   context.CancelFunc // ends the goroutines that follow the session and send the queue
 	driving    driving
+	entry      entry        // the arm's door
 	typing     sync.RWMutex // read-locked while an order types; write-locked during a hand-over
 	delivering sync.Mutex   // held while one prompt is sent
 

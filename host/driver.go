@@ -74,19 +74,29 @@ func (a *arm) driveOwn() error {
 // process needs the lock while it has a session of the arm or waits for the reply of a
 // holder. It also needs the lock while an action of the arm runs.
 func (a *arm) rest() {
+	if a.release() {
+		a.restTools()
+	}
+}
+
+// release releases the lock on the arm's folder and closes the arm's door, and returns
+// true. If this process still needs the lock or does not have it, release returns false.
+func (a *arm) release() bool {
 	a.driving.mu.Lock()
 	defer a.driving.mu.Unlock()
 	a.mu.Lock()
 	needed := a.session != nil || a.silent
 	a.mu.Unlock()
 	if needed || a.driving.doing || a.driving.file == nil {
-		return
+		return false
 	}
+	a.closeDoor()
 	// Closing the file alone can leave the file locked. A child that another goroutine
 	// has just forked also has the file open, until the child executes its program.
 	_ = syscall.Flock(int(a.driving.file.Fd()), syscall.LOCK_UN)
 	_ = a.driving.file.Close()
 	a.driving.file = nil
+	return true
 }
 
 // doing notes whether an action of the arm runs.

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/holder/process"
+	"coleo.dev/host/toolcalls"
 	"coleo.dev/registry"
 	"coleo.dev/repeat"
 	"coleo.dev/store"
@@ -37,13 +37,16 @@ type Config struct {
 	// --addr ADDR [--script FILE] -- PROGRAM [ARG...]. After it has started the model,
 	// the command replaces itself with PROGRAM.
 	ScriptedModel []string
-	StartedAt     time.Time
-	Ready         func()           // called as soon as Run carries out orders; can be nil
-	Now           func() time.Time // the time of day; nil means time.Now
-	Registry      *registry.Registry
-	DB            *store.HostDB
-	Bus           *bus.Conn
-	Log           *slog.Logger
+	// ToolServer is the command that serves Coleo's own tools to an agent CLI by MCP. Its
+	// arguments are --door PATH --tools NAME[,NAME...].
+	ToolServer []string
+	StartedAt  time.Time
+	Ready      func()           // called as soon as Run carries out orders; can be nil
+	Now        func() time.Time // the time of day; nil means time.Now
+	Registry   *registry.Registry
+	DB         *store.HostDB
+	Bus        *bus.Conn
+	Log        *slog.Logger
 }
 
 // Host is a running host agent.
@@ -56,6 +59,7 @@ type Host struct {
 	ctx  context.Context // ends when Run ends
 	end  context.CancelFunc
 
+	desk  *toolcalls.Desk
 	owed  owed
 	marks traces
 
@@ -75,8 +79,10 @@ func New(c Config) *Host {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Host{Config: c, arms: map[string]*arm{}, marks: traces{look: process.Traces}, instance: rand.Text(),
+	h := &Host{Config: c, arms: map[string]*arm{}, marks: traces{look: process.Traces}, instance: rand.Text(),
 		began: time.Now(), threads: newThreads(c)}
+	h.desk = h.newDesk()
+	return h
 }
 
 // Run attaches to the existing arms, and carries out orders until ctx ends. Then it
@@ -92,6 +98,7 @@ func (h *Host) Run(ctx context.Context) error {
 	if err := h.adoptAll(ctx); err != nil {
 		return err
 	}
+	h.tidyTools(ctx)
 	h.Bus.Unsent = func(op bus.Op, err error) { h.Log.Error("answer a command", "op", op, "error", err) }
 	if err := h.Bus.Serve(ctx, h.ID, h.carryOut); err != nil {
 		return err
@@ -302,7 +309,7 @@ func (h *Host) newBeat() bus.Beat {
 	return bus.Beat{
 		ID: h.ID, Hostname: h.Hostname, Platform: h.Platform, Version: h.Version, PID: os.Getpid(),
 		StartedAt: h.StartedAt, MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(), TakesGiven: true, TakesLocal: true,
-		TakesForks: true, TakesFiles: true,
+		TakesForks: true, TakesFiles: true, TakesTools: true,
 	}
 }
 
@@ -348,33 +355,6 @@ func (h *Host) installed(command string) bool {
 		}
 	}
 	return false
-}
-
-// append adds events to the log after something has happened, and tells serve that the
-// log has grown. It returns an error if it cannot write the events. But if the disk is
-// full, append returns nil, and writes the events when the disk has room again.
-func (h *Host) append(ctx context.Context, events ...coleo.Event) error {
-	return h.appendAs(ctx, happened, events...)
-}
-
-func (h *Host) appendAs(ctx context.Context, p purpose, events ...coleo.Event) error {
-	if err := h.write(ctx, p, writing{events: events}); err != nil {
-		return fmt.Errorf("write to the event log: %w", err)
-	}
-	return nil
-}
-
-func (h *Host) stamp(events []coleo.Event) {
-	for i := range events {
-		events[i].Host = h.ID
-		if events[i].Time.IsZero() {
-			events[i].Time = h.Now().UTC()
-		}
-	}
-}
-
-func (h *Host) grew() {
-	_ = h.Bus.Grew(bus.Grown{Host: h.ID, Epoch: h.DB.Epoch(), Head: h.DB.Head()})
 }
 
 func event(armID string, kind coleo.EventKind, payload any) coleo.Event {

@@ -146,6 +146,9 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 // would follow the agent CLI.
 func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig) error {
 	made, err := a.withModel(c)
+	if err == nil {
+		made, err = a.withTools(made)
+	}
 	var s coleo.Session
 	if err == nil {
 		s, err = harness.Spawn(ctx, a.withWindow(harness, made))
@@ -197,6 +200,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	if asleep { // the holder cannot reply, so do not wait for a reply
 		return a.lost(ctx, *handle, coleo.Errorf(coleo.ETimeout, "%s", silence(*handle)))
 	}
+	a.openDoorAgain()
 	s, err := harness.Attach(ctx, *handle)
 	if err != nil {
 		return a.lost(ctx, *handle, err)

@@ -112,6 +112,10 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpThreads:      decoded(h.listThreads),
 		bus.OpThread:       decoded(h.showThread),
 		bus.OpThreadChange: decoded(h.changeThread),
+		bus.OpAnswer:       decoded(h.answer),
+		bus.OpTasks: onArm(h, func(ctx context.Context, a *arm) (any, error) {
+			return h.desk.Tasks(ctx, a.record.ID)
+		}),
 	}
 }
 

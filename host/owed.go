@@ -2,10 +2,12 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/bus"
 	"coleo.dev/store"
 )
 
@@ -40,6 +42,7 @@ type writing struct {
 	put    *arm   // the arm whose record is stored, as the record is at the time of the write
 	traced *arm   // the arm of which only the trace is stored, as it is at the time of the write
 	forget string // the id of the arm whose record to remove
+	tools  *store.ToolChange
 }
 
 // owed has the writes that wait because the disk is full, in order.
@@ -100,12 +103,14 @@ func (h *Host) writeNow(ctx context.Context, w writing) error {
 		id, state := w.traced.record.ID, w.traced.record.Trace
 		w.traced.mu.Unlock()
 		err = h.DB.AppendWork(ctx, id, state, w.events...)
+	case w.tools != nil:
+		err = h.DB.ChangeTools(ctx, *w.tools, w.events...)
 	case w.forget != "":
 		if err = h.DB.DeleteArm(ctx, w.forget); coleo.ErrorCode(err) == coleo.ENotFound {
 			err = nil
 		}
 	}
-	if err == nil && w.put == nil && w.traced == nil {
+	if err == nil && w.put == nil && w.traced == nil && w.tools == nil {
 		_, err = h.DB.Append(ctx, w.events...)
 	}
 	if err == nil && len(w.events) > 0 {
@@ -161,4 +166,31 @@ func (h *Host) keepReserve() {
 	if err := h.DB.KeepReserve(); err != nil {
 		h.Log.Warn("keep a reserve", "error", err)
 	}
+}
+
+// append adds events to the log after something has happened, and tells serve that the
+// log has grown. It returns an error if it cannot write the events. But if the disk is
+// full, append returns nil, and writes the events when the disk has room again.
+func (h *Host) append(ctx context.Context, events ...coleo.Event) error {
+	return h.appendAs(ctx, happened, events...)
+}
+
+func (h *Host) appendAs(ctx context.Context, p purpose, events ...coleo.Event) error {
+	if err := h.write(ctx, p, writing{events: events}); err != nil {
+		return fmt.Errorf("write to the event log: %w", err)
+	}
+	return nil
+}
+
+func (h *Host) stamp(events []coleo.Event) {
+	for i := range events {
+		events[i].Host = h.ID
+		if events[i].Time.IsZero() {
+			events[i].Time = h.Now().UTC()
+		}
+	}
+}
+
+func (h *Host) grew() {
+	_ = h.Bus.Grew(bus.Grown{Host: h.ID, Epoch: h.DB.Epoch(), Head: h.DB.Head()})
 }

@@ -118,7 +118,7 @@ func (s *stage) start() {
 	s.conn = s.bus.HostBy(s.way)
 	s.host = New(Config{
 		ID: s.named, Hostname: "here", Dir: s.dir, Path: []string{s.dir}, Environ: os.Environ(), MaxArms: 20,
-		Registry: s.reg, DB: s.db, Bus: s.conn, Log: slog.New(slog.DiscardHandler),
+		ToolServer: []string{"/bin/false"}, Registry: s.reg, DB: s.db, Bus: s.conn, Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop, s.done = cancel, make(chan error, 1)

@@ -43,6 +43,8 @@ func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return applyWindow(arm, e)
 	case coleo.EventQueue:
 		return applyQueue(arm, e)
+	case coleo.EventSuspension, coleo.EventAnswered:
+		return applySuspension(arm, e)
 	case coleo.EventRunStart, coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
 		arm.LastActivityAt = e.Time
 		return touched(arm, e.Time)
@@ -81,6 +83,9 @@ func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	}
 	arm.Harness, arm.Generation = h.Harness, h.Generation
 	arm.PID, arm.Port, arm.SessionID = h.Process.PID, h.Port, h.Conversation
+	if arm.AgentID != e.Host || e.Kind == coleo.EventSpawned {
+		arm.Suspensions = nil // another host asks again, and a new agent CLI has asked nothing
+	}
 	arm.AgentID = e.Host
 	arm.LastActivityAt = e.Time
 	return touched(arm, e.Time)
@@ -121,6 +126,7 @@ func applyQueue(arm coleo.Arm, e coleo.Event) coleo.Arm {
 func applyStopped(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	r, _ := payload[coleo.Reading](e)
 	arm.Status, arm.State, arm.Rule, arm.Dialog = coleo.StatusStopped, coleo.Dead, r.Rule, nil
+	arm.Suspensions = nil
 	arm.PID, arm.Port, arm.Window = 0, 0, nil
 	arm.LastActivityAt = e.Time
 	return touched(arm, e.Time)
@@ -143,6 +149,25 @@ func applyConversation(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if arm.SessionID = n.Text; n.Port > 0 {
 		arm.Port = n.Port
 	}
+	return touched(arm, e.Time)
+}
+
+// applySuspension keeps the list of the questions on which the arm waits.
+func applySuspension(arm coleo.Arm, e coleo.Event) coleo.Arm {
+	s, ok := payload[coleo.Suspension](e)
+	if !ok || s.ID == "" || arm.Status == coleo.StatusStopped {
+		return arm
+	}
+	var list []coleo.Suspension
+	for _, other := range arm.Suspensions {
+		if other.ID != s.ID {
+			list = append(list, other)
+		}
+	}
+	if e.Kind == coleo.EventSuspension {
+		list = append(list, s)
+	}
+	arm.Suspensions, arm.LastActivityAt = list, e.Time
 	return touched(arm, e.Time)
 }
 

@@ -65,6 +65,18 @@ func (c number) Scan(src any) error {
 	return err
 }
 
+// flag is a bool, stored as 0 or 1.
+type flag struct{ p *bool }
+
+func (c flag) Value() (driver.Value, error) { return *c.p, nil }
+
+func (c flag) Scan(src any) error {
+	var b sql.NullBool
+	err := b.Scan(src)
+	*c.p = b.Bool
+	return err
+}
+
 // amount is a sum of money. A zero amount is stored as 0, not as NULL.
 type amount struct{ p *float64 }
 

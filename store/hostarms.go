@@ -177,10 +177,13 @@ func (h *HostDB) Arms(ctx context.Context) ([]ArmRecord, error) {
 	return list, nil
 }
 
-// DeleteArm deletes the record of an arm. The arm's events stay in the log. DeleteArm
-// returns ENotFound if there is no such arm.
+// DeleteArm deletes the record of an arm, and what its model has done with Coleo's tools.
+// The arm's events stay in the log. DeleteArm returns ENotFound if there is no such arm.
 func (h *HostDB) DeleteArm(ctx context.Context, id string) error {
 	return h.db.write(ctx, intent, func(tx *sql.Tx) error {
+		if err := forgetTools(tx, id); err != nil {
+			return err
+		}
 		done, err := tx.Exec("DELETE FROM arms WHERE id = ?", id)
 		return oneRow(done, err, id)
 	})

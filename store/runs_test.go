@@ -177,7 +177,7 @@ func makeOlder(t *testing.T, s *ServeDB) {
 		"CREATE INDEX run_events_by_arm ON run_events (arm_id, pos); " +
 		"CREATE INDEX run_events_by_run ON run_events (run_id, pos); " +
 		"CREATE INDEX run_events_by_seq ON run_events (host, seq); " +
-		"ALTER TABLE run_events DROP COLUMN source; ALTER TABLE arms DROP COLUMN queue; PRAGMA user_version = 5"); err != nil {
+		"ALTER TABLE run_events DROP COLUMN source; ALTER TABLE arms DROP COLUMN queue; ALTER TABLE arms DROP COLUMN suspensions; PRAGMA user_version = 5"); err != nil {
 		t.Fatal(err)
 	}
 }

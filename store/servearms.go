@@ -53,6 +53,7 @@ func armFields(a *coleo.Arm) []field {
 		{"dialog", documentOf(&a.Dialog)},
 		{"shown", documentOf(&a.Window)},
 		{"queue", documentOf(&a.Queue)},
+		{"suspensions", documentOf(&a.Suspensions)},
 	}
 }
 

@@ -23,6 +23,8 @@ type SpawnRequest struct {
 	Wrap           []string             `json:"wrap,omitempty" doc:"Command line put before the agent CLI's; must exec it"`
 	Args           []string             `json:"args,omitempty" doc:"Appended to the agent CLI's command line"`
 	MCPServers     []coleo.MCPServer    `json:"mcpServers,omitempty"`
+	Tools          []string             `json:"tools,omitempty" doc:"Coleo's own tools for the arm, or all"`
+	NoTools        bool                 `json:"noTools,omitempty" doc:"None of Coleo's own tools"`
 
 	// Env has environment variables for the agent CLI. The values are secrets: only the
 	// host agent gets them, and no answer of the API has them.

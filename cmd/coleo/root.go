@@ -39,7 +39,7 @@ func newRootCommand() *cobra.Command {
 	runs.AddCommand(why.GraphCommand())
 	root.AddCommand(
 		arms, thread.Command(), runs, why.Command(), harness.Command(), recording.Command(), newAuditCommand(), newDoctorCommand(),
-		newManCommand(), newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(),
+		newManCommand(), newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(), newMCPCommand(),
 	)
 	root.AddCommand(server.Commands(wallClock)...)
 	root.AddCommand(model.Commands()...)

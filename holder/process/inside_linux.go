@@ -54,6 +54,16 @@ func OutsideArms(pid int) error {
 	return nil
 }
 
+// OutsideOtherArms returns EForbidden if the process pid belongs to another arm than the
+// one with the given id, and nil otherwise.
+func OutsideOtherArms(pid int, arm string) error {
+	if found, inside := armAround(pid); inside && found != arm && found != "unknown" {
+		return coleo.Errorf(coleo.EForbidden, "process %d belongs to arm %s, and this is the door of arm %s", pid,
+			found, arm)
+	}
+	return nil
+}
+
 // holderArm reports whether the process pid is the holder of an arm, and returns the
 // arm's id. A holder of an earlier version does not have the id in argv. For such a
 // holder, holderArm returns "unknown".

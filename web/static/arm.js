@@ -2,7 +2,7 @@
 
 import { Activity } from "./activity.js";
 import { doing, tasks } from "./doing.js";
-import { DialogPanel } from "./dialog.js";
+import { DialogPanel, questionOf } from "./dialog.js";
 import { button, el, enable, setText, show } from "./dom.js";
 import { ago, model, money, tokens, windowState } from "./format.js";
 import { armPath, call } from "./http.js";
@@ -113,7 +113,7 @@ export class ArmView {
     setText(this.word, word);
     setText(this.health, [arm.runtime?.state, arm.runtime?.reason].filter(Boolean).join(": "));
     this.updateButtons(arm, can);
-    this.dialog.update(arm.dialog ?? null);
+    this.dialog.update(arm.dialog ?? questionOf(arm));
     this.prompt.update(arm, can);
     this.terminal.update(arm);
     this.queue.update(arm);

@@ -16,6 +16,23 @@ const kinds = {
 /** Whether Coleo knows only that something is asked. */
 const isUnknown = (d) => d.kind === "other" && d.title === "unknown" && !d.options?.length;
 
+/**
+ * What the arm's model has asked with one of Coleo's tools, in the form of a dialog, or
+ * null. Its fingerprint is the id of the suspension.
+ */
+export function questionOf(arm) {
+  const s = arm.suspensions?.[0];
+  if (!s) return null;
+  const [title, ...rest] = s.text.split("\n");
+  const kind = { question: "question", plan: "plan", access: "permission" }[s.kind] ?? "other";
+  return { kind, title, subject: rest.join("\n"), options: s.options, several: s.several, fingerprint: s.id, suspension: true };
+}
+
+/** The body that answers a suspension, from the answer to a dialog. */
+function suspensionAnswer(d, { choice, option, options, words }) {
+  return { id: d.fingerprint, decision: choice === "answer" ? undefined : choice, option, options, text: words };
+}
+
 export class DialogPanel {
   /** respond(path, body) sends an answer; lease() is who types by hand. */
   constructor(respond, lease) {
@@ -50,7 +67,7 @@ export class DialogPanel {
 
   answers(d, asks) {
     if (isUnknown(d)) return [this.key(d)];
-    if (d.several) return this.several(d);
+    if (d.several) return [...this.several(d), d.suspension ? this.words(d) : null];
     return [this.options(d, asks), asks ? this.words(d) : this.choices(d)];
   }
 
@@ -83,7 +100,7 @@ export class DialogPanel {
   choices(d) {
     return el("div", { class: "answers", role: "group", "aria-label": "Answer" },
       button("Approve", () => this.send(d, { choice: "approve" }), { class: "primary" }),
-      button("Approve always", () => this.send(d, { choice: "approve_always" })),
+      d.suspension ? null : button("Approve always", () => this.send(d, { choice: "approve_always" })),
       button("Deny", () => this.send(d, { choice: "deny" }), { class: "deny" }),
     );
   }
@@ -114,7 +131,9 @@ export class DialogPanel {
   async send(d, answer) {
     this.lock(true);
     setText(this.node.firstElementChild, "Answering…");
-    const done = await this.respond("/respond", { dialog: d.fingerprint, ...answer, lease: this.lease() || undefined });
+    const done = d.suspension
+      ? await this.respond("/suspension", suspensionAnswer(d, answer))
+      : await this.respond("/respond", { dialog: d.fingerprint, ...answer, lease: this.lease() || undefined });
     if (this.shown !== d.fingerprint) return;
     setText(this.node.firstElementChild, done ? "Answered" : this.kind(d));
     if (!done) this.lock(false);

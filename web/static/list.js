@@ -96,7 +96,7 @@ class Row {
     setText(this.name, arm.name);
     setText(this.word, word);
     setText(this.health, arm.runtime?.state ?? "unknown");
-    setText(this.reason, arm.dialog ? arm.dialog.title : (arm.runtime?.reason ?? ""));
+    setText(this.reason, arm.dialog ? arm.dialog.title : (arm.suspensions?.[0]?.text ?? arm.runtime?.reason ?? ""));
     setText(this.task, arm.currentTaskSubject ?? "");
     show(this.task, Boolean(arm.currentTaskSubject));
     show(this.now, tone !== "off");

@@ -14,7 +14,7 @@ const words = {
 /** How an arm is shown: a word, and a tone that the style knows. */
 export function display(arm) {
   if (arm.status === "stopped" || arm.state === "dead") return { word: "Stopped", tone: "off" };
-  if (arm.state === "waiting_approval") return { word: words.waiting_approval, tone: "ask" };
+  if (arm.state === "waiting_approval" || arm.suspensions?.length) return { word: words.waiting_approval, tone: "ask" };
   const health = arm.runtime?.state;
   if (health === "hung") return { word: "Hung", tone: "bad" };
   if (health === "blocked") return { word: "Blocked", tone: "bad" };

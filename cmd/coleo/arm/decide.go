@@ -1,6 +1,7 @@
 package arm
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 const (
 	// decideHelp is the help that approve, deny and answer share.
 	decideHelp = `'coleo arm status NAME' shows the dialog, its options and its fingerprint. What
+an arm asks with one of Coleo's tools is answered in the same way, by its id. What
 you approve runs as you. The answer goes to that dialog only. If the dialog is
 gone, or another one is open, nothing is typed and the exit code is 12.`
 
@@ -23,7 +25,7 @@ gone, or another one is open, nothing is typed and the exit code is 12.`
 takes a text. Otherwise it is a prompt after the answer.`
 
 	// dialogUsage is the help of the flag --dialog.
-	dialogUsage = "`FINGERPRINT` of the dialog (default: the open one)"
+	dialogUsage = "`ID` of a question, or fingerprint of a dialog (default: the only one)"
 )
 
 // newDecideCommand returns the verb approve or the verb deny.
@@ -52,14 +54,18 @@ func newAnswerCommand() *cobra.Command {
 	var dialog, text, key string
 	c := &cobra.Command{
 		Use:   "answer NAME [OPTION[,OPTION...]]",
-		Short: "Choose options of the arm's open dialog, by their numbers",
-		Long: `Choose an option of the arm's open dialog, by its number. The first is 1.
+		Short: "Choose options of what the arm asks, by their numbers",
+		Long: `Answer what the arm asks: its open dialog, or a question that its model has asked
+with one of Coleo's tools. 'coleo arm questions NAME' lists both. If several
+things wait, --dialog names one by its id.
+
+Choose an option of the arm's open dialog, by its number. The first is 1.
 Where several options may be ticked, name all of them: 1,3. All others are
 unticked, and the dialog is submitted. Coleo sees each tick before it presses
 the next key. If anything else is seen, it stops, says what is ticked, and
 submits nothing.
 
---text types a text into the option that takes one. If there are several
+--text is an answer in words. A dialog types it into the option that takes one. If there are several
 questions, this answers the one that is shown. The next one is the next
 dialog, and the last one asks you to submit.
 
@@ -117,16 +123,76 @@ func optionNumbers(list string) ([]int, error) {
 	return out, nil
 }
 
+// answerQuestion answers what the arm's model has asked with one of Coleo's tools.
+func answerQuestion(c *cobra.Command, client *api.Client, name, id string, d coleo.Decision) (string, any, error) {
+	s, err := client.AnswerSuspension(c.Context(), name, id, d)
+	if err != nil {
+		return "", nil, err
+	}
+	return "Answered " + name + ": " + string(d.Choice), s, nil
+}
+
+func newQuestionsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "questions [NAME]",
+		Short: "List what the arm asks, or what all arms ask",
+		Long: `List what arms wait for: open dialogs, and what their models have asked with
+Coleo's tools. 'coleo arm answer', 'approve' and 'deny' answer each of them.`,
+		Args: verb.AtMost(1, "the name of an arm"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			list, err := client.Suspensions(c.Context(), strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			return verb.Say(c, questionLines(list), list)
+		}),
+	}
+}
+
+// questionLines returns what waits as text for users.
+func questionLines(list []coleo.Suspension) string {
+	if len(list) == 0 {
+		return "Nothing waits for an answer"
+	}
+	lines := make([]string, len(list))
+	for i, s := range list {
+		lines[i] = fmt.Sprintf("%s  %s  %s: %s", s.ArmName, s.ID, s.Kind, strings.TrimSpace(s.Text))
+		for n, option := range s.Options {
+			lines[i] += fmt.Sprintf("\n    %d. %s", n+1, option)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func newTodosCommand() *cobra.Command {
+	return oneArmCommand("todos", "List the tasks that the arm's model has written with Coleo's tools",
+		func(c *cobra.Command, client *api.Client, arm string) (string, any, error) {
+			list, err := client.Tasks(c.Context(), arm)
+			lines := make([]string, len(list))
+			for i, t := range list {
+				lines[i] = fmt.Sprintf("%-4s %-12s %s", t.ID, t.Status, t.Text)
+			}
+			if len(list) == 0 {
+				lines = []string{"No tasks"}
+			}
+			return strings.Join(lines, "\n"), list, err
+		})
+}
+
 // decide answers the dialog that has the given fingerprint. If the fingerprint is
 // empty, decide answers the dialog that is open when decide is called. In both cases,
 // the answer never goes to another dialog: if the dialog has closed, decide returns
 // EStale.
 func decide(c *cobra.Command, client *api.Client, name, dialog string, d coleo.Decision) (string, any, error) {
+	arm, err := client.Arm(c.Context(), name)
+	if err != nil {
+		return "", nil, err
+	}
+	asked := func(s coleo.Suspension) bool { return s.ID == dialog }
+	if len(arm.Suspensions) > 0 && (dialog == "" || slices.ContainsFunc(arm.Suspensions, asked)) {
+		return answerQuestion(c, client, name, dialog, d)
+	}
 	if dialog == "" {
-		arm, err := client.Arm(c.Context(), name)
-		if err != nil {
-			return "", nil, err
-		}
 		if arm.Dialog == nil {
 			return "", nil, coleo.Errorf(coleo.EStale, "arm %s asks nothing now (it is %s)", arm.Name, arm.State)
 		}

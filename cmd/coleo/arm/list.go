@@ -128,7 +128,7 @@ func queuedWord(q *coleo.QueueState) string {
 func needColour(arm coleo.Arm) show.Colour {
 	need, _ := arm.Need()
 	switch {
-	case need == coleo.NeedsYou && arm.State == coleo.WaitingApproval:
+	case need == coleo.NeedsYou && (arm.State == coleo.WaitingApproval || len(arm.Suspensions) > 0):
 		return show.Yellow
 	case need == coleo.NeedsYou:
 		return show.Red
@@ -255,6 +255,13 @@ func statusText(arm coleo.Arm, now time.Time) string {
 		}
 		if arm.Dialog.Pages > 1 && arm.Dialog.Page > 0 {
 			line("Question", fmt.Sprintf("%d of %d", arm.Dialog.Page, arm.Dialog.Pages))
+		}
+	}
+	for _, s := range arm.Suspensions {
+		line("Asks", s.Line())
+		line("Question", s.ID)
+		if len(s.Options) > 0 {
+			line("Options", numbered(s.Options))
 		}
 	}
 	b.WriteString("Runtime summary:\n")

@@ -1,7 +1,9 @@
 package arm
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -75,4 +77,15 @@ func newCleanupCommand() *cobra.Command {
 			return printOutcomes(c, remove.each(c.Context(), client, names))
 		}),
 	}
+}
+
+// freeName returns a random name that no other arm has.
+func freeName(ctx context.Context, client *api.Client) (string, error) {
+	list, err := client.Arms(ctx, true)
+	if err != nil {
+		return "", err
+	}
+	return coleo.NewName(func(name string) bool {
+		return slices.ContainsFunc(list, func(arm coleo.Arm) bool { return arm.Name == name })
+	}), nil
 }

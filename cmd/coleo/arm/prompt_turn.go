@@ -15,6 +15,8 @@ type Turn struct {
 	Delivered bool          `json:"delivered"`
 	Run       string        `json:"run"`
 	Dialog    *coleo.Dialog `json:"dialog,omitempty"`
+	// Suspensions has what the arm's model has asked with Coleo's tools.
+	Suspensions []coleo.Suspension `json:"suspensions,omitempty"`
 	coleo.RunEnd
 }
 
@@ -46,6 +48,7 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit 
 	select {
 	case arm := <-asking:
 		t.Status, t.Outcome, t.Dialog = arm.State, coleo.OutcomeAsks, arm.Dialog
+		t.Suspensions = arm.Suspensions
 		err = t.failure(name)
 	case err = <-ended:
 		if err == nil {
@@ -67,6 +70,10 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit 
 func (t Turn) failure(name string) error {
 	switch t.Outcome {
 	case coleo.OutcomeAsks:
+		if t.Dialog == nil && len(t.Suspensions) > 0 {
+			return coleo.Errorf(coleo.ETurnAsks, "the prompt was delivered, and now the arm asks: %q; 'coleo arm answer %s' "+
+				"answers it", t.Suspensions[0].Line(), name)
+		}
 		asked := coleo.Blocked(t.Dialog)
 		e := coleo.Errorf(coleo.ETurnAsks, "the prompt was delivered, and now %s", asked.Message)
 		e.Dialog = t.Dialog

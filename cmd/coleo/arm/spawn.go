@@ -36,6 +36,7 @@ type spawnFlags struct {
 	local    bool
 	terminal string // terminal program in which a window is opened
 	headless bool
+	tools    string // Coleo's own tools, with commas
 }
 
 const spawnHelp = `Start an arm: one agent CLI in one work folder, with a name. Coleo first starts
@@ -63,6 +64,10 @@ uses the HOME of --home, a fake key and the model server of --endpoint.
 -e NAME=VALUE sets a variable for the agent CLI, and -e NAME passes on yours. A
 line of an --env-file is NAME=VALUE or NAME. -e takes precedence. Nothing shows
 the values again.
+
+--tools all gives the model Coleo's own tools: it can ask you, keep tasks and
+claim files ('coleo arm questions', 'coleo arm todos'). --no-tools takes them
+away. Without either, arm_tools in config.toml decides.
 
 -t shows the arm in a window. Without --harness, it selects a harness whose agent
 CLI has a window of its own. The arm of any other harness is shown as by 'coleo
@@ -96,6 +101,8 @@ func newSpawnCommand() *cobra.Command {
 	flags.StringVar(&f.q.Home, "home", "", "`FOLDER` that is HOME in the hermetic profile")
 	flags.StringArrayVar(&f.q.Wrap, "wrap", nil, "`WORD` before the agent CLI's command; repeatable")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "MCP server, as `NAME=COMMAND`; repeatable")
+	flags.StringVar(&f.tools, "tools", "", "`NAMES` of Coleo's own tools for the model, with commas, or all")
+	flags.BoolVar(&f.q.NoTools, "no-tools", false, "none of Coleo's own tools")
 	flags.StringArrayVarP(&f.env, "env", "e", nil, "variable, as NAME=VALUE or `NAME`; repeatable")
 	flags.StringArrayVar(&f.envFiles, "env-file", nil, "`FILE` with variables; repeatable")
 	flags.BoolVar(&f.q.TrustWorkdir, "trust-workdir", false,
@@ -323,17 +330,6 @@ func sayTrust(c *cobra.Command, client *api.Client, q wire.SpawnRequest, usual s
 	return nil
 }
 
-// freeName returns a random name that no other arm has.
-func freeName(ctx context.Context, client *api.Client) (string, error) {
-	list, err := client.Arms(ctx, true)
-	if err != nil {
-		return "", err
-	}
-	return coleo.NewName(func(name string) bool {
-		return slices.ContainsFunc(list, func(arm coleo.Arm) bool { return arm.Name == name })
-	}), nil
-}
-
 // complete fills in the fields of f.q that come from flags.
 func (f *spawnFlags) complete() error {
 	if f.q.Workdir == "" {
@@ -350,6 +346,9 @@ func (f *spawnFlags) complete() error {
 	f.q.Workdir = dir
 	if f.local = f.local || setup.AllowsLocal(); f.local {
 		f.q.AllowLocalFallback = &f.local
+	}
+	if f.tools != "" {
+		f.q.Tools = strings.Split(f.tools, ",")
 	}
 	for _, text := range f.mcp {
 		name, command, ok := strings.Cut(text, "=")

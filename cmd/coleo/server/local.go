@@ -142,6 +142,6 @@ func hostConfig(s setup.Setup, now func() time.Time) (host.Config, error) {
 		Hostname: hostname, Platform: runtime.GOOS + "/" + runtime.GOARCH, Version: executable.Version,
 		Dir: s.State, Path: s.AgentPath(), Environ: os.Environ(), MaxArms: s.Arms.MaxArms, Keep: s.Arms.Keep << 20,
 		AllowSudo: s.Arms.AllowSudo, StartedAt: time.Now().UTC(), Now: now,
-		ScriptedModel: []string{program, model.ScriptedVerb},
+		ScriptedModel: []string{program, model.ScriptedVerb}, ToolServer: []string{program, "mcp", "serve"},
 	}, nil
 }

@@ -198,11 +198,31 @@ func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
 		end, err := coleo.DecodeRunEnd(e)
 		return notice{event: string(end.Outcome), arm: arm, answer: end.Answer}, err == nil
 	}
+	if e.Kind == coleo.EventSuspension {
+		return n.noticeOfQuestion(arm, e)
+	}
 	d := arm.Dialog
 	if d == nil || n.told.Dialogs[arm.ID] == d.Fingerprint {
 		return notice{}, false
 	}
 	return notice{event: notifyAsks, arm: arm, dialog: *d}, true
+}
+
+// noticeOfQuestion returns the notice of a question that an arm's model has asked with one of
+// Coleo's tools. The bool is false if the question was answered meanwhile.
+func (n *notifier) noticeOfQuestion(arm coleo.Arm, e coleo.Event) (notice, bool) {
+	var asked coleo.Suspension
+	if json.Unmarshal(e.Payload, &asked) != nil {
+		return notice{}, false
+	}
+	for _, s := range arm.Suspensions {
+		if s.ID == asked.ID {
+			d := coleo.Dialog{Kind: coleo.DialogQuestion, Title: s.Line(), Subject: s.Text,
+				Fingerprint: n.told.Dialogs[arm.ID]} // the last dialog on the screen stays the last one
+			return notice{event: notifyAsks, arm: arm, dialog: d}, true
+		}
+	}
+	return notice{}, false
 }
 
 // start starts the user's command. It returns a function that waits for the command's

@@ -41,7 +41,8 @@ type launchFacts struct {
 	Account                        string
 	Resume, Hermetic, TrustWorkdir bool
 	MCPServers                     []coleo.MCPServer
-	Hook                           *hookFacts // nil if there is no hook
+	AllowedTools                   []allowedTool // of all servers
+	Hook                           *hookFacts    // nil if there is no hook
 }
 
 // Plan turns a configuration into the Launch that the holder runs. It sets the defaults
@@ -75,6 +76,9 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, er
 	if err := seedHome(facts, files); err != nil {
 		return holder.Launch{}, err
 	}
+	if err := checkReached(s, c, argv, own, files); err != nil {
+		return holder.Launch{}, err
+	}
 	maps.Copy(env, own)
 	argv = append(argv, c.Args...)
 	for _, option := range s.Launch.Join {
@@ -97,6 +101,25 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, er
 		AllowSudo:   c.AllowSudo,
 		NeedsPermit: c.OnPartition == coleo.PartitionFreeze,
 	}, nil
+}
+
+// checkReached returns EUnsupported if the agent CLI would not learn of the server with
+// Coleo's own tools. Some agent CLIs read their servers from a file, which Coleo writes only
+// into a hermetic HOME.
+func checkReached(s *rules.Spec, c *coleo.SpawnConfig, argv []string, env, files map[string]string) error {
+	texts := append(slices.Collect(maps.Values(env)), argv...)
+	if c.Profile == coleo.ProfileHermetic {
+		texts = slices.AppendSeq(texts, maps.Values(files))
+	}
+	for _, m := range c.MCPServers {
+		quoted, _ := json.Marshal(m.Command) // a text is always encoded
+		told := func(text string) bool { return strings.Contains(text, strings.Trim(string(quoted), `"`)) }
+		if len(m.Allowed) > 0 && !slices.ContainsFunc(texts, told) {
+			return coleo.Errorf(coleo.EUnsupported,
+				"%s learns of Coleo's tools only in the hermetic profile: choose that, or add --no-tools", s.Title)
+		}
+	}
+	return nil
 }
 
 // addVariables adds the variables in given, which the user chose, to env. It refuses a
@@ -165,8 +188,20 @@ func factsOf(s *rules.Spec, c *coleo.SpawnConfig) (launchFacts, error) {
 		Provider: c.Provider, Model: c.Model, Permission: permission, Conversation: c.Conversation, Fork: c.Fork,
 		Account: AccountPath(c.Dir),
 		Resume:  c.Resume, Hermetic: c.Profile == coleo.ProfileHermetic, TrustWorkdir: c.TrustWorkdir,
-		MCPServers: c.MCPServers,
+		MCPServers: c.MCPServers, AllowedTools: allowedTools(c.MCPServers),
 	}, nil
+}
+
+// allowedTool is a tool of an MCP server that the agent CLI calls without asking.
+type allowedTool struct{ Server, Tool string }
+
+func allowedTools(servers []coleo.MCPServer) (out []allowedTool) {
+	for _, m := range servers {
+		for _, tool := range m.Allowed {
+			out = append(out, allowedTool{m.Name, tool})
+		}
+	}
+	return out
 }
 
 // AccountPath returns the path of the file in which an agent CLI can record the tokens

@@ -1,0 +1,108 @@
+package armtools
+
+import (
+	"encoding/json"
+
+	"coleo.dev"
+)
+
+// description is what an agent CLI is told of a tool.
+type description struct {
+	text  string
+	reads bool // it changes nothing
+	// The properties of the arguments, as JSON, and the names of those that are required.
+	properties string
+	required   []string
+}
+
+// schema returns the JSON schema of the arguments.
+func (d description) schema() json.RawMessage {
+	required := d.required
+	if required == nil {
+		required = []string{}
+	}
+	out, err := json.Marshal(map[string]any{"type": "object", "properties": json.RawMessage("{" + d.properties + "}"),
+		"required": required})
+	if err != nil {
+		panic(err) // a test makes the schema of each tool
+	}
+	return out
+}
+
+const statusSchema = `"status":{"type":"string","enum":["pending","in_progress","completed"]}`
+
+// descriptions has the description of each tool, by its name.
+var descriptions = map[string]description{
+	coleo.ToolAskUser: {
+		text: "Ask your user a question, and wait for the answer. Use it when you need a decision. " +
+			"The user may take hours.",
+		properties: `"question":{"type":"string"},` +
+			`"options":{"type":"array","items":{"type":"string"},"description":"Answers to choose from. The user can also reply in words."},` +
+			`"multiple":{"type":"boolean","description":"Several options can be chosen."}`,
+		required: []string{"question"},
+	},
+	coleo.ToolSubmitPlan: {
+		text:       "Submit a plan to your user, and wait until they approve or reject it.",
+		properties: `"plan":{"type":"string"}`, required: []string{"plan"},
+	},
+	coleo.ToolRequestAccess: {
+		text:       "Ask your user for access to something, and wait until they allow or deny it.",
+		properties: `"what":{"type":"string","description":"for example a folder, a service or a permission"},"why":{"type":"string"}`,
+		required:   []string{"what", "why"},
+	},
+	coleo.ToolAwaitAnswer: {
+		text:       "Wait on for the answer to a question, a plan or a request that you have submitted before.",
+		properties: `"id":{"type":"string","description":"Can be left out if only one waits."}`,
+	},
+	coleo.ToolTaskWrite: {
+		text: "Write your list of tasks. It replaces the list. The result has the ids of the tasks.",
+		properties: `"tasks":{"type":"array","items":{"type":"object","properties":{"text":{"type":"string"},` +
+			statusSchema + `},"required":["text"]}}`,
+		required: []string{"tasks"},
+	},
+	coleo.ToolTaskUpdate: {
+		text:       "Change the text or the status of one task.",
+		properties: `"id":{"type":"string"},"text":{"type":"string"},` + statusSchema, required: []string{"id"},
+	},
+	coleo.ToolTaskComplete: {
+		text:       "Mark one task as completed.",
+		properties: `"id":{"type":"string"}`, required: []string{"id"},
+	},
+	coleo.ToolTaskCheck: {text: "List the tasks that are not completed.", reads: true},
+	coleo.ToolHeartbeat: {
+		text:       "Tell your user what you do now, in a few words.",
+		properties: `"status":{"type":"string"},"current_task":{"type":"string"}`, required: []string{"status"},
+	},
+	coleo.ToolShareNote: {
+		text: "Record a note for your user and for other arms.",
+		properties: `"title":{"type":"string"},"content":{"type":"string"},` +
+			`"tags":{"type":"array","items":{"type":"string"}}`,
+		required: []string{"title", "content"},
+	},
+	coleo.ToolStatusReport: {
+		text: "Report how your work goes.",
+		properties: `"status":{"type":"string","enum":["on_track","blocked","issues_found","needs_review","completed_with_issues"]},` +
+			`"summary":{"type":"string"},` + lists("issues", "blockers", "nextSteps", "filesChanged") +
+			`"testsStatus":{"type":"string"}`,
+		required: []string{"status", "summary"},
+	},
+	coleo.ToolInstructions: {text: "Read who you are, your tasks and your present prompt.", reads: true},
+	coleo.ToolClaimFile: {
+		text: "Tell other arms that you use a file. It is an error if another arm has a claim that excludes yours.",
+		properties: `"file_path":{"type":"string"},"claim_type":{"type":"string","enum":["read","write","exclusive"]},` +
+			`"reason":{"type":"string"}`,
+		required: []string{"file_path", "claim_type"},
+	},
+	coleo.ToolConflicts: {
+		text: "List the other arms that have claimed a file.", reads: true,
+		properties: `"file_path":{"type":"string"}`, required: []string{"file_path"},
+	},
+}
+
+// lists returns the schemas of arguments that are lists of texts.
+func lists(names ...string) (out string) {
+	for _, name := range names {
+		out += `"` + name + `":{"type":"array","items":{"type":"string"}},`
+	}
+	return out
+}

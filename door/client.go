@@ -1,0 +1,105 @@
+package door
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/localsocket"
+)
+
+// The pauses before the next attempt to connect. The pause doubles after each failure.
+const (
+	firstRetry = 20 * time.Millisecond
+	lastRetry  = time.Second
+)
+
+// Client sends the requests of one arm to the arm's door.
+type Client struct{ Path string }
+
+// Call sends a request and returns the text of its result. While the door is closed, Call
+// tries again, and it sends the same request again after each lost connection. It calls
+// waiting with the id of the suspension for which the call waits. Call returns ctx's error
+// when ctx ends. Other errors come from the door, or say that another user has the socket.
+//
+// The caller must call got after it has passed the text on. got tells the door.
+func (c Client) Call(ctx context.Context, q Request, waiting func(id string)) (text string, got func(), err error) {
+	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+		text, got, err := c.try(ctx, q, waiting)
+		if !errors.Is(err, errLost) {
+			return text, got, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return "", nil, ctx.Err()
+		}
+	}
+}
+
+// errLost means that the connection has ended without a result.
+var errLost = errors.New("the connection to the door was lost")
+
+// try sends the request over one connection.
+func (c Client) try(ctx context.Context, q Request, waiting func(id string)) (string, func(), error) {
+	if ctx.Err() != nil {
+		return "", nil, ctx.Err()
+	}
+	conn, err := localsocket.Dial(c.Path)
+	if coleo.ErrorCode(err) == coleo.EForbidden {
+		return "", nil, err
+	}
+	if err != nil {
+		return "", nil, errLost
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	keep := false
+	defer func() {
+		if !keep {
+			stop()
+			_ = conn.Close()
+		}
+	}()
+	if err := write(conn, q); err != nil {
+		return "", nil, errLost
+	}
+	lines := bufio.NewScanner(conn)
+	lines.Buffer(make([]byte, 0, 4<<10), MaxLine)
+	for lines.Scan() {
+		var r Response
+		switch err := json.Unmarshal(lines.Bytes(), &r); {
+		case err != nil:
+			return "", nil, errLost
+		case r.Error != nil:
+			return "", nil, coleo.Errorf(r.Error.Code, "%s", r.Error.Message)
+		case r.Result != nil:
+			keep = true
+			return *r.Result, func() {
+				if stop() {
+					_ = write(conn, Request{Key: q.Key, Got: true})
+				}
+				_ = conn.Close()
+			}, nil
+		case r.Waiting != "":
+			waiting(r.Waiting)
+		}
+	}
+	if ctx.Err() != nil {
+		return "", nil, ctx.Err()
+	}
+	return "", nil, errLost
+}
+
+func write(conn net.Conn, q Request) error {
+	line, err := json.Marshal(q)
+	if err != nil {
+		return err
+	}
+	_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_, err = conn.Write(append(line, '\n'))
+	return err
+}

@@ -1,0 +1,57 @@
+// Package door is the way from an arm to its host agent: one unix socket in the arm's
+// folder, which takes calls of Coleo's own tools for this arm alone.
+//
+// A caller connects, sends a Request as one line of JSON, and reads lines of JSON until it
+// has the result:
+//
+//	→ {"key":"k1","tool":"ask_user","arguments":{"question":"Which colour?"}}
+//	← {"key":"k1","waiting":"q-4x7"}     the call waits for an answer; this may take days
+//	← {"key":"k1","result":"They chose: Red"}
+//	→ {"key":"k1","got":true}            the caller has passed the result on
+//
+// In place of result, the last line can have error. A request with a known key is the same
+// request. So a caller that loses the connection sends its request again, and nothing
+// happens twice. A connection carries out one request at a time.
+//
+// Only processes of the same user can connect. A caller shows no token, because the socket
+// is the arm's: see docs/security.md.
+package door
+
+import (
+	"encoding/json"
+
+	"coleo.dev"
+)
+
+// File is the name of the socket in the arm's folder.
+const File = "door.sock"
+
+// MaxLine is the largest size of a line in either direction, in bytes. It has room for a
+// plan of 64 KiB whose characters are all escaped in JSON.
+const MaxLine = 512 << 10
+
+// maxKey is the largest size of a key, in bytes. A random key has 26.
+const maxKey = 64
+
+// Request asks for a call of a tool.
+type Request struct {
+	Key       string          `json:"key"` // drawn at random by the caller, at most 64 bytes
+	Tool      string          `json:"tool,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Got means that the caller has passed the result of the request with this key on.
+	Got bool `json:"got,omitempty"`
+}
+
+// Response is one line of an answer.
+type Response struct {
+	Key     string   `json:"key"`
+	Waiting string   `json:"waiting,omitempty"` // the id of the suspension for which the call waits
+	Result  *string  `json:"result,omitempty"`  // the text for the model
+	Error   *Failure `json:"error,omitempty"`
+}
+
+// Failure says why a call has failed.
+type Failure struct {
+	Code    coleo.Code `json:"code"`
+	Message string     `json:"message"`
+}

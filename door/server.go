@@ -1,0 +1,199 @@
+package door
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/localsocket"
+)
+
+const (
+	// maxConnections is the number of connections of one door. An agent CLI has one for
+	// each call that waits. Further connections are closed at once.
+	maxConnections = 64
+	// lineTimeout is the time in which the rest of a line must arrive after the caller has
+	// connected or has got a result.
+	lineTimeout = 30 * time.Second
+	// writeTimeout bounds the wait for a caller that reads nothing.
+	writeTimeout = 10 * time.Second
+)
+
+// Handler carries out the calls of one arm.
+type Handler interface {
+	// Call carries out a request and returns the text for the model. If the call waits for
+	// an answer, it first calls waiting with the id of the suspension. When ctx ends, the
+	// caller has gone away, and the result reaches nobody.
+	Call(ctx context.Context, q Request, waiting func(id string)) (string, error)
+	// Got notes that the result of the request with this key has reached the model.
+	Got(ctx context.Context, key string)
+}
+
+// Door is the socket of one arm.
+type Door struct {
+	listener *localsocket.Listener
+	handler  Handler
+	end      context.CancelFunc
+	running  sync.WaitGroup
+
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+}
+
+// Open opens a door at path. The function admit returns an error for a process that must
+// not use the door; nil admits every process of the user. Open returns the errors of
+// localsocket.Listen.
+func Open(path string, admit func(localsocket.Peer) error, h Handler) (*Door, error) {
+	l, err := localsocket.Listen(path, admit)
+	if err != nil {
+		return nil, err
+	}
+	ctx, end := context.WithCancel(context.Background())
+	d := &Door{listener: l, handler: h, end: end, conns: map[net.Conn]bool{}}
+	d.running.Go(func() { d.accept(ctx) })
+	return d, nil
+}
+
+// Close closes the door and its connections. It returns when no call runs any more.
+func (d *Door) Close() error {
+	d.end()
+	err := d.listener.Close()
+	d.mu.Lock()
+	for c := range d.conns {
+		_ = c.Close()
+	}
+	d.mu.Unlock()
+	d.running.Wait()
+	return err
+}
+
+// acceptRetry is the pause after a failed accept, for example because too many files are
+// open.
+const acceptRetry = 100 * time.Millisecond
+
+func (d *Door) accept(ctx context.Context) {
+	for ctx.Err() == nil {
+		conn, err := d.listener.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil:
+			select {
+			case <-time.After(acceptRetry):
+			case <-ctx.Done():
+			}
+		case !d.enter(ctx, conn):
+			_ = conn.Close()
+		default:
+			d.running.Go(func() {
+				defer d.leave(conn)
+				d.serve(ctx, conn)
+			})
+		}
+	}
+}
+
+func (d *Door) enter(ctx context.Context, conn net.Conn) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if ctx.Err() != nil || len(d.conns) >= maxConnections {
+		return false
+	}
+	d.conns[conn] = true
+	return true
+}
+
+func (d *Door) leave(conn net.Conn) {
+	_ = conn.Close()
+	d.mu.Lock()
+	delete(d.conns, conn)
+	d.mu.Unlock()
+}
+
+// serve carries out the requests of one connection, one at a time.
+func (d *Door) serve(ctx context.Context, conn net.Conn) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lines := make(chan []byte, 1)
+	d.running.Go(func() {
+		defer cancel() // the caller has gone away
+		defer close(lines)
+		read(conn, lines)
+	})
+	for line := range lines {
+		_ = conn.SetReadDeadline(time.Time{}) // the call may wait for days
+		if !d.answer(ctx, conn, line) {
+			_ = conn.Close() // ends the reader
+			cancel()
+			continue
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(lineTimeout))
+	}
+}
+
+// read passes on the lines of a connection, until it ends, sends too long a line or sends
+// more than one line ahead.
+func read(conn net.Conn, lines chan<- []byte) {
+	_ = conn.SetReadDeadline(time.Now().Add(lineTimeout))
+	scanner := bufio.NewScanner(conn)
+	scanner.Buffer(make([]byte, 0, 4<<10), MaxLine)
+	for scanner.Scan() {
+		select {
+		case lines <- append([]byte(nil), scanner.Bytes()...):
+		default: // two requests wait behind the one that is carried out
+			return
+		}
+	}
+	if errors.Is(scanner.Err(), bufio.ErrTooLong) {
+		_ = send(conn, failed("", coleo.Errorf(coleo.EInvalid, "the request has more than %d bytes", MaxLine)))
+	}
+}
+
+// answer carries out one request. It returns false if the connection is of no more use.
+func (d *Door) answer(ctx context.Context, conn net.Conn, line []byte) bool {
+	var q Request
+	if err := json.Unmarshal(line, &q); err != nil {
+		_ = send(conn, failed("", coleo.Errorf(coleo.EInvalid, "the request is not a line of JSON: %v", err)))
+		return false
+	}
+	switch {
+	case q.Key == "" || len(q.Key) > maxKey:
+		_ = send(conn, failed("", coleo.Errorf(coleo.EInvalid, "a request needs a key of 1 to %d bytes", maxKey)))
+		return false
+	case q.Got:
+		d.handler.Got(context.WithoutCancel(ctx), q.Key) // its caller hangs up at once
+		return true
+	}
+	text, err := d.handler.Call(ctx, q, func(id string) { _ = send(conn, Response{Key: q.Key, Waiting: id}) })
+	if ctx.Err() != nil {
+		return false // the same request comes again, or its caller has given up
+	}
+	if err != nil {
+		return send(conn, failed(q.Key, err)) == nil
+	}
+	return send(conn, Response{Key: q.Key, Result: &text}) == nil
+}
+
+func failed(key string, err error) Response {
+	f := &Failure{Code: coleo.ErrorCode(err), Message: err.Error()}
+	var e *coleo.Error
+	if errors.As(err, &e) {
+		f.Message = e.Message
+	}
+	return Response{Key: key, Error: f}
+}
+
+func send(conn net.Conn, r Response) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_, err = conn.Write(append(line, '\n'))
+	return err
+}

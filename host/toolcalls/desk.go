@@ -1,0 +1,190 @@
+// Package toolcalls carries out the calls of Coleo's own tools: what an arm's model asks,
+// which tasks it has, which files it claims.
+//
+// The Desk of a host agent has the state in host.db. What must outlive a killed process is
+// there before it is told: a suspension is written in one transaction with its event and
+// with the key of its call. So the same call, made again after a kill of the host agent or
+// of the tool server, waits for the same answer, and the user is asked once.
+//
+// The package knows neither sockets nor MCP. Package door brings the calls, and package
+// armtools describes the tools to agent CLIs.
+package toolcalls
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/door"
+	"coleo.dev/store"
+)
+
+// Facts is what the desk needs to know of an arm.
+type Facts struct {
+	Name    string
+	Harness string
+	Workdir string
+	Run     string   // the newest open run; "" if none is open
+	Prompt  string   // of that run
+	Tools   []string // the tools that the arm has
+}
+
+// Desk carries out the calls of all arms of a host. Several goroutines can use it.
+type Desk struct {
+	DB *store.HostDB
+	// Write writes a change and its events, after everything that the host agent has to
+	// write before. On a full disk it returns an error and writes nothing.
+	Write func(ctx context.Context, c store.ToolChange, events ...coleo.Event) error
+	// Arm returns the facts of a live arm. It returns an error if the arm has ended.
+	Arm func(id string) (Facts, error)
+	Now func() time.Time
+
+	mu      sync.Mutex               // held while a call reads and changes the state
+	answers map[string]chan struct{} // by suspension; closed when it is answered
+	beats   map[string]string        // the last heartbeat, by arm
+}
+
+// tool carries out one tool for an arm. The caller holds d.mu.
+type tool func(d *Desk, ctx context.Context, c call) (string, error)
+
+// call is one call of a tool.
+type call struct {
+	arm   string
+	facts Facts
+	key   string
+	tool  string
+	input json.RawMessage
+}
+
+// tools has the tools that answer at once.
+var tools = map[string]tool{
+	coleo.ToolTaskWrite:    (*Desk).taskWrite,
+	coleo.ToolTaskUpdate:   (*Desk).taskUpdate,
+	coleo.ToolTaskComplete: (*Desk).taskComplete,
+	coleo.ToolTaskCheck:    (*Desk).taskCheck,
+	coleo.ToolHeartbeat:    (*Desk).heartbeat,
+	coleo.ToolShareNote:    (*Desk).shareNote,
+	coleo.ToolStatusReport: (*Desk).statusReport,
+	coleo.ToolInstructions: (*Desk).instructions,
+	coleo.ToolClaimFile:    (*Desk).claimFile,
+	coleo.ToolConflicts:    (*Desk).checkConflicts,
+}
+
+// Call carries out a call of a tool for an arm, and returns the text for the model. If the
+// call waits for an answer, Call first calls waiting with the id of the suspension. Call
+// returns ctx's error if ctx ends first. The suspension then waits on.
+//
+// A call with a known key returns the result of the first call with this key.
+func (d *Desk) Call(ctx context.Context, arm string, q door.Request, waiting func(id string)) (string, error) {
+	text, id, err := d.begin(ctx, arm, q)
+	if err != nil || id == "" {
+		return text, err
+	}
+	waiting(id)
+	s, err := d.await(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	return answerText(s), nil
+}
+
+// begin carries out a call that answers at once, or returns the id of the suspension for
+// which the call must wait.
+func (d *Desk) begin(ctx context.Context, arm string, q door.Request) (text, suspension string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	facts, err := d.Arm(arm)
+	if err != nil {
+		return "", "", err
+	}
+	c := call{arm: arm, facts: facts, key: q.Key, tool: q.Tool, input: q.Arguments}
+	if !slices.Contains(facts.Tools, c.tool) {
+		return "", "", coleo.Errorf(coleo.EUnsupported, "the arm has no tool %q", short(c.tool))
+	}
+	before, known, err := d.DB.ToolCall(ctx, arm, c.key)
+	if err != nil || known {
+		return before.Text, before.Suspension, err
+	}
+	if do, at := tools[c.tool]; at {
+		text, err = do(d, ctx, c)
+		return text, "", err
+	}
+	if c.tool == coleo.ToolAwaitAnswer {
+		suspension, err = d.takeUp(ctx, c)
+	} else {
+		suspension, err = d.suspend(ctx, c)
+	}
+	return "", suspension, err
+}
+
+// done writes the change of a call that answers at once, with the call's text.
+func (d *Desk) done(ctx context.Context, c call, change store.ToolChange, text string,
+	work ...coleo.Work) (string, error) {
+	change.Arm, change.Call = c.arm, &store.ToolCall{Key: c.key, Text: text}
+	var events []coleo.Event
+	for _, w := range work {
+		events = append(events, d.event(c.arm, c.facts.Run, w))
+	}
+	return text, d.Write(ctx, change, events...)
+}
+
+// event returns the event of work that a call of a tool has told.
+func (d *Desk) event(arm, run string, w coleo.Work) coleo.Event {
+	payload, err := json.Marshal(w)
+	if err != nil {
+		payload = nil // impossible, because all payloads are plain structs of this module
+	}
+	return coleo.Event{Arm: arm, Run: run, Kind: coleo.KindOf(w), Source: coleo.SourceMCP, Time: d.Now().UTC(),
+		Payload: payload}
+}
+
+// Ended withdraws what an ended arm has asked, and releases the files that it has claimed.
+func (d *Desk) Ended(ctx context.Context, arm string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.beats, arm)
+	list, err := d.DB.Suspensions(ctx, arm, false)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		s.AnsweredAt = d.Now().UTC()
+		if err := d.settle(ctx, s); err != nil {
+			return err
+		}
+	}
+	claims, err := d.DB.Claims(ctx, "")
+	if err == nil && slices.ContainsFunc(claims, func(c store.Claim) bool { return c.Arm == arm }) {
+		err = d.Write(ctx, store.ToolChange{Arm: arm, Release: true})
+	}
+	return err
+}
+
+// Tasks returns an arm's list of tasks.
+func (d *Desk) Tasks(ctx context.Context, arm string) ([]coleo.Task, error) {
+	t, err := d.DB.Tasks(ctx, arm)
+	return t.Tasks, err
+}
+
+// read decodes the arguments of a call. It returns EInvalid for arguments of the wrong type.
+func (c call) read(into any) error {
+	if len(c.input) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(c.input, into); err != nil {
+		return coleo.Errorf(coleo.EInvalid, "the arguments of %s are wrong: %v", c.tool, err)
+	}
+	return nil
+}
+
+// short cuts a word that a caller has sent, for messages.
+func short(word string) string {
+	const most = 64 // bytes
+	if len(word) > most {
+		return word[:most] + "…"
+	}
+	return word
+}

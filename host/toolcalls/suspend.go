@@ -1,0 +1,249 @@
+package toolcalls
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/store"
+)
+
+// Bounds for what one arm can ask.
+const (
+	maxText    = 64 << 10 // bytes of a question, a plan or an answer in words
+	maxOptions = 50       // more cannot be read and chosen from
+	maxOption  = 2 << 10  // bytes
+	maxWaiting = 20       // questions of one arm that wait
+)
+
+// idLength is the number of random characters in the id of a suspension. People type it.
+const idLength = 8
+
+// question has the arguments of the tools that ask.
+type question struct {
+	Question string   `json:"question"`
+	Options  []string `json:"options"`
+	Multiple bool     `json:"multiple"`
+	Plan     string   `json:"plan"`
+	What     string   `json:"what"`
+	Why      string   `json:"why"`
+}
+
+// asked returns the suspension that a call asks for, without id.
+func (c call) asked() (coleo.Suspension, error) {
+	var q question
+	if err := c.read(&q); err != nil {
+		return coleo.Suspension{}, err
+	}
+	s := coleo.Suspension{Arm: c.arm, Run: c.facts.Run}
+	switch c.tool {
+	case coleo.ToolAskUser:
+		s.Kind, s.Text, s.Options, s.Several = coleo.SuspensionQuestion, q.Question, q.Options, q.Multiple
+	case coleo.ToolSubmitPlan:
+		s.Kind, s.Text = coleo.SuspensionPlan, q.Plan
+	case coleo.ToolRequestAccess:
+		if s.Kind, s.Text = coleo.SuspensionAccess, q.What; strings.TrimSpace(q.Why) != "" {
+			s.Text = fmt.Sprintf("%s\n%s", q.What, q.Why)
+		}
+	default:
+		return s, coleo.Errorf(coleo.EUnsupported, "the host agent does not know the tool %q", short(c.tool))
+	}
+	switch {
+	case strings.TrimSpace(s.Text) == "":
+		return s, coleo.Errorf(coleo.EInvalid, "the text of %s is empty", c.tool)
+	case len(s.Text) > maxText:
+		return s, coleo.Errorf(coleo.EInvalid, "the text of %s has more than %d bytes", c.tool, maxText)
+	case len(s.Options) > maxOptions:
+		return s, coleo.Errorf(coleo.EInvalid, "a question can have at most %d options", maxOptions)
+	case slices.ContainsFunc(s.Options, func(o string) bool { return o == "" || len(o) > maxOption }):
+		return s, coleo.Errorf(coleo.EInvalid, "an option must have 1 to %d bytes", maxOption)
+	}
+	return s, nil
+}
+
+// suspend returns the id of the suspension for a call that asks. If the arm has asked the
+// same, and the model has not got the answer yet, that is the suspension: an agent CLI has
+// cut the first call, and the model calls again. Otherwise suspend makes a new one.
+func (d *Desk) suspend(ctx context.Context, c call) (string, error) {
+	s, err := c.asked()
+	if err != nil {
+		return "", err
+	}
+	open, err := d.DB.Suspensions(ctx, c.arm, true)
+	if err != nil {
+		return "", err
+	}
+	waiting := 0
+	for _, o := range open {
+		if o.Kind == s.Kind && o.Text == s.Text && slices.Equal(o.Options, s.Options) && o.Several == s.Several {
+			return o.ID, d.join(ctx, c, o.ID)
+		}
+		if o.Waits() {
+			waiting++
+		}
+	}
+	if waiting >= maxWaiting {
+		return "", coleo.Errorf(coleo.EBusy, "%d questions wait for an answer already: call await_answer", waiting)
+	}
+	s.ID, s.AskedAt = "q-"+strings.ToLower(rand.Text()[:idLength]), d.Now().UTC()
+	change := store.ToolChange{Arm: c.arm, Suspension: &s, Call: &store.ToolCall{Key: c.key, Suspension: s.ID}}
+	return s.ID, d.Write(ctx, change, d.event(c.arm, s.Run, coleo.Suspended{Suspension: s}))
+}
+
+// join makes a call wait for a suspension that exists.
+func (d *Desk) join(ctx context.Context, c call, id string) error {
+	return d.Write(ctx, store.ToolChange{Arm: c.arm, Call: &store.ToolCall{Key: c.key, Suspension: id}})
+}
+
+// takeUp returns the id of the suspension for a call of await_answer. Without an id in the
+// call, it is the only one whose answer the model has not got.
+func (d *Desk) takeUp(ctx context.Context, c call) (string, error) {
+	var in struct {
+		ID string `json:"id"`
+	}
+	if err := c.read(&in); err != nil {
+		return "", err
+	}
+	if in.ID != "" {
+		s, err := d.DB.Suspension(ctx, short(in.ID))
+		if err == nil && s.Arm != c.arm {
+			err = coleo.Errorf(coleo.ENotFound, "no question has the id %q", short(in.ID))
+		}
+		if err != nil {
+			return "", err
+		}
+		return s.ID, d.join(ctx, c, s.ID)
+	}
+	open, err := d.DB.Suspensions(ctx, c.arm, true)
+	switch {
+	case err != nil:
+		return "", err
+	case len(open) == 1:
+		return open[0].ID, d.join(ctx, c, open[0].ID)
+	case len(open) == 0:
+		return "", coleo.Errorf(coleo.ENotFound, "no question waits for an answer")
+	}
+	var ids []string
+	for _, s := range open {
+		ids = append(ids, fmt.Sprintf("%s (%s)", s.ID, s.Line()))
+	}
+	return "", coleo.Errorf(coleo.EInvalid, "%d questions wait, so name one by its id: %s", len(open),
+		strings.Join(ids, "; "))
+}
+
+// await waits until a suspension is answered or withdrawn.
+func (d *Desk) await(ctx context.Context, id string) (coleo.Suspension, error) {
+	s, answered, err := d.look(ctx, id)
+	if answered != nil {
+		select {
+		case <-answered:
+			s, err = d.DB.Suspension(ctx, id)
+		case <-ctx.Done():
+			return s, ctx.Err()
+		}
+	}
+	if err == nil && s.Decision == nil {
+		err = coleo.Errorf(coleo.EExited, "the question was withdrawn, because the arm has ended")
+	}
+	return s, err
+}
+
+// look returns a suspension. If it waits, look also returns a channel that is closed when
+// it is answered or withdrawn.
+func (d *Desk) look(ctx context.Context, id string) (coleo.Suspension, <-chan struct{}, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s, err := d.DB.Suspension(ctx, id)
+	if err != nil || !s.Waits() {
+		return s, nil, err
+	}
+	answered, at := d.answers[id]
+	if !at {
+		if d.answers == nil {
+			d.answers = map[string]chan struct{}{}
+		}
+		answered = make(chan struct{})
+		d.answers[id] = answered
+	}
+	return s, answered, nil
+}
+
+// Got notes that the answer of a call has reached the model.
+func (d *Desk) Got(ctx context.Context, arm, key string) error {
+	c, known, err := d.DB.ToolCall(ctx, arm, key)
+	if err != nil || !known || c.Suspension == "" {
+		return err
+	}
+	return d.Write(ctx, store.ToolChange{Arm: arm, Heard: c.Suspension})
+}
+
+// Answer answers a suspension of an arm. It returns ENotFound if the arm has none with this
+// id, EStale if it was answered before, and EInvalid if the decision does not fit.
+func (d *Desk) Answer(ctx context.Context, arm, id string, by string, answer coleo.Decision) (coleo.Suspension, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s, err := d.DB.Suspension(ctx, id)
+	if err == nil && s.Arm != arm {
+		err = coleo.Errorf(coleo.ENotFound, "arm %s has asked nothing with the id %q", arm, id)
+	}
+	switch {
+	case err != nil:
+		return s, err
+	case !s.Waits():
+		return s, coleo.Errorf(coleo.EStale, "the question %s was answered or withdrawn at %s", id,
+			s.AnsweredAt.Format("15:04:05"))
+	case len(answer.Words) > maxText:
+		return s, coleo.Errorf(coleo.EInvalid, "the words have more than %d bytes", maxText)
+	}
+	if err := s.Check(answer); err != nil {
+		return s, err
+	}
+	s.Decision, s.AnsweredAt, s.By = &answer, d.Now().UTC(), by
+	return s, d.settle(ctx, s)
+}
+
+// settle writes a suspension that was answered or withdrawn, and wakes the calls that wait
+// for it. The caller holds d.mu.
+func (d *Desk) settle(ctx context.Context, s coleo.Suspension) error {
+	err := d.Write(ctx, store.ToolChange{Arm: s.Arm, Suspension: &s},
+		d.event(s.Arm, s.Run, coleo.SuspensionAnswered{Suspension: s}))
+	if err != nil {
+		return err
+	}
+	if answered, at := d.answers[s.ID]; at {
+		close(answered)
+		delete(d.answers, s.ID)
+	}
+	return nil
+}
+
+// answerText returns what the model is told.
+func answerText(s coleo.Suspension) string {
+	d := *s.Decision
+	words := ""
+	if w := strings.TrimSpace(d.Words); w != "" {
+		words = " They say: " + w
+	}
+	switch {
+	case d.Choice == coleo.Deny && s.Kind == coleo.SuspensionQuestion:
+		return "The user does not answer this question." + words
+	case d.Choice == coleo.Deny && s.Kind == coleo.SuspensionPlan:
+		return "The user rejects the plan." + words
+	case d.Choice == coleo.Deny:
+		return "The user denies it." + words
+	case s.Kind == coleo.SuspensionPlan:
+		return "The user approves the plan." + words
+	case s.Kind == coleo.SuspensionAccess:
+		return "The user allows it." + words
+	case len(d.Chosen()) == 0:
+		return "The user answers: " + d.Words
+	}
+	var chosen []string
+	for _, n := range d.Chosen() {
+		chosen = append(chosen, s.Options[n-1])
+	}
+	return "The user chooses: " + strings.Join(chosen, "; ") + "." + words
+}

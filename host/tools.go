@@ -1,0 +1,192 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/door"
+	"coleo.dev/holder/process"
+	"coleo.dev/host/toolcalls"
+	"coleo.dev/localsocket"
+	"coleo.dev/store"
+)
+
+// entry is the arm's door. It is open while this process drives the arm, if the arm has
+// tools.
+type entry struct {
+	mu   sync.Mutex
+	door *door.Door
+}
+
+// newDesk returns the desk that carries out the calls of the arms' tools.
+func (h *Host) newDesk() *toolcalls.Desk {
+	return &toolcalls.Desk{DB: h.DB, Write: h.writeTools, Arm: h.toolFacts, Now: h.Now}
+}
+
+// writeTools writes what a call of a tool changes. What an ended arm leaves behind waits
+// for room on a full disk. Everything else is refused then.
+func (h *Host) writeTools(ctx context.Context, c store.ToolChange, events ...coleo.Event) error {
+	p := intended
+	if s := c.Suspension; c.Release || s != nil && s.Decision == nil && !s.Waits() {
+		p = happened
+	}
+	if err := h.write(ctx, p, writing{events: events, tools: &c}); err != nil {
+		return coleo.Errorf(coleo.EUnavailable, "nothing was done, because it could not be recorded: %w", err)
+	}
+	return nil
+}
+
+func (h *Host) toolFacts(id string) (toolcalls.Facts, error) {
+	a, err := h.arm(id)
+	if err != nil {
+		return toolcalls.Facts{}, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f := toolcalls.Facts{Name: a.record.Name, Harness: a.record.Harness, Workdir: a.record.Spec.Workdir,
+		Tools: a.record.Spec.Tools}
+	if a.gone || a.record.Status == coleo.StatusStopped {
+		return f, coleo.Errorf(coleo.EExited, "arm %s has ended", f.Name)
+	}
+	if a.run != nil {
+		f.Run, f.Prompt = a.run.ID, a.run.Text
+	}
+	return f, nil
+}
+
+// doorPath returns the path of the arm's door.
+func (a *arm) doorPath() string { return filepath.Join(a.root(), door.File) }
+
+// withTools returns the configuration for a start with Coleo's tools, and opens the arm's
+// door. If c has no tools, withTools returns c unchanged. The arm's record has only the
+// names of the tools.
+func (a *arm) withTools(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
+	if len(c.Tools) == 0 {
+		return c, nil
+	}
+	if len(a.host.ToolServer) == 0 {
+		return c, coleo.Errorf(coleo.EUnsupported, "this host agent has no server for Coleo's tools: nothing was started")
+	}
+	if slices.ContainsFunc(c.MCPServers, func(m coleo.MCPServer) bool { return m.Name == coleo.ToolServer }) {
+		return c, coleo.Errorf(coleo.EInvalid,
+			"the name %s belongs to Coleo's own tools: give your MCP server another name", coleo.ToolServer)
+	}
+	if err := a.openDoor(); err != nil {
+		return c, err
+	}
+	argv := append(slices.Clone(a.host.ToolServer), "--door", a.doorPath(), "--tools", strings.Join(c.Tools, ","))
+	c.MCPServers = append(slices.Clip(c.MCPServers), coleo.MCPServer{Name: coleo.ToolServer, Command: argv[0],
+		Args: argv[1:], Allowed: c.Tools})
+	return c, nil
+}
+
+// openDoor opens the arm's door, unless it is open. The caller has the lock on the arm's
+// folder.
+func (a *arm) openDoor() error {
+	a.entry.mu.Lock()
+	defer a.entry.mu.Unlock()
+	if a.entry.door != nil {
+		return nil
+	}
+	if err := os.Chmod(a.root(), 0o700); err != nil {
+		return fmt.Errorf("open the door of arm %s: %w", a.name(), err)
+	}
+	id := a.record.ID
+	admit := func(p localsocket.Peer) error { return process.OutsideOtherArms(p.PID, id) }
+	opened, err := door.Open(a.doorPath(), admit, visitor{a.host.desk, id})
+	if err != nil {
+		return fmt.Errorf("open the door of arm %s: %w", a.name(), err)
+	}
+	a.entry.door = opened
+	return nil
+}
+
+// openDoorAgain opens the door of an arm that an earlier host agent has started.
+func (a *arm) openDoorAgain() {
+	a.mu.Lock()
+	none := len(a.record.Spec.Tools) == 0
+	a.mu.Unlock()
+	if none {
+		return
+	}
+	if err := a.openDoor(); err != nil {
+		a.host.Log.Error("its tools do not work", "arm", a.name(), "error", err)
+	}
+}
+
+// closeDoor closes the arm's door. Calls that wait end without a result.
+func (a *arm) closeDoor() {
+	a.entry.mu.Lock()
+	defer a.entry.mu.Unlock()
+	if a.entry.door == nil {
+		return
+	}
+	_ = a.entry.door.Close()
+	a.entry.door = nil
+}
+
+// visitor carries out the calls that come through the door of one arm.
+type visitor struct {
+	desk *toolcalls.Desk
+	arm  string
+}
+
+// Call carries out one call.
+func (v visitor) Call(ctx context.Context, q door.Request, waiting func(string)) (string, error) {
+	return v.desk.Call(ctx, v.arm, q, waiting)
+}
+
+// Got notes that the result of a call has reached the model. If that cannot be written, the
+// model may be told once more.
+func (v visitor) Got(ctx context.Context, key string) { _ = v.desk.Got(ctx, v.arm, key) }
+
+// restTools withdraws what an ended arm has asked, and releases its claims.
+func (a *arm) restTools() {
+	a.mu.Lock()
+	over := !a.gone && a.record.Status == coleo.StatusStopped
+	a.mu.Unlock()
+	if !over {
+		return
+	}
+	if err := a.host.desk.Ended(context.WithoutCancel(a.host.ctx), a.record.ID); err != nil {
+		a.host.Log.Error("withdraw what an ended arm has asked", "arm", a.name(), "error", err)
+	}
+}
+
+// tidyTools does what restTools does for the arms that have ended while no host agent ran.
+func (h *Host) tidyTools(ctx context.Context) {
+	open, err := h.DB.Suspensions(ctx, "", false)
+	claims, claimErr := h.DB.Claims(ctx, "")
+	if err != nil || claimErr != nil {
+		h.Log.Error("look for what ended arms have asked", "error", err, "claims", claimErr)
+		return
+	}
+	ids := map[string]bool{}
+	for _, s := range open {
+		ids[s.Arm] = true
+	}
+	for _, c := range claims {
+		ids[c.Arm] = true
+	}
+	for id := range ids {
+		if a, err := h.arm(id); err == nil {
+			a.restTools()
+		}
+	}
+}
+
+// answer answers what an arm has asked with a tool.
+func (h *Host) answer(ctx context.Context, o bus.AnswerOrder) (any, error) {
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	return h.desk.Answer(ctx, a.record.ID, o.ID, o.By, o.Decision)
+}

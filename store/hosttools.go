@@ -1,0 +1,211 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"coleo.dev"
+)
+
+// How much is kept of what the model of one arm has done with Coleo's tools.
+const (
+	keptCalls       = 500 // a caller repeats only calls that it has just made
+	keptSuspensions = 500 // that were answered
+)
+
+// ToolCall is a call of one of Coleo's tools. It has either a result, or the suspension
+// whose answer will be the result.
+type ToolCall struct {
+	Key        string
+	Text       string
+	Suspension string
+}
+
+// TaskList is an arm's list of tasks.
+type TaskList struct {
+	Last  int // the number in the id of the newest task
+	Tasks []coleo.Task
+}
+
+// Claim says that an arm uses a file.
+type Claim struct {
+	Arm    string
+	Path   string // absolute
+	Kind   string // read, write or exclusive
+	Reason string
+	At     time.Time
+}
+
+// ToolChange is what a call of a tool has changed, or an answer to a suspension. A nil
+// field changes nothing.
+type ToolChange struct {
+	Arm        string
+	Call       *ToolCall
+	Suspension *coleo.Suspension // new, or with its answer
+	Heard      string            // id of the suspension whose answer has reached the model
+	Tasks      *TaskList
+	Claim      *Claim
+	Release    bool // remove all claims of the arm
+}
+
+func suspensionFields(s *coleo.Suspension) []field {
+	return []field{
+		{"id", textOf(&s.ID)},
+		{"arm_id", textOf(&s.Arm)},
+		{"run_id", textOf(&s.Run)},
+		{"kind", textOf(&s.Kind)},
+		{"text", textOf(&s.Text)},
+		{"options", documentOf(&s.Options)},
+		{"several", flag{&s.Several}},
+		{"asked_at", moment{&s.AskedAt}},
+		{"decision", documentOf(&s.Decision)},
+		{"answered_at", moment{&s.AnsweredAt}},
+		{"answered_by", textOf(&s.By)},
+	}
+}
+
+func suspensionCells(s *coleo.Suspension) []any { return cells(suspensionFields(s)) }
+
+// ChangeTools writes a change and its events in one transaction. A suspension survives a
+// power failure after ChangeTools has returned; other changes may not.
+func (h *HostDB) ChangeTools(ctx context.Context, c ToolChange, events ...coleo.Event) error {
+	level := ordinary
+	if c.Suspension != nil {
+		level = intent
+	}
+	_, err := h.append(ctx, level, events, func(tx *sql.Tx) error { return c.write(tx) })
+	if err != nil {
+		return fmt.Errorf("write what arm %s has done with a tool: %w", c.Arm, err)
+	}
+	return nil
+}
+
+func (c ToolChange) write(tx *sql.Tx) error {
+	var failed error
+	do := func(statement string, args ...any) {
+		if failed == nil {
+			_, failed = tx.Exec(statement, args...)
+		}
+	}
+	if s := c.Suspension; s != nil {
+		do(upsertion("suspensions", suspensionFields(s)), suspensionCells(s)...)
+		do(`DELETE FROM suspensions WHERE arm_id = ?1 AND answered_at <= (SELECT answered_at FROM suspensions
+			WHERE arm_id = ?1 AND answered_at IS NOT NULL ORDER BY answered_at DESC LIMIT 1 OFFSET ?2)`,
+			c.Arm, keptSuspensions)
+	}
+	if c.Heard != "" {
+		now := time.Now()
+		do("UPDATE suspensions SET heard_at = ? WHERE id = ? AND heard_at IS NULL", moment{&now}, c.Heard)
+	}
+	if call := c.Call; call != nil {
+		do("INSERT INTO tool_calls (arm_id, key, text, suspension) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			c.Arm, call.Key, textOf(&call.Text), textOf(&call.Suspension))
+		do(`DELETE FROM tool_calls WHERE arm_id = ?1 AND number <= (SELECT number FROM tool_calls
+			WHERE arm_id = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)`, c.Arm, keptCalls)
+	}
+	if t := c.Tasks; t != nil {
+		do(`INSERT INTO arm_tasks (arm_id, last, tasks) VALUES (?, ?, ?)
+			ON CONFLICT (arm_id) DO UPDATE SET last = excluded.last, tasks = excluded.tasks`,
+			c.Arm, t.Last, taskCell(t))
+	}
+	if f := c.Claim; f != nil {
+		do(`INSERT INTO file_claims (arm_id, path, kind, reason, at) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (arm_id, path) DO UPDATE SET kind = excluded.kind, reason = excluded.reason`,
+			c.Arm, f.Path, f.Kind, textOf(&f.Reason), moment{&f.At})
+	}
+	if c.Release {
+		do("DELETE FROM file_claims WHERE arm_id = ?", c.Arm)
+	}
+	return failed
+}
+
+// taskCell stores an empty list as [] and not as NULL.
+func taskCell(t *TaskList) cell {
+	if t.Tasks == nil {
+		t.Tasks = []coleo.Task{}
+	}
+	return documentOf(&t.Tasks)
+}
+
+// forgetTools deletes what the model of a removed arm has done with Coleo's tools.
+func forgetTools(tx *sql.Tx, arm string) error {
+	for _, table := range []string{"suspensions", "tool_calls", "arm_tasks", "file_claims"} {
+		if _, err := tx.Exec("DELETE FROM "+table+" WHERE arm_id = ?", arm); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Suspensions returns the suspensions of an arm that still wait, oldest first. For the arm
+// "" it returns those of all arms. With unheard, it also returns those that were answered,
+// but whose answer has not reached the model.
+func (h *HostDB) Suspensions(ctx context.Context, arm string, unheard bool) ([]coleo.Suspension, error) {
+	return h.suspensions(ctx, `WHERE (?1 = '' OR arm_id = ?1) AND (answered_at IS NULL
+		OR ?2 AND heard_at IS NULL AND decision IS NOT NULL) ORDER BY asked_at, id`, arm, unheard)
+}
+
+// Suspension returns one suspension. It returns ENotFound if there is none with this id.
+func (h *HostDB) Suspension(ctx context.Context, id string) (coleo.Suspension, error) {
+	list, err := h.suspensions(ctx, "WHERE id = ?", id)
+	if err == nil && len(list) == 0 {
+		err = coleo.Errorf(coleo.ENotFound, "no question has the id %q", id)
+	}
+	if err != nil {
+		return coleo.Suspension{}, err
+	}
+	return list[0], nil
+}
+
+func (h *HostDB) suspensions(ctx context.Context, where string, args ...any) ([]coleo.Suspension, error) {
+	var shape coleo.Suspension
+	rows, err := h.db.reader.QueryContext(ctx,
+		"SELECT "+columns(suspensionFields(&shape))+" FROM suspensions "+where, args...)
+	list, err := collect(rows, err, suspensionCells)
+	if err != nil {
+		return nil, fmt.Errorf("read the suspensions: %w", err)
+	}
+	return list, nil
+}
+
+// ToolCall returns the call of an arm with this key, and true. It returns false if the call
+// is new.
+func (h *HostDB) ToolCall(ctx context.Context, arm, key string) (ToolCall, bool, error) {
+	c := ToolCall{Key: key}
+	err := h.db.reader.QueryRowContext(ctx, "SELECT text, suspension FROM tool_calls WHERE arm_id = ? AND key = ?",
+		arm, key).Scan(textOf(&c.Text), textOf(&c.Suspension))
+	if errors.Is(err, sql.ErrNoRows) {
+		return c, false, nil
+	}
+	if err != nil {
+		return c, false, fmt.Errorf("look for a call of arm %s: %w", arm, err)
+	}
+	return c, true, nil
+}
+
+// Tasks returns an arm's list of tasks. The list of an arm that has written none is empty.
+func (h *HostDB) Tasks(ctx context.Context, arm string) (TaskList, error) {
+	var t TaskList
+	err := h.db.reader.QueryRowContext(ctx, "SELECT last, tasks FROM arm_tasks WHERE arm_id = ?", arm).
+		Scan(&t.Last, documentOf(&t.Tasks))
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return t, fmt.Errorf("read the tasks of arm %s: %w", arm, err)
+	}
+	return t, nil
+}
+
+// Claims returns the claims of all arms on a file. For the path "" it returns all claims.
+func (h *HostDB) Claims(ctx context.Context, path string) ([]Claim, error) {
+	rows, err := h.db.reader.QueryContext(ctx, `SELECT arm_id, path, kind, reason, at FROM file_claims
+		WHERE ?1 = '' OR path = ?1 ORDER BY at, arm_id`, path)
+	list, err := collect(rows, err, func(c *Claim) []any {
+		return []any{&c.Arm, &c.Path, &c.Kind, textOf(&c.Reason), moment{&c.At}}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the claims of files: %w", err)
+	}
+	return list, nil
+}
