@@ -8,6 +8,9 @@
 SHELL := /bin/bash
 GO ?= go
 export CGO_ENABLED = 1
+# SQLite is compiled with its full-text search, which 'coleo thread search' needs. A -tags
+# on a command line replaces this one, so it must name sqlite_fts5 too.
+export GOFLAGS := $(GOFLAGS) -tags=sqlite_fts5
 
 # Versions of what the tests and the demonstration install by themselves.
 CLAUDE_CODE  := 2.1.329
@@ -31,7 +34,7 @@ VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo
 # which nothing else sets: an embedded one is always of this very build.
 build: web/dist/xterm.mjs
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o cmd/coleo/executable/coleo-hold.bin ./cmd/coleo-hold
-	$(GO) build -tags lean -ldflags '-X coleo.dev/cmd/coleo/executable.Version=$(VERSION)' -o bin/coleo ./cmd/coleo
+	$(GO) build -tags lean,sqlite_fts5 -ldflags '-X coleo.dev/cmd/coleo/executable.Version=$(VERSION)' -o bin/coleo ./cmd/coleo
 
 # A demonstration: two real agent CLIs as arms, with a scripted model. KEYS=1
 # on this very command line uses the agent CLIs' own logins and models instead,

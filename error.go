@@ -23,6 +23,7 @@ const (
 	EUnrecognised Code = "screen_unrecognised" // no rule matches the screen, so Coleo types nothing; see Error.Screen
 	EPromptLost   Code = "prompt_lost"         // nothing proves that the prompt arrived; see Error.Screen
 	EUnsettled    Code = "unsettled"           // a dialog hides whether the prompt arrived; see Error.Dialog and the log
+	EThreadLocked Code = "thread_locked"       // another arm has the conversation
 	EStale        Code = "stale"               // the answered dialog is no longer on the screen
 	EExited       Code = "exited"              // the agent CLI has ended; see Error.Screen
 	EUnproven     Code = "unproven"            // a process or holder could not prove that it belongs to the arm

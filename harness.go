@@ -276,10 +276,13 @@ type SpawnConfig struct {
 	PermissionMode PermissionMode `json:"permission_mode,omitempty"`
 	Conversation   string         `json:"conversation,omitempty"`
 	Resume         bool           `json:"resume,omitempty"` // resume Conversation instead of starting a new conversation
-	MCPServers     []MCPServer    `json:"mcp_servers,omitempty"`
-	Tools          []string       `json:"tools,omitempty"` // which of Coleo's own tools the arm has; see ArmTools
-	TrustWorkdir   bool           `json:"trust_workdir,omitempty"`
-	OnPartition    OnPartition    `json:"on_partition,omitempty"`
+	// Fork is a conversation of which the arm gets a copy at this start. The copy is a new
+	// conversation. Resume is false then.
+	Fork         string      `json:"fork,omitempty"`
+	MCPServers   []MCPServer `json:"mcp_servers,omitempty"`
+	Tools        []string    `json:"tools,omitempty"` // which of Coleo's own tools the arm has; see ArmTools
+	TrustWorkdir bool        `json:"trust_workdir,omitempty"`
+	OnPartition  OnPartition `json:"on_partition,omitempty"`
 	// Window says where the window is opened, for a harness with the capability Window. If
 	// it is nil, the window is opened in tmux.
 	Window *WindowPlace `json:"window,omitempty"`

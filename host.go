@@ -26,3 +26,11 @@ type Host struct {
 
 // Drives reports whether the host agent can run arms of the given harness.
 func (h Host) Drives(harness string) bool { return slices.Contains(h.Capabilities, harness) }
+
+// HostInfo is a host agent's description and its present condition.
+type HostInfo struct {
+	Host
+	PID  int  `json:"pid,omitempty"`
+	Arms int  `json:"arms"` // the number of live arms
+	Live bool `json:"live"` // the host agent answers, and its last sign of life is at most 90 s old
+}

@@ -1,6 +1,9 @@
 package coleo
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Screen is what a terminal shows at one moment. The commands `coleo screen --json` and
 // `coleo arm screen --json` print its JSON form.
@@ -36,4 +39,23 @@ func (s Screen) Text() []string {
 		shown--
 	}
 	return append(slices.Clip(s.History), s.Lines[:shown]...)
+}
+
+// Output is a piece of a terminal's output. It begins at the byte offset Offset. A
+// viewer asks for the next piece with the offset at which its last piece ended. So, if
+// a piece is lost, the viewer asks for it again.
+type Output struct {
+	Offset int64  `json:"offset"`
+	Data   []byte `json:"data"`
+	End    bool   `json:"end,omitempty"` // the program has ended, and no more output follows
+	Cols   int    `json:"cols"`          // the present size of the terminal, in cells
+	Rows   int    `json:"rows"`
+}
+
+// Lease is the right to type by hand into one arm, until the time Until. While somebody
+// has the lease, Coleo returns EBusy for the prompts and approvals of everybody else.
+type Lease struct {
+	ID     string    `json:"id"`
+	Holder string    `json:"holder"` // the owner's name for users
+	Until  time.Time `json:"until"`
 }

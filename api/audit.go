@@ -128,6 +128,14 @@ func auditOf(in any) (arm string, detail any) {
 		return q.ID, map[string]int{"cols": q.Body.Cols, "rows": q.Body.Rows}
 	case *armBody[renameBody]:
 		return q.ID, q.Body
+	case *threadPatch:
+		return "", map[string]string{"harness": q.Harness, "thread": q.ID, "title": short(q.Body.Title)}
+	case *threadDelete:
+		return "", map[string]any{"harness": q.Harness, "thread": q.ID, "file": q.File}
+	case *threadClone:
+		return q.Body.Name, map[string]any{"harness": q.Harness, "thread": q.ID, "start": spawned(q.Body)}
+	case *armBody[threadSwitch]:
+		return q.ID, q.Body
 	case *browserOnly:
 		return "", map[string]string{"browser": q.ID}
 	}

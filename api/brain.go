@@ -133,6 +133,8 @@ type Brain interface {
 	// Why tells which call wrote a line of a file.
 	Why(ctx context.Context, q wire.WhyQuestion) (graph.Answer, error)
 
+	Threads
+
 	// BeginAudit records a command before the command is carried out.
 	BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err error)
 	// EndAudit records the result of a command. If the command failed, the parameter

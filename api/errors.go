@@ -21,6 +21,7 @@ var statusOf = map[coleo.Code]int{
 	coleo.EForbidden:    http.StatusForbidden,
 	coleo.ENotFound:     http.StatusNotFound,
 	coleo.EConflict:     http.StatusConflict,
+	coleo.EThreadLocked: http.StatusConflict,
 	coleo.EStale:        http.StatusConflict,
 	coleo.EBusy:         http.StatusConflict,
 	coleo.EBlocked:      http.StatusConflict,

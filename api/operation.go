@@ -88,4 +88,6 @@ const (
 	post = http.MethodPost
 	edit = http.MethodPatch
 	del  = http.MethodDelete
+
+	patch = http.MethodPatch
 )

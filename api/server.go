@@ -151,6 +151,7 @@ func (s *Server) route() error {
 	s.lookRoutes(described)
 	s.eventRoutes(described)
 	s.fleetRoutes(described)
+	s.threadRoutes(described)
 	s.auditRoutes(described)
 	s.providerRoutes(described)
 	s.browserRoutes(described)

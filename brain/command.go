@@ -145,7 +145,7 @@ func refused(err error) error {
 		}
 	case coleo.EConflict, coleo.EInvalid, coleo.ENotFound, coleo.EUnauthorized, coleo.EForbidden,
 		coleo.ENotInstalled, coleo.EBlocked, coleo.EBusy, coleo.EUnrecognised, coleo.EStale, coleo.EUnproven,
-		coleo.EUnsupported,
+		coleo.EUnsupported, coleo.EThreadLocked,
 		coleo.ETurnAsks, coleo.ETurnFailed, coleo.ETurnInterrupted, coleo.ETurnUnproven:
 	}
 	marked := *e

@@ -48,16 +48,20 @@ func (b *Brain) understood(host string, o bus.SpawnOrder) error {
 		return err
 	}
 	given := len(o.Env) > 0 || len(o.Config.EnvNames) > 0 || o.Script != ""
-	if !given && !o.Config.Scripted() && o.Config.OnPartition != coleo.PartitionFreeze {
+	given = given || o.Config.Scripted() || o.Config.OnPartition == coleo.PartitionFreeze
+	if !given && o.Config.Fork == "" {
 		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m := b.hosts[host]
-	if m == nil || m.beat.PID == 0 || m.beat.TakesGiven {
+	if m == nil || m.beat.PID == 0 {
 		return nil // a host agent without a beat cannot be asked, so the order fails later
+	}
+	if (!given || m.beat.TakesGiven) && (o.Config.Fork == "" || m.beat.TakesForks) {
+		return nil
 	}
 	return unsent{coleo.Errorf(coleo.EUnsupported,
 		"nothing was started: the host agent %s has version %s, which does not support environment variables for "+
-			"arms, the scripted model or freeze: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
+			"arms, the scripted model, freeze or copies of conversations: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
 }

@@ -9,16 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/wire"
 )
-
-// initialPromptTimeout bounds the wait for a new arm to become idle. If the arm does
-// not become idle in this time, its first prompt is not sent.
-const initialPromptTimeout = 5 * time.Minute
 
 // Spawn starts a new arm, or starts a stopped arm again. It returns EInvalid for a bad
 // request. It returns EConflict if the arm is running or could still be running, or if
@@ -129,7 +124,10 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 	arm.ContextBudget = max(q.ContextBudget, arm.ContextBudget)
 	c.Workdir = first(q.Workdir, c.Workdir)
 	c.Provider, c.Model = first(q.Provider, c.Provider, b.Defaults.Provider), first(q.Model, c.Model, b.Defaults.Model)
-	c.Endpoint, c.Conversation = first(q.Endpoint, c.Endpoint), first(q.Conversation, c.Conversation)
+	c.Endpoint = first(q.Endpoint, c.Endpoint)
+	if err := configureThread(&c, q); err != nil {
+		return c, err
+	}
 	c.Profile, c.Home = coleo.Profile(first(string(q.Profile), string(c.Profile))), first(q.Home, c.Home)
 	c.PermissionMode = coleo.PermissionMode(first(string(q.PermissionMode), string(c.PermissionMode)))
 	c.OnPartition = coleo.OnPartition(first(string(q.OnPartition), string(c.OnPartition),
@@ -338,6 +336,9 @@ func (b *Brain) ordered(id string) func() {
 // because the events of the host change the row.
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
 	err := b.understood(arm.AgentID, o)
+	if err == nil && o.Resume && o.Config.Conversation != "" {
+		err = b.unlocked(ctx, o.Config.Conversation, arm.ID)
+	}
 	if err != nil {
 		return err
 	}
@@ -383,17 +384,4 @@ func (b *Brain) reply(ctx context.Context, id string) (wire.SpawnReply, error) {
 		Distributed: arm.Runtime.Distributed, AgentID: arm.AgentID, Host: arm.Host, SessionID: arm.SessionID,
 		PID: arm.PID, Port: arm.Port, Provider: arm.Provider, Model: arm.Model, Arm: arm,
 	}, nil
-}
-
-// sendFirst waits until a new arm is idle, and then sends the arm's first prompt.
-func (b *Brain) sendFirst(life context.Context, id, prompt string) {
-	ctx, cancel := context.WithTimeout(life, initialPromptTimeout)
-	defer cancel()
-	_, err := b.WaitArm(ctx, id, []coleo.State{coleo.Idle})
-	if err == nil {
-		_, err = b.Prompt(ctx, id, coleo.Prompt{Text: prompt}, "")
-	}
-	if err != nil && life.Err() == nil {
-		b.Log.Warn("send the first prompt", "arm", id, "error", err)
-	}
 }

@@ -89,12 +89,13 @@ func TestTheHarnessIsTheOneAskedForOrTheOneThatIsThere(t *testing.T) {
 
 func TestAnOlderHostAgentIsNotGivenWhatItWouldLeaveOut(t *testing.T) {
 	t.Parallel()
-	old, now := bus.Beat{ID: "old", PID: 1, Version: "v1"}, bus.Beat{ID: "now", PID: 2, TakesGiven: true, TakesFiles: true}
+	old, now := bus.Beat{ID: "old", PID: 1, Version: "v1"}, bus.Beat{ID: "now", PID: 2, TakesGiven: true, TakesForks: true, TakesFiles: true}
 	b := withHosts(t, map[time.Duration]bus.Beat{1: old, 2: now})
 	for what, o := range map[string]bus.SpawnOrder{
 		"an environment":            {Env: map[string]string{"A": "hunter2"}},
 		"one that was given before": {Config: coleo.SpawnConfig{EnvNames: []string{"A"}}},
 		"a script":                  {Script: "{}"},
+		"a copy of a conversation":  {Config: coleo.SpawnConfig{Fork: "c1"}},
 		"a freeze":                  {Config: coleo.SpawnConfig{OnPartition: coleo.PartitionFreeze}},
 		"the scripted model":        {Config: coleo.SpawnConfig{Model: coleo.ModelScripted}},
 	} {

@@ -162,3 +162,20 @@ func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	}
 	return coleo.RunEnd{}, coleo.Errorf(coleo.ETimeout, "the run has not ended yet")
 }
+
+// initialPromptTimeout bounds the wait for a new arm to become idle. If the arm does
+// not become idle in this time, its first prompt is not sent.
+const initialPromptTimeout = 5 * time.Minute
+
+// sendFirst waits until a new arm is idle, and then sends the arm's first prompt.
+func (b *Brain) sendFirst(life context.Context, id, prompt string) {
+	ctx, cancel := context.WithTimeout(life, initialPromptTimeout)
+	defer cancel()
+	_, err := b.WaitArm(ctx, id, []coleo.State{coleo.Idle})
+	if err == nil {
+		_, err = b.Prompt(ctx, id, coleo.Prompt{Text: prompt}, "")
+	}
+	if err != nil && life.Err() == nil {
+		b.Log.Warn("send the first prompt", "arm", id, "error", err)
+	}
+}

@@ -43,6 +43,10 @@ const (
 	OpAnswer    Op = "answer"    // AnswerOrder -> coleo.Suspension: answer what the arm has asked with a tool
 	OpTasks     Op = "tasks"     // ArmOrder -> []coleo.Task: the tasks that the arm has written with a tool
 	OpTake      Op = "take"      // ArmOrder -> ArmReport: take up an arm whose folder names this host
+
+	OpThreads      Op = "threads"       // coleo.ThreadFilter -> coleo.ThreadList: the conversations of this machine
+	OpThread       Op = "thread"        // ThreadOrder -> coleo.ThreadPage
+	OpThreadChange Op = "thread_change" // ThreadChangeOrder -> coleo.Thread
 )
 
 // Types reports whether an order of this kind types into an arm's terminal.
@@ -96,6 +100,21 @@ type Removed struct {
 type WindowOrder struct {
 	Arm   string             `json:"arm"`
 	Place *coleo.WindowPlace `json:"place,omitempty"` // nil: where the arm's start was to open it
+}
+
+// ThreadOrder asks for one conversation, and for the messages after the number After.
+type ThreadOrder struct {
+	Harness string `json:"harness"`
+	ID      string `json:"id"`
+	After   int    `json:"after,omitempty"`
+	Limit   int    `json:"limit,omitempty"` // maximum number of messages; 0 means no messages
+}
+
+// ThreadChangeOrder changes what Coleo stores of one conversation.
+type ThreadChangeOrder struct {
+	Harness string             `json:"harness"`
+	ID      string             `json:"id"`
+	Change  coleo.ThreadChange `json:"change"`
 }
 
 // ReleaseOrder tells host local to give an arm to a host agent. Host local does not
@@ -349,6 +368,9 @@ type Beat struct {
 	// knows the scripted model and OnPartition. An older host agent ignores these
 	// fields, but still starts the arm.
 	TakesGiven bool `json:"takes_given,omitempty"`
+	// TakesForks means that the host agent knows SpawnConfig.Fork. An older host agent
+	// would start a new conversation.
+	TakesForks bool `json:"takes_forks,omitempty"`
 	// TakesLocal means that the host agent knows OpTake. Such a host agent attaches to
 	// an arm of host local only after OpTake.
 	TakesLocal bool `json:"takes_local,omitempty"`

@@ -145,6 +145,9 @@ func startedAs(c coleo.SpawnConfig) *coleo.SpawnConfig {
 // same port, because each arm with a scripted model has its own network namespace.
 const scriptedAddr = "127.0.0.1:4180"
 
+// scriptedHome is the HOME of an arm with the scripted model, below the arm's folder.
+const scriptedHome = "home"
+
 // withModel returns the configuration for a start with the scripted model. If c uses
 // another model, withModel returns c unchanged. One command starts the scripted model
 // and then the agent CLI, which has no network and its own HOME. The arm's record says
@@ -157,7 +160,7 @@ func (a *arm) withModel(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 	if len(a.host.ScriptedModel) == 0 {
 		return c, coleo.Errorf(coleo.EUnsupported, "this host agent has no scripted model: nothing was started")
 	}
-	home := filepath.Join(a.root(), "home")
+	home := filepath.Join(a.root(), scriptedHome)
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return c, fmt.Errorf("make the HOME of arm %s: %w", a.name(), err)
 	}

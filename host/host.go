@@ -68,6 +68,8 @@ type Host struct {
 	read   atomic.Uint64 // serve has read the log up to this number
 	rules  rereader      // used only by Run
 
+	threads threads
+
 	instance string    // random, and so different for another host agent with the same id
 	began    time.Time // when this process began to use the id
 }
@@ -78,7 +80,7 @@ func New(c Config) *Host {
 		c.Now = time.Now
 	}
 	h := &Host{Config: c, arms: map[string]*arm{}, marks: traces{look: process.Traces}, instance: rand.Text(),
-		began: time.Now()}
+		began: time.Now(), threads: newThreads(c)}
 	h.desk = h.newDesk()
 	return h
 }
@@ -177,6 +179,9 @@ func (h *Host) yield(because error) error {
 func (h *Host) letGo() {
 	for _, a := range h.all() {
 		a.letGo()
+	}
+	if err := h.threads.keeper.Close(); err != nil {
+		h.Log.Warn("close the index of conversations", "error", err)
 	}
 	h.end() // also end the goroutines that belong to no session
 	h.runs.Wait()
@@ -304,7 +309,7 @@ func (h *Host) newBeat() bus.Beat {
 	return bus.Beat{
 		ID: h.ID, Hostname: h.Hostname, Platform: h.Platform, Version: h.Version, PID: os.Getpid(),
 		StartedAt: h.StartedAt, MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(), TakesGiven: true, TakesLocal: true,
-		TakesFiles: true, TakesTools: true,
+		TakesForks: true, TakesFiles: true, TakesTools: true,
 	}
 }
 

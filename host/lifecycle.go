@@ -98,6 +98,13 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		return err
 	}
 	c := o.Config
+	if o.Resume && c.Conversation != "" {
+		free, err := a.host.takeThread(c.Conversation, o.ID)
+		if err != nil {
+			return err
+		}
+		defer free()
+	}
 	undo, err := a.takeGiven(&c, o)
 	if err != nil {
 		return err

@@ -108,7 +108,11 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpInput:  decoded(h.input),
 		bus.OpResize: decoded(h.resize),
 		bus.OpLease:  decoded(h.lease),
-		bus.OpAnswer: decoded(h.answer),
+
+		bus.OpThreads:      decoded(h.listThreads),
+		bus.OpThread:       decoded(h.showThread),
+		bus.OpThreadChange: decoded(h.changeThread),
+		bus.OpAnswer:       decoded(h.answer),
 		bus.OpTasks: onArm(h, func(ctx context.Context, a *arm) (any, error) {
 			return h.desk.Tasks(ctx, a.record.ID)
 		}),

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/holder"
 	"coleo.dev/holder/journal"
+	"coleo.dev/store"
 )
 
 const (
@@ -332,4 +334,44 @@ func waitOutput(ctx context.Context, a *arm, out coleo.Output, wait time.Duratio
 		return out, err
 	}
 	return out, nil
+}
+
+// interrupting marks the open runs as interrupted. Call interrupting before a key is
+// typed, because the turn can end as soon as the key is typed. After the interrupt,
+// pass the error of the interrupt to undo. If the error proves that no key was typed,
+// undo removes the marks.
+func (a *arm) interrupting(ctx context.Context, s coleo.Session) (undo func(error)) {
+	now := s.State().State
+	a.mu.Lock()
+	needless := a.run == nil || a.run.Interrupted || !now.Working() && now != coleo.WaitingApproval
+	a.mu.Unlock()
+	if needless {
+		return func(error) {}
+	}
+	a.noteInterrupted(ctx, true)
+	return func(err error) {
+		switch coleo.ErrorCode(err) {
+		case "", coleo.ETimeout, coleo.EExited, coleo.EInternal: // a key may have been typed, so the turn may still end
+		default:
+			a.noteInterrupted(context.WithoutCancel(ctx), false)
+		}
+	}
+}
+
+func (a *arm) noteInterrupted(ctx context.Context, yes bool) {
+	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Earlier = slices.Clone(r.Earlier)
+		for i := range r.Earlier {
+			r.Earlier[i].Interrupted = yes
+		}
+		if r.Run != nil && a.run != nil {
+			run := *r.Run
+			run.Interrupted = yes
+			a.run, r.Run = &run, &run
+		}
+		return nil
+	})
+	if err != nil {
+		a.host.Log.Error("record that a run is interrupted", "arm", a.name(), "error", err)
+	}
 }

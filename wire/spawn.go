@@ -33,6 +33,7 @@ type SpawnRequest struct {
 	TrustWorkdir bool   `json:"trustWorkdir,omitempty" doc:"Trust the folder; may edit the agent CLI's own file"`
 	Conversation string `json:"conversation,omitempty" doc:"Conversation of the agent CLI to start or to take up"`
 	Recover      bool   `json:"recover,omitempty" doc:"Take up the arm's last conversation"`
+	Fork         string `json:"fork,omitempty" doc:"Conversation of the agent CLI of which the arm gets a copy"`
 
 	InitialPrompt string `json:"initialPrompt,omitempty" doc:"Sent as soon as the agent CLI takes input"`
 	ContextBudget int    `json:"contextBudget,omitempty" doc:"Tokens"`

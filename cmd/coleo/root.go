@@ -12,6 +12,7 @@ import (
 	"coleo.dev/cmd/coleo/recording"
 	runverbs "coleo.dev/cmd/coleo/run"
 	"coleo.dev/cmd/coleo/server"
+	"coleo.dev/cmd/coleo/thread"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/cmd/coleo/why"
 )
@@ -32,10 +33,12 @@ func newRootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return coleo.Errorf(coleo.EInvalid, "%s: %v (see %s --help)", c.CommandPath(), err, c.CommandPath())
 	})
+	arms := arm.Command()
+	arms.AddCommand(thread.ArmCommand())
 	runs := runverbs.Command()
 	runs.AddCommand(why.GraphCommand())
 	root.AddCommand(
-		arm.Command(), runs, why.Command(), harness.Command(), recording.Command(), newAuditCommand(), newDoctorCommand(),
+		arms, thread.Command(), runs, why.Command(), harness.Command(), recording.Command(), newAuditCommand(), newDoctorCommand(),
 		newManCommand(), newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(), newMCPCommand(),
 	)
 	root.AddCommand(server.Commands(wallClock)...)

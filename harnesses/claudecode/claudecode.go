@@ -21,7 +21,8 @@ var Spec []byte
 // Hooks returns the hooks for Claude Code. They read answers and usage from the
 // transcript that Claude Code keeps below HOME.
 func Hooks() terminal.Hooks {
-	return terminal.Hooks{Answer: answer, Usage: usage, Record: conversations}
+	return terminal.Hooks{Answer: answer, Usage: usage, Record: conversations,
+		Threads: threads}
 }
 
 // line holds the fields of a transcript line that Coleo uses (2.1.329).

@@ -22,7 +22,8 @@ var Spec []byte
 // Hooks returns the hooks for Codex. They find a conversation by its work folder. They
 // read answers and usage from the conversation's rollout file below HOME.
 func Hooks() terminal.Hooks {
-	return terminal.Hooks{Conversation: conversation, Answer: answer, Usage: usage, Record: conversations}
+	return terminal.Hooks{Conversation: conversation, Answer: answer, Usage: usage, Record: conversations,
+		Threads: threads}
 }
 
 // entry holds the fields of a rollout line that Coleo uses (0.169.0).

@@ -10,7 +10,7 @@ import (
 
 // Hooks returns the hooks for Copilot CLI. With them, Coleo follows the record of
 // Copilot CLI.
-func Hooks() terminal.Hooks { return terminal.Hooks{Record: conversations} }
+func Hooks() terminal.Hooks { return terminal.Hooks{Record: conversations, Threads: threads} }
 
 // conversations describes how to find and decode Copilot CLI's list of events.
 var conversations = record.Source{

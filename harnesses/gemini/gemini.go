@@ -22,7 +22,8 @@ var Spec []byte
 // Hooks returns the hooks for Gemini CLI. They read answers and usage from the
 // transcript that Gemini CLI keeps below HOME.
 func Hooks() terminal.Hooks {
-	return terminal.Hooks{Answer: answer, Usage: usage, Record: conversations}
+	return terminal.Hooks{Answer: answer, Usage: usage, Record: conversations,
+		Threads: threads}
 }
 
 // entry holds the fields of a transcript line that Coleo uses (0.61.0).

@@ -33,6 +33,7 @@ func Hooks(folder string) terminal.Hooks {
 		Answer:       a.answer,
 		Usage:        a.usage,
 		Record:       a.record(),
+		Threads:      threads{a},
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"coleo.dev/harnesses/terminal/launch"
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
+	"coleo.dev/record"
 )
 
 //go:embed harness.toml
@@ -62,6 +63,10 @@ func NewFrom(path string, text []byte, hold []string) (*Harness, error) {
 
 // Info describes the harness.
 func (h *Harness) Info() coleo.Info { return h.spec.Info() }
+
+// Conversations says how to list OpenCode's conversations. The terminal program has the same
+// ones.
+func (h *Harness) Conversations() record.Conversations { return opencode.Conversations() }
 
 // extra holds the fields that only a handle of this harness has.
 type extra struct {

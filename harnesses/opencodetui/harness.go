@@ -11,6 +11,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/harnesses/opencodeapi"
+	"coleo.dev/record"
 	"coleo.dev/window"
 	"coleo.dev/window/pane"
 )
@@ -42,6 +43,9 @@ func New(hold []string) (*Harness, error) {
 
 // Info describes the harness.
 func (h *Harness) Info() coleo.Info { return h.api.Info() }
+
+// Conversations is that of package opencodeapi.
+func (h *Harness) Conversations() record.Conversations { return h.api.Conversations() }
 
 // Catalog is that of package opencodeapi.
 func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMessage, error) {

@@ -11,7 +11,7 @@ import (
 
 // Hooks returns the hooks for Qwen Code. With them, Coleo follows the record of Qwen
 // Code.
-func Hooks() terminal.Hooks { return terminal.Hooks{Record: conversations} }
+func Hooks() terminal.Hooks { return terminal.Hooks{Record: conversations, Threads: threads} }
 
 // conversations describes how to find and decode Qwen Code's chats.
 var conversations = record.Source{

@@ -66,6 +66,9 @@ type Hooks struct {
 	// Record is the agent CLI's own record of a conversation. If Open is nil, there is
 	// no record that Coleo can follow.
 	Record record.Source
+	// Threads lists the agent CLI's conversations, which Record reads. It is nil if Coleo
+	// cannot list them.
+	Threads record.Catalogue
 }
 
 // New returns a harness. The argument hold is the command that starts a holder: `coleo
@@ -82,6 +85,11 @@ func (h *Harness) WithPack(p *rules.Pack) *Harness {
 
 // Info describes the harness as its Spec does.
 func (h *Harness) Info() coleo.Info { return h.spec.Info() }
+
+// Conversations says how to find, list and read the agent CLI's conversations.
+func (h *Harness) Conversations() record.Conversations {
+	return record.Conversations{Source: h.hooks.Record, List: h.hooks.Threads}
+}
 
 // Settings returns the settings that users may have chosen, as the Spec describes them.
 func (h *Harness) Settings() []coleo.Setting {

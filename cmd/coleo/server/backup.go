@@ -84,12 +84,16 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 		name := "state/" + filepath.Base(db)
 		names, files[name] = append(names, name), copied
 	}
+	// The index of conversations is a cache, so it is left out.
+	if titles := filepath.Join(s.State, "threads.json"); regular(titles) {
+		names, files["state/threads.json"] = append(names, "state/threads.json"), titles
+	}
 	own, err := filepath.Glob(filepath.Join(s.Harnesses(), "*.toml"))
 	if err != nil {
 		return nil, err
 	}
 	for _, file := range append([]string{s.File()}, own...) {
-		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+		if !regular(file) {
 			continue
 		}
 		name, err := filepath.Rel(s.Config, file)
@@ -107,6 +111,11 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
 	return names, nil
+}
+
+func regular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // pack writes files into a compressed archive, and syncs the archive to the disk.

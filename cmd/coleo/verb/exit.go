@@ -37,7 +37,8 @@ var exitCodes = map[coleo.Code]int{
 	coleo.ETurnInterrupted: 18,
 	coleo.ETurnUnproven:    19,
 
-	coleo.EUnsettled: 20,
+	coleo.EUnsettled:    20,
+	coleo.EThreadLocked: 21,
 }
 
 // Exit is an error with an exit code and without a message. It is for verbs that have

@@ -35,6 +35,7 @@ type launchFacts struct {
 	Workdir, Home, Endpoint, Provider, Model string
 	Permission                               string // the agent CLI's own word for the permission mode
 	Conversation                             string
+	Fork                                     string // the conversation to copy, or ""
 	// Account is the path of a file in the folder of this start. The agent CLI can
 	// write there how many tokens it has used.
 	Account                        string
@@ -159,6 +160,10 @@ func prepare(s *rules.Spec, c *coleo.SpawnConfig) error {
 	if c.Resume && !s.Capabilities.Resume {
 		return coleo.Errorf(coleo.EUnsupported, "%s cannot continue an earlier conversation", s.Title)
 	}
+	if c.Fork != "" && !s.Launch.Fork {
+		return coleo.Errorf(coleo.EUnsupported,
+			"%s cannot copy a conversation when it starts: 'coleo thread resume' continues the conversation itself", s.Title)
+	}
 	if c.Cols == 0 {
 		c.Cols = 120
 	}
@@ -180,7 +185,7 @@ func factsOf(s *rules.Spec, c *coleo.SpawnConfig) (launchFacts, error) {
 	}
 	return launchFacts{
 		Workdir: c.Workdir, Home: Home(c), Endpoint: strings.TrimSuffix(c.Endpoint, "/"),
-		Provider: c.Provider, Model: c.Model, Permission: permission, Conversation: c.Conversation,
+		Provider: c.Provider, Model: c.Model, Permission: permission, Conversation: c.Conversation, Fork: c.Fork,
 		Account: AccountPath(c.Dir),
 		Resume:  c.Resume, Hermetic: c.Profile == coleo.ProfileHermetic, TrustWorkdir: c.TrustWorkdir,
 		MCPServers: c.MCPServers, AllowedTools: allowedTools(c.MCPServers),

@@ -34,6 +34,9 @@ type Launch struct {
 	// Whether Coleo chooses the id of a new conversation. The id is a UUID. Parts use
 	// the id as `{{.Conversation}}`.
 	NewID bool `toml:"new_id"`
+	// Whether the agent CLI can begin with a copy of a conversation. Parts use the id of
+	// that conversation as `{{.Fork}}`.
+	Fork bool `toml:"fork"`
 	// The user's file in which the agent CLI keeps its trusted folders. Use this table
 	// only if neither the command line nor the environment can tell the agent CLI to
 	// trust a folder. Coleo edits the file only with `--trust-workdir`.

@@ -1,0 +1,212 @@
+package api
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/wire"
+)
+
+// Threads carries out the requests about conversations. It is a part of Brain. An empty
+// harness means any harness.
+type Threads interface {
+	// Threads lists the conversations that a filter selects, or searches them. A method of
+	// this interface reads the agent CLIs' files only when it is called.
+	Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.ThreadList, error)
+	// Thread returns one conversation, and at most limit messages after the number after. It
+	// returns ENotFound if there is no such conversation.
+	Thread(ctx context.Context, harness, id string, after, limit int) (coleo.ThreadPage, error)
+	// ChangeThread changes what Coleo stores of a conversation. It returns EThreadLocked if
+	// an arm has a conversation that is to be deleted.
+	ChangeThread(ctx context.Context, harness, id string, c coleo.ThreadChange) (coleo.Thread, error)
+	// CloneThread starts an arm with a copy of a conversation. It returns EUnsupported if the
+	// agent CLI makes no copies.
+	CloneThread(ctx context.Context, harness, id string, r wire.SpawnRequest) (wire.SpawnReply, error)
+	// ArmThread returns the conversation of an arm. It returns ENotFound if the arm has none.
+	ArmThread(ctx context.Context, arm string) (coleo.Thread, error)
+	// SwitchThread makes an arm continue another conversation. It returns EThreadLocked if
+	// another arm has that conversation, and EBusy while the arm works.
+	SwitchThread(ctx context.Context, arm, conversation string) (wire.SpawnReply, error)
+}
+
+type threadsInput struct {
+	Project string    `query:"project" doc:"Only of the git repository with this folder; an absolute path on the host"`
+	Harness string    `query:"harness" doc:"Only of this harness"`
+	Prefix  string    `query:"prefix" maxLength:"200" doc:"Only those whose id begins so"`
+	Words   string    `query:"q" maxLength:"1000" doc:"Search prompts and answers for these words; a phrase is in quotes"`
+	Arm     string    `query:"arm" doc:"Only those that this arm can continue"`
+	Since   time.Time `query:"since" doc:"Only those with a message after this time"`
+	Hidden  bool      `query:"hidden" doc:"Also copies, conversations of subagents, and deleted ones"`
+	Limit   int       `query:"limit" minimum:"0" maximum:"500" doc:"50 when left out"`
+}
+
+type threadInput struct {
+	Harness string `path:"harness" doc:"Harness of the conversation"`
+	ID      string `path:"id" doc:"The agent CLI's id of the conversation"`
+	After   int    `query:"after" minimum:"0" doc:"Only messages after this one: the last answer's next"`
+	Limit   int    `query:"limit" minimum:"0" maximum:"200" default:"100" doc:"Number of messages; 100 when left out"`
+}
+
+type threadTitle struct {
+	Title string `json:"title" maxLength:"400" doc:"The new title; empty for the agent CLI's own title"`
+}
+
+type threadPatch struct {
+	Harness string `path:"harness" doc:"Harness of the conversation"`
+	ID      string `path:"id" doc:"The agent CLI's id of the conversation"`
+	Body    threadTitle
+}
+
+type threadDelete struct {
+	Harness string `path:"harness" doc:"Harness of the conversation"`
+	ID      string `path:"id" doc:"The agent CLI's id of the conversation"`
+	File    bool   `query:"file" doc:"Delete the agent CLI's own file, too"`
+}
+
+type threadClone struct {
+	Harness string `path:"harness" doc:"Harness of the conversation"`
+	ID      string `path:"id" doc:"The agent CLI's id of the conversation"`
+	Body    wire.SpawnRequest
+}
+
+type threadSwitch struct {
+	Conversation string `json:"conversation" minLength:"1" doc:"Id of the conversation to continue"`
+}
+
+type threadReply struct {
+	Thread coleo.Thread `json:"thread"`
+}
+
+func (s *Server) threadRoutes(d table) {
+	add(d, operation{get, "/api/threads", "list-threads",
+		"List the conversations of the agent CLIs, the newest first, or search them, the best match first", 0},
+		s.listThreads)
+	add(d, operation{get, "/api/threads/{harness}/{id}", "get-thread", "Show a conversation and its messages", 0},
+		s.getThread)
+	add(d, operation{patch, "/api/threads/{harness}/{id}", "rename-thread", "Give a conversation a title", 0},
+		s.renameThread)
+	add(d, operation{del, "/api/threads/{harness}/{id}", "delete-thread",
+		"Hide a conversation and forget its texts; 409 while an arm has it", 0}, s.deleteThread)
+	add(d, operation{post, "/api/threads/{harness}/{id}/clone", "clone-thread",
+		"Start an arm with a copy of a conversation", 201}, s.cloneThread)
+	add(d, operation{get, "/api/arms/{id}/thread", "arm-thread", "Show the conversation of an arm", 0}, s.armThread)
+	add(d, operation{post, "/api/arms/{id}/thread", "switch-thread",
+		"Start the arm again with another conversation; 409 while it works, or while another arm has that one", 0},
+		s.switchThread)
+}
+
+func (s *Server) listThreads(ctx context.Context, in *threadsInput) (*reply[coleo.ThreadList], error) {
+	out, err := s.brain.Threads(ctx, coleo.ThreadFilter{Project: in.Project, Harness: in.Harness, Prefix: in.Prefix,
+		Words: in.Words, Arm: in.Arm, Since: in.Since, Hidden: in.Hidden, Limit: in.Limit})
+	out.Threads = list(out.Threads)
+	return &reply[coleo.ThreadList]{out}, err
+}
+
+func (s *Server) getThread(ctx context.Context, in *threadInput) (*reply[coleo.ThreadPage], error) {
+	out, err := s.brain.Thread(ctx, in.Harness, in.ID, in.After, in.Limit)
+	out.Messages = list(out.Messages)
+	return &reply[coleo.ThreadPage]{out}, err
+}
+
+func (s *Server) renameThread(ctx context.Context, in *threadPatch) (*reply[threadReply], error) {
+	t, err := s.brain.ChangeThread(ctx, in.Harness, in.ID, coleo.ThreadChange{Title: &in.Body.Title})
+	return &reply[threadReply]{threadReply{t}}, err
+}
+
+func (s *Server) deleteThread(ctx context.Context, in *threadDelete) (*reply[deleteReply], error) {
+	_, err := s.brain.ChangeThread(ctx, in.Harness, in.ID, coleo.ThreadChange{Delete: true, File: in.File})
+	return &reply[deleteReply]{deleteReply{Deleted: err == nil}}, err
+}
+
+func (s *Server) cloneThread(ctx context.Context, in *threadClone) (*reply[wire.SpawnReply], error) {
+	if in.Body.Name == "" {
+		return nil, coleo.Errorf(coleo.EInvalid, "a new arm needs a name")
+	}
+	out, err := s.brain.CloneThread(ctx, in.Harness, in.ID, in.Body)
+	return &reply[wire.SpawnReply]{out}, err
+}
+
+func (s *Server) armThread(ctx context.Context, in *armOnly) (*reply[threadReply], error) {
+	t, err := s.brain.ArmThread(ctx, in.ID)
+	return &reply[threadReply]{threadReply{t}}, err
+}
+
+func (s *Server) switchThread(ctx context.Context, in *armBody[threadSwitch]) (*reply[wire.SpawnReply], error) {
+	out, err := s.brain.SwitchThread(ctx, in.ID, in.Body.Conversation)
+	return &reply[wire.SpawnReply]{out}, err
+}
+
+func threadPath(harness, id string) string {
+	return "/api/threads/" + url.PathEscape(harness) + "/" + url.PathEscape(id)
+}
+
+// Threads lists the conversations that a filter selects, newest first. If the filter has
+// words, Threads searches for them, and the best match comes first.
+func (c *Client) Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.ThreadList, error) {
+	query := url.Values{}
+	for name, value := range map[string]string{"project": f.Project, "harness": f.Harness, "prefix": f.Prefix,
+		"q": f.Words, "arm": f.Arm} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if !f.Since.IsZero() {
+		query.Set("since", f.Since.UTC().Format(time.RFC3339Nano))
+	}
+	if f.Hidden {
+		query.Set("hidden", "true")
+	}
+	if f.Limit > 0 {
+		query.Set("limit", strconv.Itoa(f.Limit))
+	}
+	var out coleo.ThreadList
+	err := c.callFor(ctx, lookTime, get, "/api/threads?"+query.Encode(), nil, &out)
+	return out, err
+}
+
+// Thread returns a conversation and its messages after the number after. With the limit 0
+// it returns no messages. It returns ENotFound if there is no such conversation.
+func (c *Client) Thread(ctx context.Context, harness, id string, after, limit int) (coleo.ThreadPage, error) {
+	var out coleo.ThreadPage
+	query := url.Values{"after": {strconv.Itoa(after)}, "limit": {strconv.Itoa(limit)}}
+	err := c.callFor(ctx, lookTime, get, threadPath(harness, id)+"?"+query.Encode(), nil, &out)
+	return out, err
+}
+
+// RenameThread gives a conversation a title. The title "" means the agent CLI's own title.
+func (c *Client) RenameThread(ctx context.Context, harness, id, title string) (coleo.Thread, error) {
+	var out threadReply
+	err := c.callFor(ctx, lookTime, patch, threadPath(harness, id), threadTitle{title}, &out)
+	return out.Thread, err
+}
+
+// DeleteThread hides a conversation and forgets its texts. If file is true, it also deletes
+// the agent CLI's own file. It returns EThreadLocked if an arm has the conversation.
+func (c *Client) DeleteThread(ctx context.Context, harness, id string, file bool) error {
+	return c.callFor(ctx, lookTime, del, threadPath(harness, id)+"?file="+strconv.FormatBool(file), nil, nil)
+}
+
+// CloneThread starts an arm with a copy of a conversation.
+func (c *Client) CloneThread(ctx context.Context, harness, id string, r wire.SpawnRequest) (wire.SpawnReply, error) {
+	var out wire.SpawnReply
+	err := c.callFor(ctx, startTime, post, threadPath(harness, id)+"/clone", r, &out)
+	return out, err
+}
+
+// ArmThread returns the conversation of an arm. It returns ENotFound if the arm has none.
+func (c *Client) ArmThread(ctx context.Context, arm string) (coleo.Thread, error) {
+	var out threadReply
+	err := c.callFor(ctx, lookTime, get, armPath(arm, "/thread"), nil, &out)
+	return out.Thread, err
+}
+
+// SwitchThread starts an arm again with another conversation. It returns EThreadLocked if
+// another arm has that conversation, and EBusy while the arm works.
+func (c *Client) SwitchThread(ctx context.Context, arm, conversation string) (wire.SpawnReply, error) {
+	var out wire.SpawnReply
+	err := c.callFor(ctx, startTime, post, armPath(arm, "/thread"), threadSwitch{conversation}, &out)
+	return out, err
+}

@@ -1,0 +1,88 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/wire"
+)
+
+func (b *scriptedBrain) Threads(_ context.Context, f coleo.ThreadFilter) (coleo.ThreadList, error) {
+	return coleo.ThreadList{Threads: []coleo.Thread{{ID: fmt.Sprint(f.Project, f.Harness, f.Words, f.Prefix, f.Arm, f.Since.Unix(),
+		f.Hidden, f.Limit)}}, Unread: 2}, b.fail
+}
+
+func (b *scriptedBrain) Thread(_ context.Context, harness, id string, after, limit int) (coleo.ThreadPage, error) {
+	return coleo.ThreadPage{Thread: coleo.Thread{ID: fmt.Sprint(harness, "/", id, after, "/", limit)}}, b.fail
+}
+
+func (b *scriptedBrain) ChangeThread(_ context.Context, harness, id string, c coleo.ThreadChange) (coleo.Thread,
+	error) {
+	if c.Delete && c.File {
+		return coleo.Thread{}, coleo.Errorf(coleo.EThreadLocked, "the conversation %s is in use by arm octavia", id)
+	}
+	if c.Delete {
+		return coleo.Thread{}, b.fail
+	}
+	return coleo.Thread{ID: harness + "/" + id, Title: *c.Title}, b.fail
+}
+
+func (b *scriptedBrain) CloneThread(_ context.Context, harness, id string, r wire.SpawnRequest) (wire.SpawnReply,
+	error) {
+	return wire.SpawnReply{Arm: coleo.Arm{Name: r.Name, Harness: harness, SessionID: "copy of " + id}}, b.fail
+}
+
+func (b *scriptedBrain) ArmThread(_ context.Context, arm string) (coleo.Thread, error) {
+	return coleo.Thread{ID: "of " + arm}, b.fail
+}
+
+func (b *scriptedBrain) SwitchThread(_ context.Context, arm, conversation string) (wire.SpawnReply, error) {
+	return wire.SpawnReply{SessionID: arm + " " + conversation}, b.fail
+}
+
+func TestM6EveryRouteOfThreadsThroughItsClient(t *testing.T) {
+	t.Parallel()
+	c, ctx := socketClient(t, newServer(t, &scriptedBrain{})), t.Context()
+	for want, got := range map[string]func() (any, error){
+		"/phexact \"a b\"*i-arm7 true 5 2": func() (any, error) {
+			l, err := c.Threads(ctx, coleo.ThreadFilter{Project: "/p", Harness: "h", Words: `exact "a b"*`, Prefix: "i-", Arm: "arm",
+				Since: time.Unix(7, 0), Hidden: true, Limit: 5})
+			return fmt.Sprint(l.Threads[0].ID, " ", l.Unread), err
+		},
+		"h/a/b%c 3/4": func() (any, error) { p, err := c.Thread(ctx, "h", "a/b%c ", 3, 4); return p.Thread.ID, err },
+		"h/i0/0":      func() (any, error) { p, err := c.Thread(ctx, "h", "i", 0, 0); return p.Thread.ID, err },
+		"h/i new": func() (any, error) {
+			th, err := c.RenameThread(ctx, "h", "i", "new")
+			return th.ID + " " + th.Title, err
+		},
+		"<nil>": func() (any, error) { return nil, c.DeleteThread(ctx, "h", "i", false) },
+		"two h copy of i": func() (any, error) {
+			r, err := c.CloneThread(ctx, "h", "i", wire.SpawnRequest{Name: "two"})
+			return r.Arm.Name + " " + r.Arm.Harness + " " + r.Arm.SessionID, err
+		},
+		"of octavia":   func() (any, error) { th, err := c.ArmThread(ctx, "octavia"); return th.ID, err },
+		"octavia conv": func() (any, error) { r, err := c.SwitchThread(ctx, "octavia", "conv"); return r.SessionID, err },
+	} {
+		if out, err := got(); err != nil || fmt.Sprint(out) != want {
+			t.Errorf("got %v, %v; want %s", out, err, want)
+		}
+	}
+	if _, err := c.CloneThread(ctx, "h", "i", wire.SpawnRequest{}); coleo.ErrorCode(err) != coleo.EInvalid {
+		t.Errorf("a copy without a name: %v", err)
+	}
+}
+
+func TestM7AThreadThatAnArmHasIsAConflict(t *testing.T) {
+	t.Parallel()
+	h := newServer(t, &scriptedBrain{}).Handler(true)
+	got, body := ask(t, h, "DELETE", "/api/threads/h/i?file=true", "")
+	if status := got.StatusCode; status != http.StatusConflict || !strings.Contains(body, `"code":"thread_locked"`) ||
+		!strings.Contains(body, "octavia") {
+		t.Errorf("status %d, body %s", got.StatusCode, body)
+	}
+}

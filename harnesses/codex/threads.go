@@ -1,0 +1,43 @@
+package codex
+
+import (
+	"encoding/json"
+	"strings"
+
+	"coleo.dev/record"
+)
+
+// threads lists Codex's conversations.
+var threads = record.Files{
+	Source:  conversations,
+	Decoder: newDecoder,
+	Line:    readHeader,
+}
+
+// headerLine holds the fields that tell something of the whole conversation (0.169.0).
+type headerLine struct {
+	Type    string `json:"type"`
+	Payload struct {
+		ID         string          `json:"id"`
+		Cwd        string          `json:"cwd"`
+		ForkedFrom string          `json:"forked_from_id"`
+		Source     json.RawMessage `json:"source"`        // "cli", or an object for a subagent
+		Thread     string          `json:"thread_source"` // "user" for a person's conversation
+	} `json:"payload"`
+}
+
+// readHeader adds what the first line of a rollout tells. A copy has the first lines of the
+// other rollout below its own.
+func readHeader(raw []byte, h *record.Header) {
+	var l headerLine
+	if json.Unmarshal(raw, &l) != nil && l.Type == "" || l.Type != "session_meta" || h.ID != "" {
+		return
+	}
+	h.ID, h.Folder = l.Payload.ID, l.Payload.Cwd
+	switch source := strings.TrimSpace(string(l.Payload.Source)); {
+	case strings.Contains(source, "subagent"), l.Payload.Thread == "subagent":
+		h.Hidden = record.HiddenSubagent
+	case l.Payload.ForkedFrom != "":
+		h.Hidden = record.HiddenFork
+	}
+}

@@ -1,0 +1,69 @@
+package gemini
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"coleo.dev/record"
+)
+
+// threads lists Gemini CLI's conversations.
+var threads = record.Files{
+	Source:  conversations,
+	Decoder: newDecoder,
+	Line:    readHeader,
+	Beside:  readFolder,
+}
+
+// headerLine holds the fields that tell something of the whole conversation (0.61.0).
+type headerLine struct {
+	Session string `json:"sessionId"`
+	Kind    string `json:"kind"` // "main", or "subagent"
+	Set     struct {
+		Summary string `json:"summary"`
+	} `json:"$set"`
+}
+
+func readHeader(raw []byte, h *record.Header) {
+	var l headerLine
+	if json.Unmarshal(raw, &l) != nil && l.Session == "" {
+		return
+	}
+	if h.ID == "" {
+		h.ID = l.Session
+	}
+	if l.Kind == "subagent" {
+		h.Hidden = record.HiddenSubagent
+	}
+	if strings.TrimSpace(l.Set.Summary) != "" {
+		h.Title = l.Set.Summary
+	}
+}
+
+// folderFile names the folder of work. It is in the folder with the chats' folder.
+const folderFile = ".project_root"
+
+// longestPath is the largest number of bytes of folderFile that is read. A path has at most
+// 4,096 bytes on Linux.
+const longestPath = 4096
+
+// readFolder adds the folder of work. An older version of Gemini CLI writes no such file.
+func readFolder(path string, h *record.Header) {
+	file, err := os.OpenFile(filepath.Join(filepath.Dir(filepath.Dir(path)), folderFile),
+		os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	raw, err := io.ReadAll(io.LimitReader(file, longestPath))
+	if err == nil {
+		h.Folder = strings.TrimSpace(string(raw))
+	}
+}

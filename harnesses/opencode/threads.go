@@ -1,0 +1,115 @@
+package opencode
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"coleo.dev/record"
+	"coleo.dev/sqlite"
+)
+
+// threads lists the conversations in one agent CLI's database (1.18.33).
+type threads struct{ account }
+
+// Conversations says how to find, list and read the conversations of OpenCode itself.
+func Conversations() record.Conversations {
+	a := account{"opencode"}
+	return record.Conversations{Source: a.record(), List: threads{a}}
+}
+
+func (a account) path(home string) string {
+	return filepath.Join(home, ".local", "share", a.folder, a.folder+".db")
+}
+
+// copied matches the title that OpenCode gives to a copy of a conversation. Nothing else in
+// the database tells that it is a copy.
+var copied = regexp.MustCompile(` \(fork #\d+\)$`)
+
+// mostSessions limits the number of conversations that are listed. The newest are listed.
+const mostSessions = 20000
+
+// Find returns the conversations in the database.
+func (t threads) Find(ctx context.Context, home string) ([]record.Found, error) {
+	path := t.path(home)
+	db, err := openRegular(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(ctx,
+		"SELECT id, time_updated FROM session ORDER BY time_updated DESC LIMIT ?", mostSessions)
+	if err != nil {
+		return nil, fmt.Errorf("list the conversations of %s: %w", t.folder, err)
+	}
+	defer rows.Close()
+	var out []record.Found
+	for rows.Next() {
+		var id string
+		var updated int64
+		if err := rows.Scan(&id, &updated); err != nil {
+			return nil, fmt.Errorf("list the conversations of %s: %w", t.folder, err)
+		}
+		out = append(out, record.Found{Name: id, Path: path, Stamp: fmt.Sprint(updated)})
+	}
+	return out, rows.Err()
+}
+
+// openRegular opens the database of an agent CLI, if it is a regular file.
+func openRegular(path string) (*sql.DB, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("the database %s is no regular file", path)
+	}
+	return sqlite.ReadOnly(path)
+}
+
+// Header reads the row of one conversation, and its newest text.
+func (t threads) Header(_ string, f record.Found) (record.Header, error) {
+	db, err := openRegular(f.Path)
+	if err != nil {
+		return record.Header{}, err
+	}
+	defer db.Close()
+	h := record.Header{ID: f.Name}
+	var begun, last int64
+	var parent string
+	err = db.QueryRow(`SELECT directory, title, time_created, time_updated, coalesce(parent_id, '')
+		FROM session WHERE id = ?`, f.Name).Scan(&h.Folder, &h.Title, &begun, &last, &parent)
+	if err != nil {
+		return record.Header{}, fmt.Errorf("read a conversation of %s: %w", t.folder, err)
+	}
+	if !record.ValidID(h.ID) {
+		return record.Header{}, fmt.Errorf("the database %s has a conversation with a bad id", f.Path)
+	}
+	if !filepath.IsAbs(h.Folder) {
+		h.Folder = ""
+	}
+	switch {
+	case parent != "":
+		h.Hidden = record.HiddenSubagent
+	case copied.MatchString(h.Title):
+		h.Hidden = record.HiddenFork
+	}
+	h.Begun, h.Last = time.UnixMilli(begun), time.UnixMilli(last)
+	// A part that is not as expected leaves the field as it is.
+	_ = db.QueryRow(`SELECT count(*) FROM message
+		WHERE session_id = ? AND json_valid(data) AND json_extract(data, '$.role') = 'user'`, f.Name).Scan(&h.Prompts)
+	_ = db.QueryRow(`SELECT json_extract(p.data, '$.text') FROM message m JOIN part p ON p.message_id = m.id
+		WHERE m.session_id = ? AND json_valid(p.data) AND json_extract(p.data, '$.type') = 'text'
+		ORDER BY m.time_created DESC, m.id DESC, p.id DESC LIMIT 1`, f.Name).Scan(&h.Preview)
+	h.Title, h.Preview = record.OneLine(h.Title), record.OneLine(h.Preview)
+	return h, nil
+}

@@ -1,0 +1,225 @@
+package host
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/thread"
+)
+
+// threads are the conversations of the agent CLIs on this machine.
+type threads struct {
+	keeper *thread.Keeper
+
+	mu     sync.Mutex
+	taking map[string]string // by the id of a conversation: the id of the arm that is being started with it
+}
+
+func newThreads(c Config) threads {
+	name := "threads"
+	if c.ID == coleo.LocalHost { // only one process can use an index
+		name = "threads-local"
+	}
+	return threads{keeper: &thread.Keeper{Dir: c.Dir, Name: name}, taking: map[string]string{}}
+}
+
+// place returns the conversations of a harness in one HOME. The name in it is the harness
+// under which they are listed, because several harnesses can drive the same agent CLI. The
+// result ok is false if Coleo cannot list the conversations.
+func (h *Host) place(harness, home string) (p thread.Place, ok bool) {
+	got, err := h.Registry.Get(harness)
+	if err != nil || home == "" {
+		return p, false
+	}
+	if p, ok = thread.PlaceOf(got, harness, home); !ok {
+		return p, false
+	}
+	for _, name := range h.Registry.List() {
+		if h.Registry.Base(name) == nil {
+			continue
+		}
+		other, err := h.Registry.Get(name)
+		if err != nil {
+			continue
+		}
+		if o, ok := thread.PlaceOf(other, name, home); ok && o.Source.Pattern == p.Source.Pattern {
+			return o, true
+		}
+	}
+	return p, true
+}
+
+// places returns the HOMEs in which this machine's arms and their user use agent CLIs.
+func (h *Host) places() []thread.Place {
+	var out []thread.Place
+	seen := map[[2]string]bool{}
+	add := func(harness, home string) {
+		p, ok := h.place(harness, home)
+		if at := [2]string{p.Harness, home}; ok && !seen[at] {
+			seen[at] = true
+			out = append(out, p)
+		}
+	}
+	for _, name := range h.Registry.List() {
+		add(name, h.userHome())
+	}
+	for _, a := range h.all() {
+		a.mu.Lock()
+		harness, home := a.record.Harness, a.home()
+		a.mu.Unlock()
+		add(harness, home)
+	}
+	return out
+}
+
+// userHome returns HOME of the user who runs this host agent, or "".
+func (h *Host) userHome() string {
+	for _, kv := range h.Environ {
+		if home, ok := strings.CutPrefix(kv, "HOME="); ok {
+			return home
+		}
+	}
+	return ""
+}
+
+// home returns the HOME of the arm's agent CLI. The caller holds a.mu.
+func (a *arm) home() string {
+	switch c := a.record.Spec; {
+	case c.Scripted():
+		return filepath.Join(a.root(), scriptedHome)
+	case c.Profile == coleo.ProfileHermetic:
+		return c.Home
+	}
+	return a.host.userHome()
+}
+
+// listThreads lists conversations, or searches them.
+func (h *Host) listThreads(ctx context.Context, f coleo.ThreadFilter) (any, error) {
+	q := thread.Query{ThreadFilter: f}
+	if p, ok := h.place(f.Harness, h.userHome()); ok {
+		q.Harness = p.Harness
+	}
+	if f.Arm != "" {
+		a, err := h.arm(f.Arm)
+		if err != nil {
+			return nil, err
+		}
+		a.mu.Lock()
+		harness, home, folder := a.record.Harness, a.home(), a.record.Workdir
+		a.mu.Unlock()
+		p, ok := h.place(harness, home)
+		if !ok {
+			return nil, coleo.Errorf(coleo.EUnsupported, "Coleo cannot list the conversations of %s", harness)
+		}
+		q.Harnesses, q.Homes, q.Folder = []string{p.Harness}, []string{home}, folder
+	}
+	out, err := h.threads.keeper.List(ctx, h.places(), q)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out.Threads {
+		h.complete(&out.Threads[i])
+	}
+	return out, nil
+}
+
+// complete adds what this host knows of a conversation.
+func (h *Host) complete(t *coleo.Thread) {
+	t.Host = h.ID
+	if t.Home == h.userHome() {
+		t.Home = ""
+	}
+	t.Arm = h.holderOf(t.ID, "")
+}
+
+func (h *Host) showThread(ctx context.Context, o bus.ThreadOrder) (any, error) {
+	page, err := h.threads.keeper.Show(ctx, h.places(), o.Harness, o.ID, o.After, o.Limit)
+	if err != nil {
+		return nil, err
+	}
+	h.complete(&page.Thread)
+	return page, nil
+}
+
+// changeThread changes what Coleo stores of a conversation. It deletes no file of a
+// conversation that an arm has.
+func (h *Host) changeThread(ctx context.Context, o bus.ThreadChangeOrder) (any, error) {
+	if o.Change.Delete {
+		free, err := h.takeThread(o.ID, "")
+		if err != nil {
+			return nil, err
+		}
+		defer free()
+	}
+	t, err := h.threads.keeper.Change(ctx, h.places(), o.Harness, o.ID, o.Change)
+	if err != nil {
+		return nil, err
+	}
+	h.complete(&t)
+	return t, nil
+}
+
+// takeThread makes sure that nobody else begins to use a conversation, until the caller
+// calls free. It returns EThreadLocked if another live arm has the conversation, or is
+// being started with it. The parameter arm is the id of the caller's arm, or "".
+func (h *Host) takeThread(conversation, arm string) (free func(), err error) {
+	h.threads.mu.Lock()
+	defer h.threads.mu.Unlock()
+	if other, taken := h.threads.taking[conversation]; taken && other != arm {
+		return nil, locked(conversation, h.nameOf(other))
+	}
+	if name := h.holderOf(conversation, arm); name != "" {
+		return nil, locked(conversation, name)
+	}
+	h.threads.taking[conversation] = arm
+	return func() {
+		h.threads.mu.Lock()
+		defer h.threads.mu.Unlock()
+		delete(h.threads.taking, conversation)
+	}, nil
+}
+
+func locked(conversation, name string) error {
+	return coleo.Errorf(coleo.EThreadLocked,
+		"the conversation %s is in use by arm %s: nothing was done; 'coleo arm kill %s' gives it free", conversation,
+		name, name)
+}
+
+func (h *Host) nameOf(id string) string {
+	if a, err := h.arm(id); err == nil {
+		return a.name()
+	}
+	return "of another request"
+}
+
+// holderOf returns the name of the live arm that has a conversation, or "". It does not
+// look at the arm with the id except.
+func (h *Host) holderOf(conversation, except string) string {
+	if conversation == "" {
+		return ""
+	}
+	for _, a := range h.all() {
+		if a.record.ID != except && a.has(conversation) {
+			return a.name()
+		}
+	}
+	return ""
+}
+
+// has reports whether the arm is live, or may be live, and has the conversation.
+func (a *arm) has(conversation string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.session != nil {
+		return a.session.Handle().Conversation == conversation
+	}
+	meant := a.record.Desired == coleo.DesiredRunning && a.record.Status != coleo.StatusStopped
+	if a.gone || !meant && !a.silent || a.record.Handle == nil {
+		return false
+	}
+	return a.record.Handle.Conversation == conversation
+}

@@ -1,0 +1,274 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+)
+
+// Conversations says how to find, list and read the conversations of one agent CLI.
+type Conversations struct {
+	Source Source
+	List   Catalogue // nil if Coleo cannot list the conversations
+}
+
+// Catalogue lists the conversations of an agent CLI. It only reads. Several goroutines
+// can use it at the same time.
+type Catalogue interface {
+	// Find returns the conversations below home. It reads no contents of files. It
+	// returns no error if the agent CLI was never used in home.
+	Find(ctx context.Context, home string) ([]Found, error)
+	// Header reads what one record says of its whole conversation. It reads a bounded
+	// number of bytes. It returns an error if the record cannot be read.
+	Header(home string, f Found) (Header, error)
+}
+
+// Found is one conversation that a Catalogue has found.
+type Found struct {
+	Name  string // identifies the conversation within Path; "" if Path has only one
+	Path  string // the file with the conversation
+	Stamp string // another text after each change of the conversation
+	Size  int64  // of the file, in bytes; 0 if the file has several conversations
+}
+
+// Hidden says why lists leave out a conversation.
+type Hidden string
+
+// The reasons to leave out a conversation. The empty reason means that lists show it.
+const (
+	HiddenFork     Hidden = "fork"     // it began as a copy of another conversation
+	HiddenSubagent Hidden = "subagent" // a subagent of the agent CLI had it
+)
+
+// Header is what a record says of its whole conversation. A field is empty if the record
+// does not say it.
+type Header struct {
+	ID      string // with this id, the agent CLI continues the conversation
+	Folder  string // the folder of work; an absolute path
+	Title   string // the agent CLI's own title, or else the first prompt
+	Begun   time.Time
+	Last    time.Time
+	Preview string // the last prompt or answer
+	Prompts int    // the number of prompts in the part that was read
+	Partly  bool   // only the beginning and the end of the record were read
+	Hidden  Hidden
+}
+
+// Files is the Catalogue of an agent CLI that keeps each conversation in a file of lines.
+type Files struct {
+	Source  Source
+	Decoder func() Decoder // returns a new Decoder
+	// Line adds to h what one line says of the conversation. It must accept any line.
+	Line func(line []byte, h *Header)
+	// Beside adds to h what other files beside the record say. It can be nil.
+	Beside func(path string, h *Header)
+}
+
+const (
+	// headBytes is how much of the beginning of a record is read for its header. The
+	// folder and the first prompt are in the first few lines.
+	headBytes = 256 << 10
+	// tailBytes is how much of the end of a longer record is read for the last message.
+	tailBytes = 64 << 10
+	// titleLength is the maximum length of a title or a preview, in characters.
+	titleLength = 120
+)
+
+// validID matches ids that may be part of a command line and of a path. An id that begins
+// with - would be an option.
+var validID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}$`)
+
+// ValidID reports whether a text can be the id of a conversation. A file can have any
+// name, so an id from a file may be anything.
+func ValidID(id string) bool { return validID.MatchString(id) }
+
+// Find returns the files of the pattern of the Source.
+func (c Files) Find(ctx context.Context, home string) ([]Found, error) {
+	pattern := filepath.Join(quoted(home), strings.ReplaceAll(c.Source.Pattern, "{id}", "*"))
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("list conversations: %w", err)
+	}
+	out := make([]Found, 0, len(paths))
+	for _, path := range paths {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() {
+			continue // it was deleted meanwhile, or is no record
+		}
+		stamp := fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
+		out = append(out, Found{Path: path, Stamp: stamp, Size: info.Size()})
+	}
+	return out, nil
+}
+
+// Header reads the beginning and the end of the file.
+func (c Files) Header(home string, f Found) (Header, error) {
+	file, err := openRegular(f.Path)
+	if err != nil {
+		return Header{}, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return Header{}, err
+	}
+	h := Header{Partly: info.Size() > headBytes}
+	head, err := readAt(file, 0, headBytes)
+	if err != nil {
+		return Header{}, err
+	}
+	decoder := c.Decoder()
+	for _, line := range wholeLines(head, false) {
+		c.Line(line, &h)
+		h.add(decoder.Decode(line), true)
+	}
+	if h.Partly {
+		tail, err := readAt(file, max(headBytes, info.Size()-tailBytes), tailBytes)
+		if err != nil {
+			return Header{}, err
+		}
+		decoder = c.Decoder()
+		for _, line := range wholeLines(tail, true) {
+			h.add(decoder.Decode(line), false)
+		}
+	}
+	if c.Beside != nil {
+		c.Beside(f.Path, &h)
+	}
+	return c.checked(home, f, h, info)
+}
+
+// checked completes a header. It returns an error if the record has no valid id.
+func (c Files) checked(home string, f Found, h Header, info os.FileInfo) (Header, error) {
+	if id, ok := c.Source.idIn(home, f.Path); ok {
+		h.ID = id
+	}
+	if !ValidID(h.ID) || !c.Source.names(home, h.ID, f.Path) {
+		return Header{}, fmt.Errorf("the record %s has no id that fits its name", f.Path)
+	}
+	if !filepath.IsAbs(h.Folder) || strings.ContainsRune(h.Folder, 0) {
+		h.Folder = ""
+	}
+	if h.Last.IsZero() {
+		h.Last = info.ModTime()
+	}
+	if h.Begun.IsZero() {
+		h.Begun = h.Last
+	}
+	h.Title, h.Preview = OneLine(h.Title), OneLine(h.Preview)
+	return h, nil
+}
+
+// add adds what entries tell. The parameter counts is true for entries of the beginning of
+// the record.
+func (h *Header) add(entries []Entry, counts bool) {
+	for _, e := range entries {
+		if !e.Time.IsZero() {
+			if h.Begun.IsZero() {
+				h.Begun = e.Time
+			}
+			h.Last = e.Time
+		}
+		if e.Kind != Prompt && e.Kind != Answer || e.Text == "" {
+			continue
+		}
+		h.Preview = e.Text
+		if e.Kind == Prompt && counts {
+			h.Prompts++
+			if h.Title == "" {
+				h.Title = e.Text
+			}
+		}
+	}
+}
+
+// OneLine returns a text as one line of at most titleLength characters, without control
+// characters.
+func OneLine(text string) string {
+	if len(text) > 8*titleLength { // more bytes cannot be shown
+		text = text[:8*titleLength]
+	}
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, text)
+	if utf8.RuneCountInString(text) <= titleLength {
+		return text
+	}
+	return string([]rune(text)[:titleLength-1]) + "…"
+}
+
+// idIn returns the id in the path of a record. The result ok is false if the pattern does
+// not tell which part of a file's name is the id.
+func (s Source) idIn(home, path string) (id string, ok bool) {
+	below, err := filepath.Rel(home, path)
+	if err != nil || s.ShortID > 0 {
+		return "", false
+	}
+	pattern, names := strings.Split(s.Pattern, "/"), strings.Split(filepath.ToSlash(below), "/")
+	at := slices.IndexFunc(pattern, func(p string) bool { return strings.Contains(p, "{id}") })
+	if at < 0 || len(pattern) != len(names) || strings.ContainsAny(pattern[at], "*?[") {
+		return "", false
+	}
+	before, after, _ := strings.Cut(pattern[at], "{id}")
+	return strings.TrimSuffix(strings.TrimPrefix(names[at], before), after), true
+}
+
+// names reports whether a path is that of a record with the given id.
+func (s Source) names(home, id, path string) bool {
+	pattern := s.patternFor(Where{Home: home, Conversation: id})
+	fits, err := filepath.Match(pattern, path)
+	return err == nil && pattern != "" && fits
+}
+
+var errNotRegular = errors.New("it is no regular file")
+
+// openRegular opens a file for reading, if it is a regular file. It never waits, for
+// example for the writer of a FIFO.
+func openRegular(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("read %s: %w", path, errNotRegular)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// readAt returns at most n bytes of a file from an offset.
+func readAt(file *os.File, from, n int64) ([]byte, error) {
+	return io.ReadAll(io.NewSectionReader(file, from, n))
+}
+
+// wholeLines returns the lines of p that have a line end. If cut is true, p begins in the
+// middle of a line, and the first line is left out.
+func wholeLines(p []byte, cut bool) [][]byte {
+	lines := bytes.Split(p, []byte("\n"))
+	lines = lines[:len(lines)-1] // what follows the last line end is not complete yet
+	if cut && len(lines) > 0 {
+		lines = lines[1:]
+	}
+	return lines
+}

@@ -1,0 +1,179 @@
+package thread
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"coleo.dev"
+)
+
+const (
+	// refreshTime bounds how long one request reads headers. 2,000 long conversations take
+	// about two seconds.
+	refreshTime = 8 * time.Second
+	// fillTime bounds how long one request reads messages. Both times together are shorter
+	// than the time that a host agent has for a request.
+	fillTime = 12 * time.Second
+)
+
+// Keeper answers requests about threads. It opens the index at the first request. Several
+// goroutines can use it at the same time.
+type Keeper struct {
+	Dir  string // the folder for the index and for the file with titles and marks
+	Name string // the name of the index, without its ending
+
+	mu    sync.Mutex
+	index *Index
+}
+
+func (k *Keeper) open(ctx context.Context) (*Index, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.index != nil {
+		return k.index, nil
+	}
+	x, err := Open(ctx, filepath.Join(k.Dir, k.Name+".db"), filepath.Join(k.Dir, "threads.json"))
+	if err != nil {
+		return nil, err
+	}
+	k.index = x
+	return x, nil
+}
+
+// Close closes the index. A later request opens it again.
+func (k *Keeper) Close() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.index == nil {
+		return nil
+	}
+	x := k.index
+	k.index = nil
+	return x.Close()
+}
+
+// refreshed returns the index after a refresh.
+func (k *Keeper) refreshed(ctx context.Context, places []Place) (x *Index, out coleo.ThreadList, err error) {
+	if x, err = k.open(ctx); err != nil {
+		return nil, out, err
+	}
+	limited, cancel := context.WithTimeout(ctx, refreshTime)
+	defer cancel()
+	out.Unread, out.Failed, err = x.Refresh(limited, places)
+	return x, out, bounded(ctx, err)
+}
+
+// bounded returns nil if err says only that the time of one step is over. What was done
+// until then is in the index.
+func bounded(ctx context.Context, err error) error {
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+// List returns the threads that a query selects. If the query has words, List searches for
+// them. It returns the errors of Index.Search.
+func (k *Keeper) List(ctx context.Context, places []Place, q Query) (coleo.ThreadList, error) {
+	x, out, err := k.refreshed(ctx, places)
+	if err != nil {
+		return out, err
+	}
+	var rows []Row
+	if q.Words == "" {
+		rows, err = x.List(ctx, q)
+	} else {
+		if !x.fullText {
+			return out, noFullText()
+		}
+		limited, cancel := context.WithTimeout(ctx, fillTime)
+		defer cancel()
+		if unread, err := x.Fill(limited, places, ""); bounded(ctx, err) != nil {
+			return out, err
+		} else {
+			out.Unread += unread
+		}
+		rows, err = x.Search(ctx, q)
+	}
+	for _, r := range rows {
+		out.Threads = append(out.Threads, r.Thread)
+	}
+	return out, err
+}
+
+// Show returns a thread with the messages after the number after. With the limit 0 it
+// returns no messages. It returns ENotFound if there is no such thread.
+func (k *Keeper) Show(ctx context.Context, places []Place, harness, id string, after, limit int) (coleo.ThreadPage,
+	error) {
+	x, r, err := k.find(ctx, places, harness, id)
+	if err != nil || limit == 0 {
+		return coleo.ThreadPage{Thread: r.Thread}, err
+	}
+	if _, err := x.Fill(ctx, places, id); err != nil {
+		return coleo.ThreadPage{}, err
+	}
+	if r, err = x.get(ctx, harness, id); err != nil {
+		return coleo.ThreadPage{}, err
+	}
+	page := coleo.ThreadPage{Thread: r.Thread}
+	page.Messages, page.Next, err = x.Messages(ctx, r, after, limit)
+	return page, err
+}
+
+// Change changes what Coleo stores of a thread, and returns the thread as it was found
+// before a deletion, or as it is after another change. It returns ENotFound if there is no
+// such thread. The caller must know that no arm has a thread whose file is deleted.
+func (k *Keeper) Change(ctx context.Context, places []Place, harness, id string, c coleo.ThreadChange) (coleo.Thread,
+	error) {
+	x, r, err := k.find(ctx, places, harness, id)
+	if err != nil {
+		return coleo.Thread{}, err
+	}
+	if c.Delete {
+		return r.Thread, x.Delete(ctx, r, c.File)
+	}
+	if c.Title == nil {
+		return r.Thread, nil
+	}
+	if err := x.Rename(ctx, r, *c.Title); err != nil {
+		return coleo.Thread{}, err
+	}
+	r, err = x.get(ctx, harness, id)
+	return r.Thread, err
+}
+
+func (k *Keeper) find(ctx context.Context, places []Place, harness, id string) (*Index, Row, error) {
+	x, _, err := k.refreshed(ctx, places)
+	if err != nil {
+		return nil, Row{}, err
+	}
+	r, err := x.get(ctx, harness, id)
+	return x, r, err
+}
+
+// get returns the newest thread with an id, hidden or not. If harness is "", any harness
+// may have it. It returns ENotFound if there is no such thread.
+func (x *Index) get(ctx context.Context, harness, id string) (Row, error) {
+	if id == "" {
+		return Row{}, noThread(harness, id)
+	}
+	rows, err := x.List(ctx, Query{ThreadFilter: coleo.ThreadFilter{Harness: harness, ID: id, Hidden: true, Limit: 1}})
+	if err != nil {
+		return Row{}, err
+	}
+	if len(rows) == 0 {
+		return Row{}, noThread(harness, id)
+	}
+	return rows[0], nil
+}
+
+func noThread(harness, id string) error {
+	if harness == "" {
+		return coleo.Errorf(coleo.ENotFound, "no conversation %q on this host: 'coleo thread list --all' lists them", id)
+	}
+	return coleo.Errorf(coleo.ENotFound, "no conversation %q of %s on this host: 'coleo thread list --all' lists them",
+		id, harness)
+}

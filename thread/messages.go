@@ -1,0 +1,48 @@
+package thread
+
+import (
+	"context"
+	"fmt"
+	"unicode"
+
+	"coleo.dev"
+)
+
+// isWord reports whether a character is part of a word, as FTS5 sees it.
+func isWord(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r)
+}
+
+// Messages returns the messages of a thread after the one with the number after, and the
+// number for the next page. That number is 0 if there are no more messages. The thread must
+// have been filled.
+func (x *Index) Messages(ctx context.Context, r Row, after, limit int) ([]coleo.ThreadMessage, int, error) {
+	if limit <= 0 || limit > mostPage {
+		limit = mostPage
+	}
+	rows, err := x.db.QueryContext(ctx, `SELECT n, kind, text, time FROM messages WHERE thread = ? AND n > ?
+		ORDER BY n LIMIT ?`, r.key, after, limit+1)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read a conversation: %w", err)
+	}
+	defer rows.Close()
+	var out []coleo.ThreadMessage
+	size := 0
+	for rows.Next() {
+		var m coleo.ThreadMessage
+		var at int64
+		if err := rows.Scan(&m.N, &m.Kind, &m.Text, &at); err != nil {
+			return nil, 0, fmt.Errorf("read a conversation: %w", err)
+		}
+		if size += len(m.Text); len(out) == limit || len(out) > 0 && size > pageBytes {
+			return out, out[len(out)-1].N, nil
+		}
+		m.Time = fromMillis(at)
+		out = append(out, m)
+	}
+	return out, 0, rows.Err()
+}
+
+// pageBytes is the largest size of the texts on a page. A message on the bus has at most
+// 1 MiB, and JSON makes texts longer.
+const pageBytes = 128 << 10

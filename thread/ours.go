@@ -1,0 +1,183 @@
+package thread
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"coleo.dev"
+	"coleo.dev/record"
+)
+
+// Ours is the file with what users say of threads: titles, and which threads are deleted.
+// Several goroutines can use it at the same time.
+type Ours struct {
+	Path string
+
+	mu sync.Mutex
+}
+
+// mark is what a user says of one thread.
+type mark struct {
+	Harness string `json:"harness"`
+	ID      string `json:"id"`
+	Title   string `json:"title,omitempty"`
+	Deleted bool   `json:"deleted,omitempty"`
+}
+
+// read returns the marks in the file.
+func (o *Ours) read() ([]mark, error) {
+	raw, err := os.ReadFile(o.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the titles of conversations: %w", err)
+	}
+	var list []mark
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, coleo.Errorf(coleo.EInternal, "the file %s cannot be read (%v): mend it, or move it aside", o.Path, err)
+	}
+	return list, nil
+}
+
+// change applies do to the mark of a thread, and writes the file. Only the user can read
+// the file. If there is an error, the old file stays.
+func (o *Ours) change(harness, id string, do func(*mark)) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	list, err := o.read()
+	if err != nil {
+		return err
+	}
+	at := -1
+	for i, m := range list {
+		if m.Harness == harness && m.ID == id {
+			at = i
+		}
+	}
+	if at < 0 {
+		list, at = append(list, mark{Harness: harness, ID: id}), len(list)
+	}
+	do(&list[at])
+	raw, err := json.MarshalIndent(list, "", "\t")
+	if err != nil {
+		return err
+	}
+	if err := replace(o.Path, append(raw, '\n')); err != nil {
+		return fmt.Errorf("write the titles of conversations: %w", err)
+	}
+	return nil
+}
+
+// replace writes a file as a whole or not at all.
+func replace(path string, data []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
+
+// takeOurs copies the marks into the index. The caller holds writing.
+func (x *Index) takeOurs(ctx context.Context) error {
+	list, err := x.ours.read()
+	if err != nil {
+		return err
+	}
+	return x.write(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM ours"); err != nil {
+			return fmt.Errorf("write to the index of conversations: %w", err)
+		}
+		for _, m := range list {
+			if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO ours VALUES (?, ?, ?, ?)", m.Harness, m.ID, m.Title,
+				m.Deleted); err != nil {
+				return fmt.Errorf("write to the index of conversations: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+// longestTitle is the largest number of bytes of a title.
+const longestTitle = 400
+
+// Rename gives a thread a title. The title "" means the agent CLI's own title again. It
+// returns EInvalid for a title that is too long.
+func (x *Index) Rename(ctx context.Context, r Row, title string) error {
+	if len(title) > longestTitle {
+		return coleo.Errorf(coleo.EInvalid, "the title has %d bytes: at most %d are possible", len(title), longestTitle)
+	}
+	x.writing.Lock()
+	defer x.writing.Unlock()
+	if err := x.ours.change(r.Harness, r.ID, func(m *mark) { m.Title = record.OneLine(title) }); err != nil {
+		return err
+	}
+	return x.takeOurs(ctx)
+}
+
+// Delete hides a thread and forgets its messages. If file is true, Delete first deletes the
+// agent CLI's own file. It returns EUnsupported if that file has other threads, too. The
+// caller must know that no arm has the thread.
+func (x *Index) Delete(ctx context.Context, r Row, file bool) error {
+	x.writing.Lock()
+	defer x.writing.Unlock()
+	if file {
+		if err := x.deleteFile(ctx, r); err != nil {
+			return err
+		}
+	}
+	if err := x.ours.change(r.Harness, r.ID, func(m *mark) { m.Deleted = true }); err != nil {
+		return err
+	}
+	if err := x.takeOurs(ctx); err != nil {
+		return err
+	}
+	return x.write(ctx, func(tx *sql.Tx) error {
+		if err := x.empty(ctx, tx, r.key); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "UPDATE threads SET filled = '' WHERE key = ?", r.key)
+		return err
+	})
+}
+
+// deleteFile deletes the file of a thread. It follows no symbolic link.
+func (x *Index) deleteFile(ctx context.Context, r Row) error {
+	var name string
+	if err := x.db.QueryRowContext(ctx, "SELECT name FROM threads WHERE key = ?", r.key).Scan(&name); err != nil {
+		return fmt.Errorf("read the index of conversations: %w", err)
+	}
+	info, err := os.Lstat(r.Path)
+	switch {
+	case name != "":
+		return coleo.Errorf(coleo.EUnsupported, "nothing was deleted: %s keeps all its conversations in %s; "+
+			"delete this one with its own program, or leave out the file", r.Harness, r.Path)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("delete a conversation: %w", err)
+	case !info.Mode().IsRegular():
+		return coleo.Errorf(coleo.EUnsupported, "nothing was deleted: %s is no regular file", r.Path)
+	}
+	if err := os.Remove(r.Path); err != nil {
+		return fmt.Errorf("delete a conversation: %w", err)
+	}
+	return nil
+}
