@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"os"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -209,4 +211,35 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 	}
 	a.fileOrLog()
 	return nil, nil
+}
+
+// providers returns a model catalogue. It asks the installed agent CLIs that have a
+// catalogue, one after another, and returns the first catalogue that it gets.
+func (h *Host) providers(ctx context.Context, _ struct{}) (any, error) {
+	err := error(coleo.Errorf(coleo.ENotInstalled, "no agent CLI that keeps a catalogue of models is installed on %s",
+		h.Hostname))
+	for _, name := range h.Registry.List() {
+		harness, getErr := h.Registry.Get(name)
+		if getErr != nil {
+			continue
+		}
+		c, ok := harness.(coleo.Cataloguer)
+		if !ok || !h.installed(harness.Info().Command) {
+			continue
+		}
+		var raw json.RawMessage
+		if raw, err = h.catalog(ctx, c); err == nil {
+			return raw, nil
+		}
+	}
+	return nil, err
+}
+
+func (h *Host) catalog(ctx context.Context, c coleo.Cataloguer) (json.RawMessage, error) {
+	dir, err := os.MkdirTemp(h.Dir, "catalog-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the catalogue: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	return c.Catalog(ctx, coleo.SpawnConfig{Dir: dir, Workdir: dir, Path: h.Path, Environ: h.Environ})
 }
