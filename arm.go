@@ -95,6 +95,7 @@ type Arm struct {
 
 	Dialog  *Dialog `json:"dialog,omitempty"`
 	Window  *Window `json:"window,omitempty"` // set for a harness that shows its agent CLI in a window
+	Mode    string  `json:"mode,omitempty"`   // the id of the agent CLI's mode, as told last
 	Runtime Runtime `json:"runtime"`
 }
 

@@ -105,6 +105,10 @@ func auditOf(in any) (arm string, detail any) {
 		return q.ID, map[string]int{"cols": q.Body.Cols, "rows": q.Body.Rows}
 	case *armBody[renameBody]:
 		return q.ID, q.Body
+	case *armBody[modeBody]:
+		return q.ID, q.Body
+	case *armBody[modelBody]:
+		return q.ID, q.Body
 	case *browserOnly:
 		return "", map[string]string{"browser": q.ID}
 	}

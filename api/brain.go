@@ -39,6 +39,12 @@ type Brain interface {
 	// Compact makes the agent CLI shorten its conversation, and waits for proof that
 	// the agent CLI has begun. The ID of the receipt is the id of the run that begins.
 	Compact(ctx context.Context, arm string) (coleo.Receipt, error)
+	// Modes returns the modes of an arm, and the present one.
+	Modes(ctx context.Context, arm string) (wire.Modes, error)
+	// SwitchMode switches an arm to another mode, and returns when the screen shows it.
+	SwitchMode(ctx context.Context, arm string, o coleo.ModeOrder) (coleo.ModeSwitch, error)
+	// SwitchModel gives an arm another model.
+	SwitchModel(ctx context.Context, arm string, o coleo.ModelOrder) (coleo.ModelSwitch, error)
 	// OpenWindow opens the window of an arm that is shown in one. It returns EConflict if
 	// the window is open.
 	OpenWindow(ctx context.Context, arm string, r wire.WindowRequest) (coleo.Arm, error)

@@ -23,6 +23,8 @@ const (
 	OpRespond   Op = "respond"   // RespondOrder -> nothing
 	OpInterrupt Op = "interrupt" // ArmOrder -> coleo.Interruption
 	OpCompact   Op = "compact"   // ArmOrder -> coleo.Receipt: shorten the conversation
+	OpMode      Op = "mode"      // ModeOrder -> ModeReport: switch to another mode
+	OpModel     Op = "model"     // ModelOrder -> ModelReport: use another model
 	OpExplain   Op = "explain"   // ArmOrder -> coleo.Explanation
 	OpUsage     Op = "usage"     // ArmOrder -> coleo.Usage
 	OpScreen    Op = "screen"    // ScreenOrder -> coleo.Screen
@@ -42,7 +44,7 @@ const (
 
 // Types reports whether an order of this kind types into an arm's terminal.
 func (o Op) Types() bool {
-	return o == OpPrompt || o == OpCompact || o == OpRespond || o == OpInterrupt || o == OpInput
+	return o == OpPrompt || o == OpCompact || o == OpMode || o == OpModel || o == OpRespond || o == OpInterrupt || o == OpInput
 }
 
 // SpawnOrder starts an arm. Serve sets Config.Generation to a number above all
@@ -194,6 +196,32 @@ type PromptOrder struct {
 	Arm    string       `json:"arm"`
 	Prompt coleo.Prompt `json:"prompt"`
 	Lease  string       `json:"lease,omitempty"` // the id of the sender's lease, or "" if the sender has none
+}
+
+// ModeOrder switches an arm to another mode.
+type ModeOrder struct {
+	Arm string `json:"arm"`
+	coleo.ModeOrder
+}
+
+// ModeReport says what an order for a mode did. Chosen is what the user has chosen for the
+// arm now.
+type ModeReport struct {
+	coleo.ModeSwitch
+	Chosen *coleo.Chosen `json:"chosen,omitempty"`
+}
+
+// ModelOrder gives an arm another model.
+type ModelOrder struct {
+	Arm string `json:"arm"`
+	coleo.ModelOrder
+}
+
+// ModelReport says what an order for a model did. Chosen is what the user has chosen for
+// the arm now.
+type ModelReport struct {
+	coleo.ModelSwitch
+	Chosen *coleo.Chosen `json:"chosen,omitempty"`
 }
 
 // PermitOrder allows typing into the arms in Arms until the time Until. Until is a time

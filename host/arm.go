@@ -25,6 +25,9 @@ type arm struct {
 	// writing is held while the record is written to the database or to the arm's
 	// folder. So the last write always has the newest record.
 	writing sync.Mutex
+	// changing is held while the mode or the model is changed, so that only one of them
+	// runs.
+	changing sync.Mutex
 
 	mu      sync.Mutex
 	record  store.ArmRecord
@@ -36,15 +39,16 @@ type arm struct {
 	// idle, error or dead. In any other state, calm is 0.
 	calm coleo.Cursor
 	// run is the newest open run. The older open runs are in record.
-	run     *coleo.Receipt
-	lease   coleo.Lease
-	busy    bool          // the arm is being started, attached to or ended
-	blocked string        // why the arm cannot continue; "" if it can
-	silent  bool          // the holder did not reply when the host agent tried to attach
-	asleep  bool          // a signal had stopped the holder when it did not reply
-	dead    chan struct{} // closed when the goroutine that follows the session has ended
-	gone    bool          // another host has taken the arm
-	late    []work        // work whose run has not begun yet
+	run      *coleo.Receipt
+	lease    coleo.Lease
+	busy     bool   // the arm is being started, attached to or ended
+	blocked  string // why the arm cannot continue; "" if it can
+	silent   bool   // the holder did not reply when the host agent tried to attach
+	asleep   bool   // a signal had stopped the holder when it did not reply
+	choosing choosing
+	dead     chan struct{} // closed when the goroutine that follows the session has ended
+	gone     bool          // another host has taken the arm
+	late     []work        // work whose run has not begun yet
 
 	unfollow context.CancelFunc // ends the goroutine that follows the session
 	driving  driving
@@ -87,6 +91,7 @@ func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	a.mu.Lock()
 	a.harness, a.rules = by, ""
 	a.session, a.reading, a.calm, a.dead = s, s.State(), 0, make(chan struct{})
+	a.choosing.owed, a.choosing.seen = modeOf(a.record.Spec.Chosen) != "", 0
 	dead := a.dead
 	following, unfollow := context.WithCancel(a.host.ctx)
 	a.unfollow = unfollow
@@ -109,6 +114,10 @@ func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 		}
 		if err := a.note(ctx, s, change); err != nil && ctx.Err() == nil {
 			a.host.Log.Error("record a change", "arm", a.name(), "error", err)
+		}
+		a.noted(change.Cursor)
+		if change.Reading.State == coleo.Idle {
+			a.restoreMode(s)
 		}
 		if change.Reading.State == coleo.Dead {
 			a.ended(s)
@@ -139,6 +148,8 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 		return a.openOther(ctx, c)
 	case coleo.ChangeWork:
 		return a.noteWork(ctx, work{c.Record, c.Work})
+	case coleo.ChangeMode:
+		return a.noteMode(ctx, c)
 	default:
 	}
 	if c.Kind == coleo.ChangePrompt {

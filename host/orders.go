@@ -66,6 +66,24 @@ func (h *Host) orders() map[bus.Op]order {
 			defer a.typing.RUnlock()
 			return a.compact(ctx)
 		}),
+		bus.OpMode: decoded(func(ctx context.Context, o bus.ModeOrder) (any, error) {
+			a, err := h.arm(o.Arm)
+			if err != nil {
+				return nil, err
+			}
+			a.typing.RLock()
+			defer a.typing.RUnlock()
+			return a.switchMode(ctx, o)
+		}),
+		bus.OpModel: decoded(func(ctx context.Context, o bus.ModelOrder) (any, error) {
+			a, err := h.arm(o.Arm)
+			if err != nil {
+				return nil, err
+			}
+			a.typing.RLock()
+			defer a.typing.RUnlock()
+			return a.switchModel(ctx, o)
+		}),
 		bus.OpExplain: onArm(h, explain),
 		bus.OpUsage:   onArm(h, usage),
 		bus.OpScreen:  decoded(h.screen),

@@ -22,8 +22,14 @@ func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, err
 	if err := a.mayType(o.Lease); err != nil {
 		return coleo.Receipt{}, err
 	}
+	if !o.Prompt.Interrupt { // the turn that is to be interrupted has begun in the mode it has
+		if err := a.settleMode(ctx, s); err != nil {
+			return coleo.Receipt{}, err
+		}
+	}
+	o.Prompt.Text = a.unsaid(o.Prompt.Text)
 	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: o.Prompt.Text}
-	return a.deliver(ctx, s, run, func(ctx context.Context) (coleo.Receipt, error) {
+	receipt, err := a.deliver(ctx, s, run, func(ctx context.Context) (coleo.Receipt, error) {
 		undo := func(error) {}
 		if o.Prompt.Interrupt {
 			undo = a.interrupting(ctx, s)
@@ -34,6 +40,10 @@ func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, err
 		}
 		return receipt, err
 	})
+	if err == nil {
+		a.said(ctx)
+	}
+	return receipt, err
 }
 
 // compact makes the agent CLI shorten its conversation, and begins a run for that. The

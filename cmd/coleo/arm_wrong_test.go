@@ -120,7 +120,7 @@ func TestWithoutServeEveryVerbSaysHowToStartIt(t *testing.T) {
 		{"arm", "list"}, {"arm", "status", "x"}, {"arm", "prompt", "x", "y"}, {"arm", "approve", "x"},
 		{"arm", "kill", "x"},
 		{"arm", "wait", "x"}, {"arm", "recover", "x"}, {"arm", "screen", "x"}, {"arm", "logs", "x"},
-		{"arm", "watch", "x"}, {"arm", "compact", "x"}, {"arm", "open", "x"},
+		{"arm", "watch", "x"}, {"arm", "compact", "x"}, {"arm", "mode", "x"}, {"arm", "model", "x"}, {"arm", "open", "x"},
 		{"agent", "status"},
 	} {
 		if e := w.fails(8, args...); e.Code != coleo.EUnavailable || !strings.Contains(e.Message, "coleo up") {

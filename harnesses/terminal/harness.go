@@ -40,6 +40,7 @@ var (
 	_ coleo.Recorder = (*Harness)(nil)
 	_ coleo.Settable = (*Harness)(nil)
 	_ coleo.Asking   = (*Harness)(nil)
+	_ coleo.Moded    = (*Harness)(nil)
 )
 
 // Facts are what Hooks can know about a session.
@@ -108,6 +109,9 @@ func (h *Harness) withPart(p rules.Part) *Harness {
 	spec.Launch.Parts = append(slices.Clone(spec.Launch.Parts), p)
 	return New(&spec, h.hooks, h.holder, h.shared)
 }
+
+// Modes returns the modes of the agent CLI, as the Spec describes them.
+func (h *Harness) Modes() []coleo.Mode { return h.spec.ModeList() }
 
 // Asks returns the things that make the agent CLI ask, as the Spec lists them.
 func (h *Harness) Asks() []coleo.Ask { return slices.Clone(h.spec.Asks) }
