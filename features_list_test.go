@@ -16,7 +16,7 @@ var rows = []row{
 	{"M2", "modes", "`coleo arm mode NAME [MODE]`, `POST /api/arms/{id}/mode`", ""},
 	{"M3", "switch the mode, in one order of events", "`coleo arm mode NAME MODE --interrupt`", ""},
 	{"M4", "switch the model, for an arm or a conversation", "`coleo arm model NAME PROVIDER/MODEL --scope thread`", ""},
-	{"M5", "list the models, and who is logged in", "", notYet},
+	{"M5", "list the models, and who is logged in", "`coleo models logins`, `GET /api/models`", ""},
 	{"M6", "conversations: create, switch, list, rename, clone, delete, preview", "", notYet},
 	{"M7", "one arm holds a conversation", "", notYet},
 	{"M8", "conversations of a project", "", notYet},

@@ -260,3 +260,22 @@ func ModeIDs(list []Mode) []string {
 	}
 	return out
 }
+
+// Login says whether a user of a host is logged in to an agent CLI, as far as that can be
+// seen without reading a secret.
+type Login struct {
+	Harness string `json:"harness"`
+	Host    string `json:"host,omitempty"` // id of the host agent
+	// LoggedIn means that a variable with a key, or a file with a login, is there. Nobody
+	// has tried whether the model server accepts it.
+	LoggedIn bool     `json:"logged_in"`
+	Env      []string `json:"env,omitempty"`   // names of the set variables with a key, never values
+	Files    []string `json:"files,omitempty"` // paths below HOME of the files that are there
+}
+
+// Logged is a harness that can tell whether its user is logged in.
+type Logged interface {
+	// Login looks at the variables of environ, and for files below its HOME. It reads no
+	// file, and returns no value of a variable.
+	Login(environ []string) Login
+}

@@ -107,6 +107,8 @@ type Brain interface {
 
 	// Hosts returns the host agents.
 	Hosts(ctx context.Context) ([]coleo.HostInfo, error)
+	// Models returns the models, who is logged in, and how many arms have each model.
+	Models(ctx context.Context) (wire.Models, error)
 	// Providers returns the body of the route for model catalogues.
 	Providers(ctx context.Context) (json.RawMessage, error)
 	// Harnesses returns the descriptions of all harnesses.

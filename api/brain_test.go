@@ -222,6 +222,10 @@ func (b *scriptedBrain) Hosts(context.Context) ([]coleo.HostInfo, error) {
 	return []coleo.HostInfo{{Host: coleo.Host{ID: "h1"}, Live: true}, {Host: coleo.Host{ID: "h2"}}}, b.fail
 }
 
+func (b *scriptedBrain) Models(context.Context) (wire.Models, error) {
+	return wire.Models{Models: []wire.Model{{Model: "m9"}}, Logins: []coleo.Login{{Harness: "h9"}}}, nil
+}
+
 func (b *scriptedBrain) Providers(context.Context) (json.RawMessage, error) {
 	return json.RawMessage(`{"providers":[{"id":"p"}],"connected":["p"]}`), b.fail
 }

@@ -270,6 +270,13 @@ func (c *Client) Providers(ctx context.Context) (json.RawMessage, error) {
 	return out, err
 }
 
+// Models returns the models, how many arms have each, and where a user is logged in.
+func (c *Client) Models(ctx context.Context) (wire.Models, error) {
+	var out wire.Models
+	err := c.callFor(ctx, startTime, get, "/api/models", nil, &out)
+	return out, err
+}
+
 // Health returns the version of the server. It needs no token.
 func (c *Client) Health(ctx context.Context) (version string, err error) {
 	var out healthReply

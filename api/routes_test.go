@@ -123,6 +123,10 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			m, err := c.Modes(ctx, "a1")
 			return fmt.Sprintf("%s {ID:%s}", m.Mode, m.List[0].ID), err
 		},
+		"m9 h9": func() (any, error) {
+			m, err := c.Models(ctx)
+			return m.Models[0].Model + " " + m.Logins[0].Harness, err
+		},
 		"true true plan": func() (any, error) {
 			s, err := c.SwitchMode(ctx, "a1", coleo.ModeOrder{Mode: "plan", Allow: true, Interrupt: true})
 			return s.From + " " + s.To, err

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/modelresolver"
 	"coleo.dev/wire"
 )
 
@@ -137,4 +139,53 @@ func forgetChosen(c *coleo.SpawnConfig, model, permission string) {
 			delete(now.Modes, now.Mode)
 		}
 	})
+}
+
+// Models returns the models of the catalogue and those that arms have, with the number of
+// arms that have each, and where a user is logged in. A host that does not answer is left
+// out.
+func (b *Brain) Models(ctx context.Context) (wire.Models, error) {
+	out := wire.Models{Models: []wire.Model{}, Logins: []coleo.Login{}}
+	arms, err := b.Arms(ctx, true)
+	if err != nil {
+		return out, err
+	}
+	uses := map[wire.Model]int{}
+	for _, arm := range arms {
+		if arm.Model != "" {
+			uses[wire.Model{Provider: arm.Provider, Model: arm.Model}]++
+		}
+	}
+	catalog, err := b.catalog(ctx)
+	if err != nil {
+		out.Missing = err.Error()
+	}
+	for _, o := range modelresolver.AvailableByCost(catalog) {
+		key := wire.Model{Provider: o.ProviderID, Model: o.ModelID}
+		out.Models = append(out.Models, wire.Model{Provider: o.ProviderID, Model: o.ModelID, Name: o.ModelName,
+			Connected: true, Uses: uses[key]})
+		delete(uses, key)
+	}
+	for key, n := range uses {
+		key.Uses = n
+		out.Models = append(out.Models, key)
+	}
+	slices.SortStableFunc(out.Models, func(x, y wire.Model) int { return y.Uses - x.Uses })
+	for _, beat := range b.live() {
+		var logins []coleo.Login
+		limited, cancel := context.WithTimeout(ctx, bus.DefaultTimeout)
+		if b.Bus.Ask(limited, beat.ID, bus.OpLogins, nil, &logins) == nil {
+			out.Logins = append(out.Logins, logins...)
+		}
+		cancel()
+	}
+	return out, nil
+}
+
+func (b *Brain) catalog(ctx context.Context) (modelresolver.Catalog, error) {
+	raw, err := b.Providers(ctx)
+	if err != nil {
+		return modelresolver.Catalog{}, err
+	}
+	return modelresolver.ParseCatalog(raw)
 }

@@ -35,6 +35,7 @@ const (
 	OpLease     Op = "lease"     // LeaseOrder -> coleo.Lease
 	OpEvents    Op = "events"    // EventsOrder -> Events
 	OpProviders Op = "providers" // nothing -> raw JSON: the model catalogue of an agent CLI of this host
+	OpLogins    Op = "logins"    // nothing -> []coleo.Login: to which agent CLIs this host's user is logged in
 	OpPulse     Op = "pulse"     // PulseOrder -> Pulse: cheap; serve sends it every PulseEvery
 	OpPermit    Op = "permit"    // PermitOrder -> Clock: permit typing into arms that need a permit
 	OpRelease   Op = "release"   // ReleaseOrder -> nothing: give an arm of host local to a host agent

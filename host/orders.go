@@ -43,6 +43,7 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpPermit:    decoded(h.permit),
 		bus.OpEvents:    decoded(h.events),
 		bus.OpProviders: decoded(h.providers),
+		bus.OpLogins:    decoded(h.logins),
 		bus.OpAdopt: onArm(h, func(ctx context.Context, a *arm) (any, error) {
 			if err := a.adopt(ctx); err != nil {
 				return nil, err

@@ -85,7 +85,7 @@ func TestM2AModeIsRefusedAndNothingIsTyped(t *testing.T) {
 	f.must("arm", "mode", f.name, "edits", "--interrupt")
 	f.asks("rm -rf build")
 	before = f.received()
-	refused(6, "a dialog waits", "default")
+	refused(6, "waits for an answer", "default")
 	if got := f.texts("chosen"); len(got) != 0 {
 		t.Errorf("the dialog was answered: %q", got)
 	}

@@ -5,7 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"coleo.dev"
@@ -41,6 +45,7 @@ var (
 	_ coleo.Settable = (*Harness)(nil)
 	_ coleo.Asking   = (*Harness)(nil)
 	_ coleo.Moded    = (*Harness)(nil)
+	_ coleo.Logged   = (*Harness)(nil)
 )
 
 // Facts are what Hooks can know about a session.
@@ -112,6 +117,36 @@ func (h *Harness) withPart(p rules.Part) *Harness {
 
 // Modes returns the modes of the agent CLI, as the Spec describes them.
 func (h *Harness) Modes() []coleo.Mode { return h.spec.ModeList() }
+
+// secretNames matches the names of variables that hold a key.
+var secretNames = regexp.MustCompile(`(KEY|KEY_ID|TOKEN|SECRET|CREDENTIALS)$`)
+
+// Login tells whether the environment has a key for the agent CLI, or HOME has its login.
+// It reads no file, and returns no value.
+func (h *Harness) Login(environ []string) coleo.Login {
+	out := coleo.Login{Harness: h.spec.Name}
+	home := ""
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if name == "HOME" {
+			home = value
+		}
+		mine := slices.ContainsFunc(h.spec.Launch.CredentialsEnv, func(own string) bool {
+			return own == name || strings.HasSuffix(own, "_") && strings.HasPrefix(name, own)
+		})
+		if mine && value != "" && secretNames.MatchString(name) {
+			out.Env = append(out.Env, name)
+		}
+	}
+	for _, file := range h.spec.Launch.CredentialsFiles {
+		if info, err := os.Stat(filepath.Join(home, file)); home != "" && err == nil && info.Mode().IsRegular() {
+			out.Files = append(out.Files, file)
+		}
+	}
+	slices.Sort(out.Env)
+	out.LoggedIn = len(out.Env)+len(out.Files) > 0
+	return out
+}
 
 // Asks returns the things that make the agent CLI ask, as the Spec lists them.
 func (h *Harness) Asks() []coleo.Ask { return slices.Clone(h.spec.Asks) }
