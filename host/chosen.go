@@ -305,14 +305,14 @@ func (a *arm) switchModel(ctx context.Context, o bus.ModelOrder) (bus.ModelRepor
 		return bus.ModelReport{}, err
 	}
 	err = a.choose(context.WithoutCancel(ctx), func(c *coleo.Chosen) {
-		switch mode := s.State().Mode; {
-		case o.Scope == coleo.ScopeThread:
+		if o.Scope == coleo.ScopeThread {
 			c.SetThread(conversation, o.Model)
-		default:
-			delete(c.Threads, conversation) // otherwise the conversation would keep its model
-			if c.Model = o.Model; c.Modes[mode] != "" {
-				c.SetMode(mode, o.Model)
-			}
+			return
+		}
+		delete(c.Threads, conversation) // otherwise the conversation would keep its model
+		mode := s.State().Mode
+		if c.Model = o.Model; c.Modes[mode] != "" {
+			c.SetMode(mode, o.Model)
 		}
 	})
 	return bus.ModelReport{ModelSwitch: out, Chosen: a.chosen()}, err

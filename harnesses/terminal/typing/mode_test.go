@@ -146,3 +146,21 @@ func TestM2ADialogBetweenTheKeysEndsTheSwitch(t *testing.T) {
 		}
 	})
 }
+
+// Somebody types by hand between two keys.
+func TestM2TextInTheComposerStopsTheKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, modalSpec, 40, 10)
+		st.say(shows("in one"))
+		st.awaitState(coleo.Idle)
+		done := st.switching("three")
+		st.await("the first key", func() bool { return st.typed() == "\t" })
+		st.say("\x1b[H\x1b[2J> by hand\r\n-----\r\nin two\x1b[1;10H")
+		if err := <-done; coleo.ErrorCode(err) != coleo.EBusy || !strings.Contains(err.Error(), "holds text: typed: TAB; seen: two") {
+			t.Errorf("error = %v", err)
+		}
+		if got := st.typed(); got != "\t" {
+			t.Errorf("%q was typed, want one key", got)
+		}
+	})
+}
