@@ -174,6 +174,15 @@ func (a *arm) noteMode(ctx context.Context, c coleo.Change) error {
 	})
 }
 
+// owesMode reports whether a session that is being taken up may have another mode than the
+// ordered one: after a start, and after a host agent was killed while it switched the mode.
+// If the mode was reached before, another mode now is the choice of somebody else. The
+// caller holds mu.
+func (a *arm) owesMode() bool {
+	ordered := modeOf(a.record.Spec.Chosen)
+	return ordered != "" && a.record.Trace.Shown != ordered
+}
+
 // settleMode switches a session that was just started or attached to into the mode that a
 // user has ordered before. It types nothing if the session has the mode, or if nobody has
 // ordered one.
@@ -187,6 +196,10 @@ func (a *arm) settleMode(ctx context.Context, s coleo.Session) error {
 		return nil
 	}
 	_, err := a.pressMode(ctx, s, id)
+	if code := coleo.ErrorCode(err); code == coleo.ENotFound || code == coleo.EUnsupported {
+		a.host.Log.Warn("the harness has no longer the mode that was ordered", "arm", a.name(), "mode", id, "error", err)
+		return a.choose(ctx, func(c *coleo.Chosen) { c.Mode = "" })
+	}
 	return err
 }
 

@@ -107,7 +107,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 			r.Name = o.Name
 		}
 		r.Generation = next
-		c.Chosen = coleo.NewerChosen(c.Chosen, r.Spec.Chosen)
+		c.Chosen, r.Trace.Shown = coleo.NewerChosen(c.Chosen, r.Spec.Chosen), ""
 		c.Arm, c.Generation, c.Nonce, c.Dir = r.ID, r.Generation, rand.Text(), a.dir()
 		c.Path, c.Environ, c.Keep = append(c.Path, a.host.Path...), a.host.Environ, a.host.Keep
 		c.AllowSudo = a.host.AllowSudo

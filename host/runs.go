@@ -22,7 +22,7 @@ func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, err
 	if err := a.mayType(o.Lease); err != nil {
 		return coleo.Receipt{}, err
 	}
-	if !o.Prompt.Interrupt { // the turn that is to be interrupted has begun in the mode it has
+	if !o.Prompt.Interrupt && !o.Prompt.Unproven { // both are for an arm that may be at work, in the mode it has
 		if err := a.settleMode(ctx, s); err != nil {
 			return coleo.Receipt{}, err
 		}

@@ -121,6 +121,31 @@ func TestM2TheModeComesBackWithTheNextStart(t *testing.T) {
 	}
 }
 
+// Somebody who changes the mode by hand takes back the order, also for later starts.
+func TestM2AModeThatWasChangedByHandStays(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.must("arm", "mode", f.name, "edits")
+	client, err := f.client()
+	f.check(err)
+	lease, err := client.Lease(t.Context(), f.name, wire.LeaseRequest{Holder: "a person"})
+	f.check(err)
+	f.check(client.Input(t.Context(), f.name, lease.ID, []byte(modeKey)))
+	_, err = client.Lease(t.Context(), f.name, wire.LeaseRequest{ID: lease.ID, Release: true})
+	f.check(err)
+	f.checkAnswer("zero") // its turn comes after the change of the mode
+	if got := f.modesTold(); got[len(got)-1] != "mode plan" {
+		t.Fatalf("the log tells %q, want that of the person last", got)
+	}
+	f.must("arm", "kill", f.name)
+	f.must("arm", "recover", f.name)
+	before := f.received()
+	f.checkAnswer("one")
+	if got := strings.TrimPrefix(f.received(), before); strings.Contains(got, modeKey) {
+		t.Errorf("the agent CLI got %q, want no key for a mode", got)
+	}
+}
+
 func TestM3TheModeIsToldBeforeItsModel(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
