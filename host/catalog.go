@@ -39,3 +39,21 @@ func (h *Host) catalog(ctx context.Context, c coleo.Cataloguer) (json.RawMessage
 	defer os.RemoveAll(dir)
 	return c.Catalog(ctx, coleo.SpawnConfig{Dir: dir, Workdir: dir, Path: h.Path, Environ: h.Environ})
 }
+
+// logins tells to which installed agent CLIs this host's user is logged in. It returns no
+// secret.
+func (h *Host) logins(context.Context, struct{}) (any, error) {
+	out := []coleo.Login{}
+	for _, name := range h.Registry.List() {
+		harness, err := h.Registry.Get(name)
+		if err != nil || !h.installed(harness.Info().Command) {
+			continue
+		}
+		if l, ok := harness.(coleo.Logged); ok && !harness.Info().NoModel {
+			login := l.Login(h.Environ)
+			login.Host = h.ID
+			out = append(out, login)
+		}
+	}
+	return out, nil
+}

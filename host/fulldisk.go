@@ -1,8 +1,10 @@
 package host
 
 import (
+	"context"
 	"sync"
 
+	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/store"
 )
@@ -55,4 +57,20 @@ func (a *arm) standsStill() string {
 		return ""
 	}
 	return a.blocked
+}
+
+// noteBlocked records the reason why the arm is blocked, or "" if it is no longer
+// blocked. An arm is blocked if its journal cannot be written, or if its holder does
+// not reply. If the reason is the same as before, noteBlocked writes nothing.
+func (a *arm) noteBlocked(ctx context.Context, why string) {
+	a.mu.Lock()
+	same, id := a.blocked == why, a.record.ID
+	a.blocked = why
+	a.mu.Unlock()
+	if same {
+		return
+	}
+	if err := a.host.append(ctx, event(id, coleo.EventBlocked, coleo.Note{Text: why})); err != nil {
+		a.host.Log.Error("record that the arm is blocked", "arm", a.name(), "blocked", why, "error", err)
+	}
 }

@@ -44,6 +44,7 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpPermit:    decoded(h.permit),
 		bus.OpEvents:    decoded(h.events),
 		bus.OpProviders: decoded(h.providers),
+		bus.OpLogins:    decoded(h.logins),
 		bus.OpAdopt: onArm(h, func(ctx context.Context, a *arm) (any, error) {
 			if err := a.adopt(ctx); err != nil {
 				return nil, err
@@ -80,6 +81,24 @@ func (h *Host) orders() map[bus.Op]order {
 			a.typing.RLock()
 			defer a.typing.RUnlock()
 			return a.steer(ctx, o)
+		}),
+		bus.OpMode: decoded(func(ctx context.Context, o bus.ModeOrder) (any, error) {
+			a, err := h.arm(o.Arm)
+			if err != nil {
+				return nil, err
+			}
+			a.typing.RLock()
+			defer a.typing.RUnlock()
+			return a.switchMode(ctx, o)
+		}),
+		bus.OpModel: decoded(func(ctx context.Context, o bus.ModelOrder) (any, error) {
+			a, err := h.arm(o.Arm)
+			if err != nil {
+				return nil, err
+			}
+			a.typing.RLock()
+			defer a.typing.RUnlock()
+			return a.switchModel(ctx, o)
 		}),
 		bus.OpExplain: onArm(h, explain),
 		bus.OpUsage:   onArm(h, usage),
