@@ -1,7 +1,9 @@
 package coleo
 
 import (
+	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -161,3 +163,11 @@ const (
 	RecoveryRecovered  RecoveryMode = "recovered"  // Coleo found the arm's running server by its pid and port
 	RecoveryRestarted  RecoveryMode = "restarted"  // a new process runs; Resumed says whether the conversation continues
 )
+
+// NewUUID returns a random UUID (version 4).
+func NewUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // rand.Read never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
