@@ -100,6 +100,7 @@ type Arm struct {
 	// which it waits. The dialog on the screen is not among them.
 	Suspensions []Suspension `json:"suspensions,omitempty"`
 	Window      *Window      `json:"window,omitempty"` // set for a harness that shows its agent CLI in a window
+	Mode        string       `json:"mode,omitempty"`   // the id of the agent CLI's mode, as told last
 	// Queue is nil if no prompt waits in the arm's queue and the queue is not paused.
 	Queue   *QueueState `json:"queue,omitempty"`
 	Runtime Runtime     `json:"runtime"`

@@ -13,10 +13,10 @@ type row struct {
 
 var rows = []row{
 	{"M1", "start, end and a graceful stop", "`coleo up`, `coleo down`", ""},
-	{"M2", "modes", "", notYet},
-	{"M3", "switch the mode, in one order of events", "", notYet},
-	{"M4", "switch the model, for an arm or a conversation", "", notYet},
-	{"M5", "list the models, and who is logged in", "", notYet},
+	{"M2", "modes", "`coleo arm mode NAME [MODE]`, `POST /api/arms/{id}/mode`", ""},
+	{"M3", "switch the mode, in one order of events", "`coleo arm mode NAME MODE --interrupt`", ""},
+	{"M4", "switch the model, for an arm or a conversation", "`coleo arm model NAME PROVIDER/MODEL --scope thread`", ""},
+	{"M5", "list the models, and who is logged in", "`coleo models logins`, `GET /api/models`", ""},
 	{"M6", "conversations: create, switch, list, rename, clone, delete, preview",
 		"`coleo thread list`, `coleo thread search WORDS`, `GET /api/threads`", ""},
 	{"M7", "one arm holds a conversation", "`coleo thread resume ID -n NAME`", ""},

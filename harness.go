@@ -49,6 +49,8 @@ type Capabilities struct {
 	Usage bool `json:"usage" toml:"usage"`
 	// The agent CLI draws its whole picture again when Coleo makes it do so.
 	Redraw bool `json:"redraw" toml:"redraw"`
+	// Coleo can switch a running agent CLI from one mode to another.
+	Modes bool `json:"modes" toml:"modes"`
 	// Its user sees it in a terminal window of its own, which Coleo opens.
 	Window bool `json:"window" toml:"window"`
 }
@@ -289,6 +291,9 @@ type SpawnConfig struct {
 
 	Cols int `json:"cols,omitempty"` // default 120
 	Rows int `json:"rows,omitempty"` // default 40
+
+	// Chosen is what a user has chosen since the start. It is nil if that is nothing.
+	Chosen *Chosen `json:"chosen,omitempty"`
 
 	// Keep is how many bytes of the terminal's output the holder keeps. 0 means the
 	// holder's default. The host agent sets Keep.

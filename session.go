@@ -84,7 +84,9 @@ type Reading struct {
 	// Background says what still runs in the background while the state is idle, in the
 	// words of the agent CLI: "1 shell still running".
 	Background string `json:"background,omitempty"`
-	ExitCode   *int   `json:"exit_code,omitempty"`
+	// Mode is the id of the agent CLI's mode. It is "" as long as the mode was not seen.
+	Mode     string `json:"mode,omitempty"`
+	ExitCode *int   `json:"exit_code,omitempty"`
 }
 
 // Cursor is a position in the list of a session's changes. 0 is the beginning of the
@@ -105,6 +107,7 @@ const (
 	ChangeTurn         ChangeKind = "turn"           // a turn has begun that Coleo did not begin; Note is its prompt
 	ChangePrompt       ChangeKind = "prompt"
 	ChangeConversation ChangeKind = "conversation" // the id of the conversation became known
+	ChangeMode         ChangeKind = "mode"         // the agent CLI has another mode; Reading.Mode is its id
 	ChangeWindow       ChangeKind = "window"       // the window was opened or closed, or has failed
 	ChangeWork         ChangeKind = "work"         // the agent CLI's record or server tells what the agent CLI has done
 )

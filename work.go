@@ -189,6 +189,9 @@ type ModeChanged struct {
 type ModelChanged struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to"`
+	// Ordered means that a user of Coleo has ordered it. To is then PROVIDER/MODEL or MODEL,
+	// and not the agent CLI's own word.
+	Ordered bool `json:"ordered,omitempty"`
 }
 
 // TaskStatus is the status of a task that an agent CLI has set itself.

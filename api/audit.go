@@ -136,6 +136,10 @@ func auditOf(in any) (arm string, detail any) {
 		return q.Body.Name, map[string]any{"harness": q.Harness, "thread": q.ID, "start": spawned(q.Body)}
 	case *armBody[threadSwitch]:
 		return q.ID, q.Body
+	case *armBody[modeBody]:
+		return q.ID, q.Body
+	case *armBody[modelBody]:
+		return q.ID, q.Body
 	case *browserOnly:
 		return "", map[string]string{"browser": q.ID}
 	}

@@ -50,6 +50,12 @@ type Brain interface {
 	// Queue changes the queue of the arm, or asks for it if o.Step is empty. A change is
 	// durable when Queue returns.
 	Queue(ctx context.Context, arm string, o coleo.QueueOrder) (coleo.QueueReport, error)
+	// Modes returns the modes of an arm, and the present one.
+	Modes(ctx context.Context, arm string) (wire.Modes, error)
+	// SwitchMode switches an arm to another mode, and returns when the screen shows it.
+	SwitchMode(ctx context.Context, arm string, o coleo.ModeOrder) (coleo.ModeSwitch, error)
+	// SwitchModel gives an arm another model.
+	SwitchModel(ctx context.Context, arm string, o coleo.ModelOrder) (coleo.ModelSwitch, error)
 	// OpenWindow opens the window of an arm that is shown in one. It returns EConflict if
 	// the window is open.
 	OpenWindow(ctx context.Context, arm string, r wire.WindowRequest) (coleo.Arm, error)
@@ -145,6 +151,8 @@ type Brain interface {
 
 	// Hosts returns the host agents.
 	Hosts(ctx context.Context) ([]coleo.HostInfo, error)
+	// Models returns the models, who is logged in, and how many arms have each model.
+	Models(ctx context.Context) (wire.Models, error)
 	// Providers returns the body of the route for model catalogues.
 	Providers(ctx context.Context) (json.RawMessage, error)
 	// Harnesses returns the descriptions of all harnesses.

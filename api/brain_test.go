@@ -174,6 +174,21 @@ func (b *scriptedBrain) Prompt(ctx context.Context, _ string, p coleo.Prompt, le
 	return b.prompt(ctx, p, lease)
 }
 
+func (b *scriptedBrain) Modes(ctx context.Context, arm string) (wire.Modes, error) {
+	a, err := b.Arm(ctx, arm)
+	return wire.Modes{Mode: "plan", List: []coleo.Mode{{ID: a.Name}}}, err
+}
+
+func (b *scriptedBrain) SwitchMode(ctx context.Context, arm string, o coleo.ModeOrder) (coleo.ModeSwitch, error) {
+	_, err := b.Arm(ctx, arm)
+	return coleo.ModeSwitch{From: fmt.Sprint(o.Allow, o.Interrupt), To: o.Mode}, err
+}
+
+func (b *scriptedBrain) SwitchModel(ctx context.Context, arm string, o coleo.ModelOrder) (coleo.ModelSwitch, error) {
+	_, err := b.Arm(ctx, arm)
+	return coleo.ModelSwitch{From: string(o.Scope), To: o.Model, Restarted: o.Restart}, err
+}
+
 func (b *scriptedBrain) Compact(ctx context.Context, arm string) (coleo.Receipt, error) {
 	_, err := b.Arm(ctx, arm)
 	return coleo.Receipt{ID: "r1", Text: coleo.CompactText, Compact: true}, err
@@ -284,6 +299,10 @@ func (b *scriptedBrain) Subscribe(ctx context.Context, after string) (iter.Seq[w
 
 func (b *scriptedBrain) Hosts(context.Context) ([]coleo.HostInfo, error) {
 	return []coleo.HostInfo{{Host: coleo.Host{ID: "h1"}, Live: true}, {Host: coleo.Host{ID: "h2"}}}, b.fail
+}
+
+func (b *scriptedBrain) Models(context.Context) (wire.Models, error) {
+	return wire.Models{Models: []wire.Model{{Model: "m9"}}, Logins: []coleo.Login{{Harness: "h9"}}}, nil
 }
 
 func (b *scriptedBrain) Providers(context.Context) (json.RawMessage, error) {

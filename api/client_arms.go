@@ -99,6 +99,29 @@ func (c *Client) Compact(ctx context.Context, arm string) (coleo.Receipt, error)
 	return out.Receipt, notDelivered(err)
 }
 
+// Modes returns the modes of an arm, and the mode that was seen last.
+func (c *Client) Modes(ctx context.Context, arm string) (wire.Modes, error) {
+	var out wire.Modes
+	err := c.callFor(ctx, lookTime, get, armPath(arm, "/mode"), nil, &out)
+	return out, err
+}
+
+// SwitchMode switches an arm to another mode, and returns when the screen shows it. It
+// returns EConflict if the present mode does not lead to it, EUnsupported if nothing
+// switches to it, and EInvalid if it must be allowed. It also returns the errors of Prompt.
+func (c *Client) SwitchMode(ctx context.Context, arm string, o coleo.ModeOrder) (coleo.ModeSwitch, error) {
+	var out modeReply
+	err := c.callFor(ctx, steerTime, post, armPath(arm, "/mode"), modeBody(o), &out)
+	return out.ModeSwitch, err
+}
+
+// SwitchModel gives an arm another model. It also returns the errors of Kill and Recover.
+func (c *Client) SwitchModel(ctx context.Context, arm string, o coleo.ModelOrder) (coleo.ModelSwitch, error) {
+	var out modelReply
+	err := c.callFor(ctx, steerTime+killTime+startTime, post, armPath(arm, "/model"), modelBody(o), &out)
+	return out.ModelSwitch, err
+}
+
 // OpenWindow opens the window of an arm that is shown in one, and returns the arm. It returns
 // EUnsupported if the arm's harness shows no window, and EConflict if the window is open.
 func (c *Client) OpenWindow(ctx context.Context, arm string, r wire.WindowRequest) (coleo.Arm, error) {
@@ -235,6 +258,13 @@ func (c *Client) Harnesses(ctx context.Context) ([]coleo.Info, error) {
 func (c *Client) Providers(ctx context.Context) (json.RawMessage, error) {
 	var out json.RawMessage
 	err := c.call(ctx, get, providersPath, nil, &out)
+	return out, err
+}
+
+// Models returns the models, how many arms have each, and where a user is logged in.
+func (c *Client) Models(ctx context.Context) (wire.Models, error) {
+	var out wire.Models
+	err := c.callFor(ctx, startTime, get, "/api/models", nil, &out)
 	return out, err
 }
 

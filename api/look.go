@@ -41,6 +41,7 @@ type stateReply struct {
 	HasSession  bool          `json:"hasSession"`
 	Distributed bool          `json:"distributed"`
 	AgentID     string        `json:"agentId,omitempty"`
+	Mode        string        `json:"mode,omitempty"`
 	Dialog      *coleo.Dialog `json:"dialog,omitempty"`
 	Runtime     coleo.Runtime `json:"runtime"`
 }
@@ -81,7 +82,7 @@ func (s *Server) state(ctx context.Context, in *armOnly) (*reply[stateReply], er
 	}
 	return &reply[stateReply]{stateReply{
 		Arm: arm.ID, State: arm.State, Rule: arm.Rule, Status: arm.Status, HasSession: arm.Runtime.HasSession,
-		Distributed: arm.Runtime.Distributed, AgentID: arm.AgentID, Dialog: arm.Dialog, Runtime: arm.Runtime,
+		Distributed: arm.Runtime.Distributed, AgentID: arm.AgentID, Mode: arm.Mode, Dialog: arm.Dialog, Runtime: arm.Runtime,
 	}}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 // providersPath and opencodePath are paths in the published API.
@@ -38,6 +39,8 @@ type openCodeServer struct {
 func (s *Server) providerRoutes(d table) {
 	add(d, operation{get, providersPath, "list-providers", "List providers with their models and prices", 0},
 		s.providers)
+	add(d, operation{get, "/api/models", "list-models",
+		"List the models, how many arms have each, and to which agent CLIs a user is logged in", 0}, s.models)
 	add(d, operation{get, opencodePath, "opencode-health", "Show whether the OpenCode servers of arms are healthy", 0},
 		s.openCodeHealth)
 }
@@ -64,4 +67,9 @@ func (s *Server) openCodeHealth(ctx context.Context, _ *nothing) (*reply[openCod
 func (s *Server) providers(ctx context.Context, _ *nothing) (*reply[json.RawMessage], error) {
 	raw, err := s.brain.Providers(ctx)
 	return &reply[json.RawMessage]{raw}, err
+}
+
+func (s *Server) models(ctx context.Context, _ *nothing) (*reply[wire.Models], error) {
+	out, err := s.brain.Models(ctx)
+	return &reply[wire.Models]{out}, err
 }

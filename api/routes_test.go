@@ -163,6 +163,22 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			r, err := c.Compact(ctx, "a1")
 			return fmt.Sprint(r.ID, " ", r.Text, " ", r.Compact), err
 		},
+		"plan {ID:octavia}": func() (any, error) {
+			m, err := c.Modes(ctx, "a1")
+			return fmt.Sprintf("%s {ID:%s}", m.Mode, m.List[0].ID), err
+		},
+		"m9 h9": func() (any, error) {
+			m, err := c.Models(ctx)
+			return m.Models[0].Model + " " + m.Logins[0].Harness, err
+		},
+		"true true plan": func() (any, error) {
+			s, err := c.SwitchMode(ctx, "a1", coleo.ModeOrder{Mode: "plan", Allow: true, Interrupt: true})
+			return s.From + " " + s.To, err
+		},
+		"thread p/m true": func() (any, error) {
+			s, err := c.SwitchModel(ctx, "a1", coleo.ModelOrder{Model: "p/m", Scope: coleo.ScopeThread, Restart: true})
+			return fmt.Sprint(s.From, " ", s.To, " ", s.Restarted), err
+		},
 		"responded": func() (any, error) {
 			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.Reply, Option: 2, Options: []int{1, 3}, Words: "so",
 				Key: "y"},

@@ -68,6 +68,28 @@ type tasksReply struct {
 	Tasks []coleo.Task `json:"tasks"`
 }
 
+type modeBody struct {
+	Mode      string `json:"mode" minLength:"1" doc:"Id of the mode"`
+	Allow     bool   `json:"allow,omitempty" doc:"Also a mode in which the agent CLI asks for less"`
+	Interrupt bool   `json:"interrupt,omitempty" doc:"Stop the running turn first"`
+}
+
+type modeReply struct {
+	Success bool `json:"success"`
+	coleo.ModeSwitch
+}
+
+type modelBody struct {
+	Model   string           `json:"model" minLength:"1" doc:"PROVIDER/MODEL or MODEL"`
+	Scope   coleo.ModelScope `json:"scope,omitempty" enum:"arm,thread" doc:"arm if left out"`
+	Restart bool             `json:"restart,omitempty" doc:"Allow a restart that resumes the conversation"`
+}
+
+type modelReply struct {
+	Success bool `json:"success"`
+	coleo.ModelSwitch
+}
+
 type inputBody struct {
 	Lease string `json:"lease"`
 	Text  string `json:"text,omitempty" doc:"Keys, as text"`
@@ -94,6 +116,11 @@ func (s *Server) steerRoutes(d table) {
 		"Send a prompt; answers when it has verifiably been taken", 0}, s.prompt)
 	add(d, operation{post, "/api/arms/{id}/compact", "compact-arm",
 		"Make the agent CLI shorten its conversation; answers when it has verifiably begun", 0}, s.compact)
+	add(d, operation{get, "/api/arms/{id}/mode", "modes-of-arm", "The modes of the agent CLI, and the present one", 0},
+		s.modes)
+	add(d, operation{post, "/api/arms/{id}/mode", "switch-mode",
+		"Switch to another mode; answers when the screen shows it", 0}, s.switchMode)
+	add(d, operation{post, "/api/arms/{id}/model", "switch-model", "Use another model", 0}, s.switchModel)
 	add(d, operation{post, "/api/arms/{id}/respond", "respond", "Answer one dialog", 0}, s.respond)
 	add(d, operation{post, "/api/arms/{id}/interrupt", "interrupt-arm", "Stop the running turn", 0}, s.interrupt)
 	add(d, operation{post, "/api/arms/{id}/window", "open-window",
@@ -154,6 +181,21 @@ func (s *Server) prompt(ctx context.Context, in *armBody[promptBody]) (*reply[pr
 func (s *Server) compact(ctx context.Context, in *armOnly) (*reply[promptReply], error) {
 	receipt, err := s.brain.Compact(ctx, in.ID)
 	return &reply[promptReply]{promptReply{err == nil, receipt}}, err
+}
+
+func (s *Server) modes(ctx context.Context, in *armOnly) (*reply[wire.Modes], error) {
+	out, err := s.brain.Modes(ctx, in.ID)
+	return &reply[wire.Modes]{out}, err
+}
+
+func (s *Server) switchMode(ctx context.Context, in *armBody[modeBody]) (*reply[modeReply], error) {
+	out, err := s.brain.SwitchMode(ctx, in.ID, coleo.ModeOrder(in.Body))
+	return &reply[modeReply]{modeReply{err == nil, out}}, err
+}
+
+func (s *Server) switchModel(ctx context.Context, in *armBody[modelBody]) (*reply[modelReply], error) {
+	out, err := s.brain.SwitchModel(ctx, in.ID, coleo.ModelOrder(in.Body))
+	return &reply[modelReply]{modelReply{err == nil, out}}, err
 }
 
 func (s *Server) respond(ctx context.Context, in *armBody[respondBody]) (*reply[doneReply], error) {

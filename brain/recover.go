@@ -143,6 +143,7 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 	c.Workdir, c.Provider, c.Model = first(q.Workdir, c.Workdir, arm.Workdir), first(q.Provider, c.Provider),
 		first(q.Model, c.Model)
 	c.Conversation, c.Fork = arm.SessionID, "" // the copy was made at an earlier start
+	forgetChosen(&c, q.Model, "")
 	if place := placeAt(wire.WindowRequest{Environ: q.WindowEnviron}); place != nil && c.Window != nil {
 		place.Terminal, c.Window = c.Window.Terminal, place
 	}

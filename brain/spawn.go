@@ -130,6 +130,7 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 	}
 	c.Profile, c.Home = coleo.Profile(first(string(q.Profile), string(c.Profile))), first(q.Home, c.Home)
 	c.PermissionMode = coleo.PermissionMode(first(string(q.PermissionMode), string(c.PermissionMode)))
+	forgetChosen(&c, q.Model, string(q.PermissionMode))
 	c.OnPartition = coleo.OnPartition(first(string(q.OnPartition), string(c.OnPartition),
 		string(b.Defaults.OnPartition)))
 	c.TrustWorkdir = c.TrustWorkdir || q.TrustWorkdir

@@ -25,6 +25,8 @@ const (
 	OpSteer     Op = "steer"     // PromptOrder -> coleo.Steering: a prompt for now, also during a turn
 	OpAbort     Op = "abort"     // ArmOrder -> coleo.Aborted: interrupt, and pause a queue that is not empty
 	OpCompact   Op = "compact"   // ArmOrder -> coleo.Receipt: shorten the conversation
+	OpMode      Op = "mode"      // ModeOrder -> ModeReport: switch to another mode
+	OpModel     Op = "model"     // ModelOrder -> ModelReport: use another model
 	OpExplain   Op = "explain"   // ArmOrder -> coleo.Explanation
 	OpUsage     Op = "usage"     // ArmOrder -> coleo.Usage
 	OpScreen    Op = "screen"    // ScreenOrder -> coleo.Screen
@@ -35,6 +37,7 @@ const (
 	OpLease     Op = "lease"     // LeaseOrder -> coleo.Lease
 	OpEvents    Op = "events"    // EventsOrder -> Events
 	OpProviders Op = "providers" // nothing -> raw JSON: the model catalogue of an agent CLI of this host
+	OpLogins    Op = "logins"    // nothing -> []coleo.Login: to which agent CLIs this host's user is logged in
 	OpPulse     Op = "pulse"     // PulseOrder -> Pulse: cheap; serve sends it every PulseEvery
 	OpPermit    Op = "permit"    // PermitOrder -> Clock: permit typing into arms that need a permit
 	OpRelease   Op = "release"   // ReleaseOrder -> nothing: give an arm of host local to a host agent
@@ -51,7 +54,7 @@ const (
 
 // Types reports whether an order of this kind types into an arm's terminal.
 func (o Op) Types() bool {
-	return o == OpPrompt || o == OpSteer || o == OpAbort || o == OpCompact || o == OpRespond || o == OpInterrupt || o == OpInput
+	return o == OpPrompt || o == OpSteer || o == OpAbort || o == OpCompact || o == OpMode || o == OpModel || o == OpRespond || o == OpInterrupt || o == OpInput
 }
 
 // SpawnOrder starts an arm. Serve sets Config.Generation to a number above all
@@ -124,113 +127,37 @@ type ReleaseOrder struct {
 	To  string `json:"to"` // the id of the host agent
 }
 
-// ArmReport is what a host agent knows of an arm. The host agent collects these facts
-// again for each report.
-type ArmReport struct {
-	ID         string        `json:"id"`
-	Name       string        `json:"name"`
-	Harness    string        `json:"harness"`
-	Generation int           `json:"generation"`
-	Desired    coleo.Desired `json:"desired"`
-	Handle     *coleo.Handle `json:"handle,omitempty"`
-	Reading    coleo.Reading `json:"reading"`
-	Attached   bool          `json:"attached"` // the host agent has a live session
-	Proof      Proof         `json:"proof"`
-	Process    ProcessState  `json:"process"`
-	// Blocked is the reason why the arm cannot continue, for example that its journal
-	// cannot be written. The agent CLI then waits until its output can be written
-	// again.
-	Blocked      string      `json:"blocked,omitempty"`
-	LastOutput   time.Time   `json:"last_output,omitzero"`
-	LastActivity time.Time   `json:"last_activity,omitzero"`
-	Lease        coleo.Lease `json:"lease,omitzero"`
-	// Queue is the summary of the arm's queue, or nil.
-	Queue *coleo.QueueState `json:"queue,omitempty"`
-	// Config is the configuration of the arm's last start. It lacks the nonce, the
-	// environment and what belongs to that start alone. If serve has lost its database,
-	// serve takes the configuration from this field.
-	Config *coleo.SpawnConfig `json:"config,omitempty"`
-}
-
-// Proof says what the host agent found when it used the handle to look for the arm's
-// holder.
-type Proof string
-
-// The values of Proof.
-const (
-	Proven   Proof = "proven"
-	Unproven Proof = "unproven" // there is a holder or a process, but it could not prove that it belongs to the arm
-	Silent   Proof = "silent"   // the arm's holder is there, but does not reply
-	Gone     Proof = "gone"     // nothing is there
-)
-
-// ProcessState is the state of the agent CLI's process.
-type ProcessState string
-
-// The states of a process.
-const (
-	ProcessAlive   ProcessState = "alive"
-	ProcessStopped ProcessState = "stopped" // a signal such as SIGSTOP has stopped the process
-	ProcessDead    ProcessState = "dead"
-	ProcessUnknown ProcessState = "unknown" // the host agent could not look at the process
-)
-
-// PulseOrder asks for a pulse about one arm or about all arms.
-type PulseOrder struct {
-	Arm   string `json:"arm,omitempty"`   // the arm's id; "" means all arms; an older host agent always reports all arms
-	Known string `json:"known,omitempty"` // the Mark of the sender's last pulse; "" if the sender has none
-}
-
-// Pulse is what a host agent knows of its arms at one moment, without asking their
-// holders. Serve relies on a pulse for SilentAfter.
-type Pulse struct {
-	PID   int        `json:"pid"`
-	Epoch string     `json:"epoch"` // Epoch and Head: the end of the log before the host agent looked at the arms
-	Head  uint64     `json:"head"`
-	Arms  []ArmPulse `json:"arms"`
-	Of    string     `json:"of,omitempty"` // the id of the arm if the pulse is about one arm; "" if it is about all arms
-
-	// Mark identifies the contents of Arms in a pulse about all arms. Different
-	// contents have different marks. Same means that Mark equals PulseOrder.Known, so
-	// that Arms is left out.
-	Mark string `json:"mark,omitempty"`
-	Same bool   `json:"same,omitempty"`
-}
-
-// ArmPulse is the part of a pulse for one arm.
-type ArmPulse struct {
-	ID         string `json:"id"`
-	Generation int    `json:"generation"`
-	Attached   bool   `json:"attached"` // the host agent has a live session and reads the arm's screen
-	// Starting means that the host agent is carrying out an order to start, to end or
-	// to attach to the arm.
-	Starting bool         `json:"starting,omitempty"`
-	Process  ProcessState `json:"process"`
-	PID      int          `json:"pid,omitempty"`     // the pid of the agent CLI
-	Blocked  string       `json:"blocked,omitempty"` // the reason why the arm cannot continue, as last noted
-
-	NeedsPermit bool `json:"needs_permit,omitempty"` // typing into the arm needs a permit
-
-	Unjudged string `json:"unjudged,omitempty"` // the version of the agent CLI, if the rules were not judged on it
-}
-
-// PulseEvery is the time between two pulse requests from serve to the same host agent.
-// A request takes about 100 µs. A host agent checks a living process at most every 2 s,
-// so only for every second request.
-//
-// SilentAfter is how long a host agent can send no reply before serve reports that
-// nobody watches the arms of that host. This time is long enough for one lost reply.
-// Serve checks for silence before each request, so users see the report within 5 s.
-const (
-	PulseEvery  = 1500 * time.Millisecond
-	SilentAfter = 3500 * time.Millisecond
-)
-
 // PromptOrder sends a prompt to the arm's agent CLI.
 type PromptOrder struct {
 	Arm    string       `json:"arm"`
 	Prompt coleo.Prompt `json:"prompt"`
 	Lease  string       `json:"lease,omitempty"` // the id of the sender's lease, or "" if the sender has none
+}
+
+// ModeOrder switches an arm to another mode.
+type ModeOrder struct {
+	Arm string `json:"arm"`
+	coleo.ModeOrder
+}
+
+// ModeReport says what an order for a mode did. Chosen is what the user has chosen for the
+// arm now.
+type ModeReport struct {
+	coleo.ModeSwitch
+	Chosen *coleo.Chosen `json:"chosen,omitempty"`
+}
+
+// ModelOrder gives an arm another model.
+type ModelOrder struct {
+	Arm string `json:"arm"`
+	coleo.ModelOrder
+}
+
+// ModelReport says what an order for a model did. Chosen is what the user has chosen for
+// the arm now.
+type ModelReport struct {
+	coleo.ModelSwitch
+	Chosen *coleo.Chosen `json:"chosen,omitempty"`
 }
 
 // PermitOrder allows typing into the arms in Arms until the time Until. Until is a time
@@ -341,56 +268,3 @@ type Events struct {
 	Checked bool          `json:"checked,omitempty"` // the host agent has looked for the given event in its log
 	Deleted uint64        `json:"deleted,omitempty"` // events up to this number may have been deleted
 }
-
-// Beat is what a host agent publishes by itself: every BeatEvery, and after each start
-// and end of an arm.
-type Beat struct {
-	ID           string    `json:"id"`
-	Hostname     string    `json:"hostname"`
-	Platform     string    `json:"platform"`
-	Version      string    `json:"version"`
-	PID          int       `json:"pid"`
-	StartedAt    time.Time `json:"started_at"`
-	Capabilities []string  `json:"capabilities"` // the harnesses whose agent CLI is installed
-	MaxArms      int       `json:"max_arms"`
-	// Arms has the arms whose session has proved its identity, and whose process is
-	// alive and not stopped by a signal.
-	Arms []ArmBeat `json:"arms"`
-	// Of is the id of the arm if the beat is about one arm. In such a beat, the other
-	// arms have not changed. Of is "" if the beat is about all arms.
-	Of string `json:"of,omitempty"`
-	// Pulse is the pulse of the arm in Of, for the log position in Epoch and Head. It
-	// is nil in the beat of an older host agent.
-	Pulse *ArmPulse `json:"pulse,omitempty"`
-	Epoch string    `json:"epoch"`
-	Head  uint64    `json:"head"`
-	// TakesGiven means that the host agent uses Env and Script of a SpawnOrder, and
-	// knows the scripted model and OnPartition. An older host agent ignores these
-	// fields, but still starts the arm.
-	TakesGiven bool `json:"takes_given,omitempty"`
-	// TakesForks means that the host agent knows SpawnConfig.Fork. An older host agent
-	// would start a new conversation.
-	TakesForks bool `json:"takes_forks,omitempty"`
-	// TakesLocal means that the host agent knows OpTake. Such a host agent attaches to
-	// an arm of host local only after OpTake.
-	TakesLocal bool `json:"takes_local,omitempty"`
-	// TakesFiles means that the host agent adds the Files of a prompt to its text. An older
-	// host agent would send the prompt without them.
-	TakesFiles bool `json:"takes_files,omitempty"`
-	// TakesTools means that the host agent knows SpawnConfig.Tools.
-	TakesTools bool `json:"takes_tools,omitempty"`
-}
-
-// ArmBeat is the part of a beat for one arm.
-type ArmBeat struct {
-	ID         string    `json:"id"`
-	Generation int       `json:"generation,omitempty"`
-	LastOutput time.Time `json:"last_output,omitzero"`
-}
-
-// BeatEvery is the time between two beats of a host agent. A host agent that sends no
-// beat for HostStale counts as gone.
-const (
-	BeatEvery = 30 * time.Second
-	HostStale = 90 * time.Second
-)

@@ -23,6 +23,7 @@ type live interface {
 	coleo.Terminal
 	coleo.Compactor
 	coleo.UsageMeter
+	coleo.Modal
 }
 
 // breaks turns a sound session into one with a fault.
@@ -80,6 +81,13 @@ func (h *brokenHarness) open(s coleo.Session, err error) (coleo.Session, error) 
 	h.opened = append(h.opened, s.Handle())
 	h.mu.Unlock()
 	return h.breaks(s.(live)), nil
+}
+
+// unswitched says that it has switched the mode, and has not.
+type unswitched struct{ live }
+
+func (s unswitched) SwitchMode(_ context.Context, id string) (coleo.ModeSwitch, error) {
+	return coleo.ModeSwitch{From: s.live.State().Mode, To: id, Pressed: []string{"SHIFT_TAB"}, Seen: []string{id}}, nil
 }
 
 // misread shows each reading as something else.

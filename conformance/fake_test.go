@@ -87,6 +87,7 @@ type terminal interface {
 	coleo.Session
 	coleo.Terminal
 	coleo.Compactor
+	coleo.Modal
 }
 
 type accounted struct {

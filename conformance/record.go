@@ -26,6 +26,7 @@ type Moment struct {
 	Dialog *coleo.Dialog `json:"dialog"`
 	Detail string        `json:"detail,omitempty"`
 	Known  bool          `json:"known"`           // a rule recognizes the screen; if false, Coleo must not type
+	Mode   string        `json:"mode,omitempty"`  // the agent CLI's mode
 	Event  string        `json:"event,omitempty"` // the kind of change; "" for a change of the reading
 	Note   string        `json:"note,omitempty"`
 }
@@ -35,7 +36,7 @@ type Moment struct {
 func MomentOf(c coleo.Change, after time.Duration) Moment {
 	m := Moment{
 		T: after.Seconds(), State: c.Reading.State, Rule: c.Reading.Rule, Dialog: c.Reading.Dialog,
-		Detail: c.Reading.Detail, Known: c.Reading.Known, Note: c.Note,
+		Detail: c.Reading.Detail, Known: c.Reading.Known, Note: c.Note, Mode: c.Reading.Mode,
 	}
 	if c.Kind != coleo.ChangeState {
 		m.Event = string(c.Kind)

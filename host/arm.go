@@ -25,6 +25,9 @@ type arm struct {
 	// writing is held while the record is written to the database or to the arm's
 	// folder. So the last write always has the newest record.
 	writing sync.Mutex
+	// changing is held while the mode or the model is changed, so that only one of them
+	// runs.
+	changing sync.Mutex
 
 	mu      sync.Mutex
 	record  store.ArmRecord
@@ -36,15 +39,16 @@ type arm struct {
 	// idle, error or dead. In any other state, calm is 0.
 	calm coleo.Cursor
 	// run is the newest open run. The older open runs are in record.
-	run     *coleo.Receipt
-	lease   coleo.Lease
-	busy    bool          // the arm is being started, attached to or ended
-	blocked string        // why the arm cannot continue; "" if it can
-	silent  bool          // the holder did not reply when the host agent tried to attach
-	asleep  bool          // a signal had stopped the holder when it did not reply
-	dead    chan struct{} // closed when the goroutine that follows the session has ended
-	gone    bool          // another host has taken the arm
-	late    []work        // work whose run has not begun yet
+	run      *coleo.Receipt
+	lease    coleo.Lease
+	busy     bool   // the arm is being started, attached to or ended
+	blocked  string // why the arm cannot continue; "" if it can
+	silent   bool   // the holder did not reply when the host agent tried to attach
+	asleep   bool   // a signal had stopped the holder when it did not reply
+	choosing choosing
+	dead     chan struct{} // closed when the goroutine that follows the session has ended
+	gone     bool          // another host has taken the arm
+	late     []work        // work whose run has not begun yet
 
 	following following
 
@@ -91,6 +95,7 @@ func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	a.mu.Lock()
 	a.harness, a.rules = by, ""
 	a.session, a.reading, a.calm, a.dead = s, s.State(), 0, make(chan struct{})
+	a.choosing.owed, a.choosing.seen = a.owesMode(), 0
 	dead := a.dead
 	following, unfollow := context.WithCancel(a.host.ctx)
 	a.unfollow = unfollow
@@ -117,6 +122,10 @@ func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 		}
 		if err := a.note(ctx, s, change); err != nil && ctx.Err() == nil {
 			a.host.Log.Error("record a change", "arm", a.name(), "error", err)
+		}
+		a.noted(change.Cursor)
+		if change.Reading.State == coleo.Idle {
+			a.restoreMode(s)
 		}
 		a.moved()
 		if change.Reading.State == coleo.Dead {
@@ -148,6 +157,8 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 		return a.openOther(ctx, c)
 	case coleo.ChangeWork:
 		return a.noteWork(ctx, work{c.Record, c.Work})
+	case coleo.ChangeMode:
+		return a.noteMode(ctx, c)
 	default:
 	}
 	if c.Kind == coleo.ChangePrompt {
@@ -372,22 +383,6 @@ func silence(h coleo.Handle) string {
 			h.Holder.PID)
 	}
 	return fmt.Sprintf("its holder, process %d, does not answer", h.Holder.PID)
-}
-
-// noteBlocked records the reason why the arm is blocked, or "" if it is no longer
-// blocked. An arm is blocked if its journal cannot be written, or if its holder does
-// not reply. If the reason is the same as before, noteBlocked writes nothing.
-func (a *arm) noteBlocked(ctx context.Context, why string) {
-	a.mu.Lock()
-	same, id := a.blocked == why, a.record.ID
-	a.blocked = why
-	a.mu.Unlock()
-	if same {
-		return
-	}
-	if err := a.host.append(ctx, event(id, coleo.EventBlocked, coleo.Note{Text: why})); err != nil {
-		a.host.Log.Error("record that the arm is blocked", "arm", a.name(), "blocked", why, "error", err)
-	}
 }
 
 // removeFiles deletes all files of the arm, including its journals.

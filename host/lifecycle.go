@@ -114,6 +114,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 			r.Name = o.Name
 		}
 		r.Generation = next
+		c.Chosen, r.Trace.Shown = coleo.NewerChosen(c.Chosen, r.Spec.Chosen), ""
 		c.Arm, c.Generation, c.Nonce, c.Dir = r.ID, r.Generation, rand.Text(), a.dir()
 		c.Path, c.Environ, c.Keep = append(c.Path, a.host.Path...), a.host.Environ, a.host.Keep
 		c.AllowSudo = a.host.AllowSudo
@@ -125,7 +126,8 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		if !c.Resume {
 			left = append(left, pauseAnew(r)...)
 		}
-		r.Spec, r.Workdir, r.Provider, r.Model = c, c.Workdir, c.Provider, c.Model
+		r.Spec, r.Workdir = c, c.Workdir
+		r.Provider, r.Model = c.ModelOf()
 		r.Status, r.State, r.Rule, r.Handle, a.run = coleo.StatusStarting, coleo.Initializing, "", nil, nil
 		return left
 	})
@@ -145,7 +147,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 // cannot write the new handle into the database, it ends the agent CLI, because nobody
 // would follow the agent CLI.
 func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig) error {
-	made, err := a.withModel(c)
+	made, err := a.withModel(a.asChosen(harness, c))
 	if err == nil {
 		made, err = a.withTools(made)
 	}

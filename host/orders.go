@@ -3,8 +3,6 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"os"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -46,6 +44,7 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpPermit:    decoded(h.permit),
 		bus.OpEvents:    decoded(h.events),
 		bus.OpProviders: decoded(h.providers),
+		bus.OpLogins:    decoded(h.logins),
 		bus.OpAdopt: onArm(h, func(ctx context.Context, a *arm) (any, error) {
 			if err := a.adopt(ctx); err != nil {
 				return nil, err
@@ -82,6 +81,24 @@ func (h *Host) orders() map[bus.Op]order {
 			a.typing.RLock()
 			defer a.typing.RUnlock()
 			return a.steer(ctx, o)
+		}),
+		bus.OpMode: decoded(func(ctx context.Context, o bus.ModeOrder) (any, error) {
+			a, err := h.arm(o.Arm)
+			if err != nil {
+				return nil, err
+			}
+			a.typing.RLock()
+			defer a.typing.RUnlock()
+			return a.switchMode(ctx, o)
+		}),
+		bus.OpModel: decoded(func(ctx context.Context, o bus.ModelOrder) (any, error) {
+			a, err := h.arm(o.Arm)
+			if err != nil {
+				return nil, err
+			}
+			a.typing.RLock()
+			defer a.typing.RUnlock()
+			return a.switchModel(ctx, o)
 		}),
 		bus.OpExplain: onArm(h, explain),
 		bus.OpUsage:   onArm(h, usage),
@@ -211,35 +228,4 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 	}
 	a.fileOrLog()
 	return nil, nil
-}
-
-// providers returns a model catalogue. It asks the installed agent CLIs that have a
-// catalogue, one after another, and returns the first catalogue that it gets.
-func (h *Host) providers(ctx context.Context, _ struct{}) (any, error) {
-	err := error(coleo.Errorf(coleo.ENotInstalled, "no agent CLI that keeps a catalogue of models is installed on %s",
-		h.Hostname))
-	for _, name := range h.Registry.List() {
-		harness, getErr := h.Registry.Get(name)
-		if getErr != nil {
-			continue
-		}
-		c, ok := harness.(coleo.Cataloguer)
-		if !ok || !h.installed(harness.Info().Command) {
-			continue
-		}
-		var raw json.RawMessage
-		if raw, err = h.catalog(ctx, c); err == nil {
-			return raw, nil
-		}
-	}
-	return nil, err
-}
-
-func (h *Host) catalog(ctx context.Context, c coleo.Cataloguer) (json.RawMessage, error) {
-	dir, err := os.MkdirTemp(h.Dir, "catalog-")
-	if err != nil {
-		return nil, fmt.Errorf("make a folder for the catalogue: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	return c.Catalog(ctx, coleo.SpawnConfig{Dir: dir, Workdir: dir, Path: h.Path, Environ: h.Environ})
 }

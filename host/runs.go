@@ -33,8 +33,14 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 		return coleo.Receipt{}, err
 	}
 	o.Prompt.Files = nil
+	if !o.Prompt.Interrupt && !o.Prompt.Unproven { // both are for an arm that may be at work, in the mode it has
+		if err := a.settleMode(ctx, s); err != nil {
+			return coleo.Receipt{}, err
+		}
+	}
+	o.Prompt.Text = a.unsaid(o.Prompt.Text)
 	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: o.Prompt.Text}
-	return a.deliver(ctx, s, run, func(ctx context.Context) (coleo.Receipt, error) {
+	receipt, err := a.deliver(ctx, s, run, func(ctx context.Context) (coleo.Receipt, error) {
 		undo := func(error) {}
 		if o.Prompt.Interrupt {
 			undo = a.interrupting(ctx, s)
@@ -45,6 +51,10 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 		}
 		return receipt, err
 	})
+	if err == nil {
+		a.said(ctx)
+	}
+	return receipt, err
 }
 
 // compact makes the agent CLI shorten its conversation, and begins a run for that. The

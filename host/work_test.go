@@ -14,6 +14,9 @@ func (s *stage) told(id string) (kinds []coleo.EventKind) {
 	s.t.Helper()
 	all, _ := s.readLog()
 	for _, e := range all {
+		if e.Kind == coleo.EventMode {
+			continue // the screen shows it at any time, and it belongs to no run
+		}
 		if e.Arm == id && (e.Kind.IsWork() || e.Kind == coleo.EventRunStart || e.Kind == coleo.EventRunEnd) {
 			kinds = append(kinds, e.Kind)
 		}

@@ -14,7 +14,7 @@ const (
 
 // Key returns the bytes that the key called name sends. It returns false if there is no
 // such key. The names are ENTER, SPACE, TAB, SHIFT_TAB, SHIFT_ENTER, ESCAPE, BACKSPACE,
-// UP, DOWN, RIGHT, LEFT, CTRL_C, CTRL_D, CTRL_K, CTRL_L, CTRL_U, CTRL_Z.
+// UP, DOWN, RIGHT, LEFT, CTRL_C, CTRL_D, CTRL_K, CTRL_L, CTRL_U, CTRL_Y, CTRL_Z.
 //
 // The bytes are those of xterm in normal cursor mode. Exception: SHIFT_ENTER has the
 // CSI u form, which agent CLIs read as a new line that does not submit.
@@ -57,6 +57,8 @@ func keyBytes(name string) string {
 		return "\x0c"
 	case "CTRL_U":
 		return "\x15"
+	case "CTRL_Y":
+		return "\x19"
 	case "CTRL_Z":
 		return "\x1a"
 	}

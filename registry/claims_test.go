@@ -13,26 +13,26 @@ import (
 // what is not claimed, so a review must see every removal here.
 var claims = map[string]string{
 	"aider": "approval command_execution file_editing interrupt model_flag multi_turn resume streaming usage",
-	"claude-code": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn " +
+	"claude-code": "approval command_execution compact file_editing interrupt mcp model_flag modes multi_turn " +
 		"question queue redraw resume streaming usage",
 	"cline": "approval command_execution file_editing interrupt model_flag multi_turn streaming",
-	"codex": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn " +
+	"codex": "approval command_execution compact file_editing interrupt mcp model_flag modes multi_turn " +
 		"redraw resume streaming usage",
 	"continue": "approval command_execution compact file_editing interrupt multi_turn question streaming",
-	"copilot": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn " +
+	"copilot": "approval command_execution compact file_editing interrupt mcp model_flag modes multi_turn " +
 		"redraw resume streaming",
-	"gemini": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn " +
+	"gemini": "approval command_execution compact file_editing interrupt mcp model_flag modes multi_turn " +
 		"queue redraw resume streaming usage",
 	"generic": "command_execution interrupt multi_turn streaming",
 	"kilo": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn " +
 		"question redraw resume streaming usage",
-	"opencode": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn " +
+	"opencode": "approval command_execution compact file_editing interrupt mcp model_flag modes multi_turn " +
 		"question redraw resume streaming usage",
 	"opencode-api": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question " +
 		"resume streaming usage",
 	"opencode-tui": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question " +
 		"resume streaming usage window",
-	"qwen": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn " +
+	"qwen": "approval command_execution compact file_editing interrupt mcp model_flag modes multi_turn " +
 		"question redraw resume streaming",
 	"roo": "", // never run
 }

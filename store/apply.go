@@ -45,6 +45,10 @@ func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return applyQueue(arm, e)
 	case coleo.EventSuspension, coleo.EventAnswered:
 		return applySuspension(arm, e)
+	case coleo.EventMode:
+		return applyMode(arm, e)
+	case coleo.EventModel:
+		return applyModel(arm, e)
 	case coleo.EventRunStart, coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
 		arm.LastActivityAt = e.Time
 		return touched(arm, e.Time)
@@ -178,6 +182,26 @@ func applyWindow(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return arm
 	}
 	arm.Window = c.Window
+	return touched(arm, e.Time)
+}
+
+func applyMode(arm coleo.Arm, e coleo.Event) coleo.Arm {
+	m, ok := payload[coleo.ModeChanged](e)
+	if !ok {
+		return arm
+	}
+	arm.Mode = m.To
+	return touched(arm, e.Time)
+}
+
+// applyModel stores a model that a user has chosen. What an agent CLI says of its model is
+// not in the words of the start configuration, so it does not count.
+func applyModel(arm coleo.Arm, e coleo.Event) coleo.Arm {
+	m, ok := payload[coleo.ModelChanged](e)
+	if !ok || !m.Ordered {
+		return arm
+	}
+	arm.Provider, arm.Model = coleo.SplitModel(m.To)
 	return touched(arm, e.Time)
 }
 

@@ -147,6 +147,23 @@ func line(a coleo.Arm) string {
 
 // The row has the last state of the arm's window, and the port of its server, until the arm
 // stops or starts again.
+func TestM2ARowHasItsModeAndTheOrderedModel(t *testing.T) {
+	t.Parallel()
+	mode := func(to string) coleo.Event { return event(coleo.EventMode, "a", coleo.ModeChanged{To: to}) }
+	arm := coleo.Arm{}
+	for _, e := range []coleo.Event{
+		spawn("a", 1), mode("default"), mode("plan"), reading(coleo.Idle, nil),
+		event(coleo.EventModel, "a", coleo.ModelChanged{To: "p/m/1", Ordered: true}),
+		event(coleo.EventModel, "a", coleo.ModelChanged{To: "what-a-record-calls-it"}),
+		event(coleo.EventStopped, "a", coleo.Reading{Rule: "exit"}), spawn("a", 2),
+	} {
+		arm = Apply(arm, e)
+	}
+	if arm.Mode != "plan" || arm.Provider != "p" || arm.Model != "m/1" {
+		t.Errorf("the row has the mode %q and the model %s of %s", arm.Mode, arm.Model, arm.Provider)
+	}
+}
+
 func TestARowHasItsWindow(t *testing.T) {
 	t.Parallel()
 	window := func(state coleo.WindowState) coleo.Event {

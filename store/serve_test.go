@@ -42,7 +42,7 @@ func fullArm() coleo.Arm {
 		ContextBudget: 5, CurrentContextUsed: 4, CreatedAt: start, UpdatedAt: start, LastActivityAt: start,
 		LastHeartbeat: start,
 		LastOutputAt:  start, RecoveryRequestedAt: start, Config: json.RawMessage(`{"a": "<b>"}`), PID: 1, Port: 2,
-		Provider: "p", Model: "m/n",
+		Provider: "p", Model: "m/n", Mode: "plan",
 		TotalTokens: 3, TotalCost: 0.25, CurrentTaskID: "t", CurrentTaskSubject: "s", CurrentBugID: "b",
 		CurrentBugTitle: "bt",
 		ParentArmID:     "pa", AgentID: "h1", Host: "box", SessionID: "c", Workdir: "/w", Generation: 9,

@@ -51,13 +51,36 @@ func armFields(a *coleo.Arm) []field {
 		{"state", textOf(&a.State)},
 		{"rule", textOf(&a.Rule)},
 		{"dialog", documentOf(&a.Dialog)},
-		{"shown", documentOf(&a.Window)},
+		{"shown", shownCell{a}},
 		{"queue", documentOf(&a.Queue)},
 		{"suspensions", documentOf(&a.Suspensions)},
 	}
 }
 
 func armCells(a *coleo.Arm) []any { return cells(armFields(a)) }
+
+// shownCell stores what the agent CLI shows to its user: its window and its mode.
+type shownCell struct{ arm *coleo.Arm }
+
+// shownDocument is the JSON of a shownCell. The fields of the window are beside the mode.
+type shownDocument struct {
+	*coleo.Window
+	Mode string `json:"mode,omitempty"`
+}
+
+func (c shownCell) Value() (driver.Value, error) {
+	if c.arm.Window == nil && c.arm.Mode == "" {
+		return nil, nil
+	}
+	return documentOf(&shownDocument{c.arm.Window, c.arm.Mode}).Value()
+}
+
+func (c shownCell) Scan(src any) error {
+	var d shownDocument
+	err := documentOf(&d).Scan(src)
+	c.arm.Window, c.arm.Mode = d.Window, d.Mode
+	return err
+}
 
 // statusCell stores the status planning_blocked as paused. planningCell, the cell of
 // another column, stores whether the status is planning_blocked. When a row is read,

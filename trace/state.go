@@ -2,6 +2,7 @@ package trace
 
 import (
 	"slices"
+	"time"
 
 	"coleo.dev"
 )
@@ -25,6 +26,9 @@ type State struct {
 	Text    bool   `json:"text,omitempty"`   // the run has an assistant_text
 	Open    []Call `json:"open,omitempty"`   // calls without an end, in order
 	Model   string `json:"model,omitempty"`
+	Mode    string `json:"mode,omitempty"` // the mode that was told last
+	// Shown is the mode that the screen showed last. It is "" if the screen has shown none.
+	Shown string `json:"shown,omitempty"`
 }
 
 // Place is how far one record has been read.
@@ -56,7 +60,7 @@ func (s State) Orphans(run string) []string {
 // Begin returns the State at the beginning of a run. Activities belong to the run from
 // now on.
 func (s State) Begin(run string) State {
-	return State{Places: s.Places, Run: run, Model: s.Model}
+	return State{Places: s.Places, Run: run, Model: s.Model, Mode: s.Mode, Shown: s.Shown}
 }
 
 // End returns the State after the end of a run. Later activities belong to no run.
@@ -65,6 +69,28 @@ func (s State) End(run string) State {
 		return s
 	}
 	return s.Begin("")
+}
+
+// ShowMode returns the State after the screen has shown a mode, and the events. It tells
+// nothing if the screen has shown the same mode before.
+func (s State) ShowMode(mode string, at time.Time) (State, []coleo.Event) {
+	if mode == s.Shown {
+		return s, nil
+	}
+	s.Shown = ""
+	next, events := s.add(coleo.Activity{Work: coleo.ModeChanged{To: mode}, Source: coleo.SourceScreen, Time: at})
+	next.Shown = mode
+	return next, events
+}
+
+// Choose returns the State after Coleo itself has changed the mode or the model, and the
+// events.
+func (s State) Choose(w coleo.Work, at time.Time) (State, []coleo.Event) {
+	shown := s.Shown
+	s.Shown = ""
+	next, events := s.add(coleo.Activity{Work: w, Time: at})
+	next.Shown = shown
+	return next, events
 }
 
 // pass returns the State after an activity of a record, and whether the activity is new.

@@ -72,7 +72,18 @@ func (s State) add(a coleo.Activity) (State, []coleo.Event) {
 		}
 		t.tell(w)
 	case coleo.ModelChanged:
+		if w.From == "" {
+			w.From = t.Model
+		}
 		t.Model = w.To
+		t.tell(w)
+	case coleo.ModeChanged:
+		// What the screen shows is newer than any record, so a record tells the mode only
+		// if the screen shows none.
+		if w.To == t.Mode || t.Shown != "" {
+			break
+		}
+		w.From, t.Mode = t.Mode, w.To
 		t.tell(w)
 	default:
 		t.tell(w)

@@ -121,7 +121,7 @@ func TestWithoutServeEveryVerbSaysHowToStartIt(t *testing.T) {
 		{"arm", "list"}, {"arm", "status", "x"}, {"arm", "prompt", "x", "y"}, {"arm", "approve", "x"},
 		{"arm", "kill", "x"},
 		{"arm", "wait", "x"}, {"arm", "recover", "x"}, {"arm", "screen", "x"}, {"arm", "logs", "x"},
-		{"arm", "watch", "x"}, {"arm", "compact", "x"}, {"arm", "follow-up", "x", "hi"},
+		{"arm", "watch", "x"}, {"arm", "compact", "x"}, {"arm", "mode", "x"}, {"arm", "model", "x"}, {"arm", "follow-up", "x", "hi"},
 		{"arm", "queue", "x"}, {"arm", "steer", "x", "hi"}, {"arm", "abort", "x"}, {"arm", "pause", "x"}, {"arm", "resume", "x"}, {"arm", "open", "x"},
 		{"agent", "status"}, {"run", "graph", "x"}, {"why", w.path("f") + ":1"},
 		{"run", "list"}, {"run", "show", "x"}, {"run", "events", "x"}, {"run", "events", "-f"},

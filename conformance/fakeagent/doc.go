@@ -35,6 +35,12 @@
 // and Esc chooses No. As with real agent CLIs, other text that is typed into a dialog
 // is lost. But if such a text contains a digit or an Enter, that key chooses an option.
 //
+// The prompt "/model NAME" begins no turn. The fake prints the name and does nothing else.
+//
+// Shift-Tab goes on to the next mode: after the first one "accept edits", in which the fake
+// writes files without asking, and then "plan". The last line names it. In a dialog,
+// Shift-Tab chooses the second option.
+//
 // # Words
 //
 // A line of a prompt that begins with one of these words is a command. The fake echoes

@@ -49,6 +49,7 @@ type program struct {
 	submitsToBreak  int
 	ignored         map[string]bool
 	faults          map[string]bool // permanent faults that are switched on, by their words
+	mode            int             // index of the mode; see modes
 	trying          string          // the number of the attempt, as text, while a request is repeated; otherwise ""
 
 	// The following fields are used only by a fake with a model. After the start, only

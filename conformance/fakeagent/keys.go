@@ -77,7 +77,9 @@ func (p *program) key(ctx context.Context, s string) int {
 }
 
 // escape handles an escape sequence at the beginning of s, and returns its length in
-// bytes. In a dialog, the arrows move the mark. Other sequences have no effect.
+// bytes. In a dialog, the arrows move the mark, and Shift-Tab allows an action permanently,
+// as with some real agent CLIs. Without a dialog, Shift-Tab goes on to the next mode. Other
+// sequences have no effect.
 func (p *program) escape(s string) int {
 	if len(s) == 1 || s[1] != '[' && s[1] != 'O' {
 		p.esc()
@@ -90,6 +92,13 @@ func (p *program) escape(s string) int {
 		if p.dialog != nil && (s[i] == 'A' || s[i] == 'B') {
 			step := map[byte]int{'A': -1, 'B': 1}[s[i]]
 			p.dialog.at = min(max(p.dialog.at+step, 0), len(p.dialog.options)-1)
+		}
+		switch {
+		case s[i] != 'Z':
+		case p.dialog == nil:
+			p.mode = (p.mode + 1) % len(modes)
+		case len(p.dialog.options) > forEver:
+			p.choose(forEver)
 		}
 		return i + 1
 	}

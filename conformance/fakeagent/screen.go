@@ -37,6 +37,13 @@ const (
 	refused = len(options) - 1
 )
 
+// modes has the modes of the fake, in the order in which Shift-Tab goes through them. The
+// footer names each mode but the first.
+var modes = [...]string{"", acceptEdits, "plan"}
+
+// acceptEdits is the mode in which the fake writes files without asking.
+const acceptEdits = "accept edits"
+
 // write writes text to the terminal. It ignores errors. If the terminal has gone, the
 // loop that reads keys notices it.
 func (p *program) write(s string) { _, _ = io.WriteString(p.out, s) }
@@ -99,6 +106,9 @@ func (p *program) composerLines(cols, rows int) (lines []string, column string) 
 		lines = append(lines, mark+line)
 	}
 	footer := "  ? for help"
+	if p.mode > 0 {
+		footer += " · " + modes[p.mode]
+	}
 	switch {
 	case p.trying != "":
 		footer = "  trying again, " + p.trying

@@ -77,7 +77,7 @@ func (p *program) permitted(ctx context.Context, what string, do func() string) 
 	if p.has(hasty) {
 		result = do()
 	}
-	if p.cfg.Model.Ask && !p.always[what] {
+	if p.cfg.Model.Ask && !p.always[what] && !p.acceptsEdits(what) {
 		n, err := p.put(ctx, permission(what))
 		if err != nil || n == refused {
 			return "the user has said no"
@@ -89,6 +89,14 @@ func (p *program) permitted(ctx context.Context, what string, do func() string) 
 	}
 	p.print("● " + what)
 	return result
+}
+
+// acceptsEdits reports whether an action of the model needs no permission because of the
+// mode of the fake.
+func (p *program) acceptsEdits(what string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return modes[p.mode] == acceptEdits && strings.HasPrefix(what, "write ")
 }
 
 func (p *program) writeFile(a arguments) string {

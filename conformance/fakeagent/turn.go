@@ -78,6 +78,10 @@ func (p *program) submit(ctx context.Context) {
 	}
 	p.composer = ""
 	p.rec.add(Prompted, prompt, nil)
+	if name, ok := strings.CutPrefix(prompt, "/model "); ok && p.interrupt == nil {
+		p.transcript = append(p.transcript, "❯ "+prompt, "⎿ The model is "+name)
+		return
+	}
 	if p.interrupt != nil {
 		if !p.faults[careless] {
 			p.queue = append(p.queue, prompt)

@@ -42,7 +42,10 @@ const (
 	// ownContext is the beginning of a text that Gemini CLI itself sends to the model
 	// in the user's place.
 	ownContext = "<session_context>"
-	cancelled  = "Request cancelled."
+	// leftPlan is the beginning of a text that Gemini CLI itself adds when its user
+	// leaves plan mode by a key. It begins no turn.
+	leftPlan  = "User has manually exited Plan Mode."
+	cancelled = "Request cancelled."
 )
 
 func (d *decoder) Decode(line []byte) []record.Entry {
@@ -66,7 +69,9 @@ func (l recordLine) state(text string, results bool) []record.Entry {
 	switch {
 	case l.Type == "user" && results:
 		return []record.Entry{{Kind: record.Tool, Time: l.Time}}
-	case l.Type == "user" && text != "" && !strings.HasPrefix(text, ownContext):
+	case l.Type == "user" && (strings.HasPrefix(text, ownContext) || strings.HasPrefix(text, leftPlan)):
+		return nil
+	case l.Type == "user" && text != "":
 		return []record.Entry{{Kind: record.Prompt, Text: text, ByUser: true, Time: l.Time}}
 	case l.Type == "gemini":
 		return l.reply(text)

@@ -5,7 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"coleo.dev"
@@ -40,6 +44,8 @@ var (
 	_ coleo.Recorder = (*Harness)(nil)
 	_ coleo.Settable = (*Harness)(nil)
 	_ coleo.Asking   = (*Harness)(nil)
+	_ coleo.Moded    = (*Harness)(nil)
+	_ coleo.Logged   = (*Harness)(nil)
 )
 
 // Facts are what Hooks can know about a session.
@@ -115,6 +121,39 @@ func (h *Harness) withPart(p rules.Part) *Harness {
 	spec := *h.spec
 	spec.Launch.Parts = append(slices.Clone(spec.Launch.Parts), p)
 	return New(&spec, h.hooks, h.holder, h.shared)
+}
+
+// Modes returns the modes of the agent CLI, as the Spec describes them.
+func (h *Harness) Modes() []coleo.Mode { return h.spec.ModeList() }
+
+// secretNames matches the names of variables that hold a key.
+var secretNames = regexp.MustCompile(`(KEY|KEY_ID|TOKEN|SECRET|CREDENTIALS)$`)
+
+// Login tells whether the environment has a key for the agent CLI, or HOME has its login.
+// It reads no file, and returns no value.
+func (h *Harness) Login(environ []string) coleo.Login {
+	out := coleo.Login{Harness: h.spec.Name}
+	home := ""
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if name == "HOME" {
+			home = value
+		}
+		mine := slices.ContainsFunc(h.spec.Launch.CredentialsEnv, func(own string) bool {
+			return own == name || strings.HasSuffix(own, "_") && strings.HasPrefix(name, own)
+		})
+		if mine && value != "" && secretNames.MatchString(name) {
+			out.Env = append(out.Env, name)
+		}
+	}
+	for _, file := range h.spec.Launch.CredentialsFiles {
+		if info, err := os.Stat(filepath.Join(home, file)); home != "" && err == nil && info.Mode().IsRegular() {
+			out.Files = append(out.Files, file)
+		}
+	}
+	slices.Sort(out.Env)
+	out.LoggedIn = len(out.Env)+len(out.Files) > 0
+	return out
 }
 
 // Asks returns the things that make the agent CLI ask, as the Spec lists them.

@@ -57,6 +57,9 @@ var (
 	_ coleo.Reloader  = (*session)(nil)
 	_ coleo.Prover    = (*session)(nil)
 	_ coleo.Versioned = (*session)(nil)
+	_ coleo.Modal     = (*session)(nil)
+
+	_ coleo.ModelSetter = (*session)(nil)
 
 	_ coleo.UsageMeter = (*session)(nil)
 )

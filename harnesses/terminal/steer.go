@@ -36,3 +36,16 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 func (s *session) Compact(ctx context.Context) (coleo.Receipt, error) {
 	return s.typist.SendCompact(ctx)
 }
+
+// Modes returns the modes of the agent CLI, as the Spec describes them.
+func (s *session) Modes() []coleo.Mode { return s.rules().ModeList() }
+
+// SwitchMode switches to another mode. See typing.Typist.SwitchMode for the errors.
+func (s *session) SwitchMode(ctx context.Context, id string) (coleo.ModeSwitch, error) {
+	return s.typist.SwitchMode(ctx, id)
+}
+
+// SetModel gives the agent CLI another model. See typing.Typist.SetModel for the errors.
+func (s *session) SetModel(ctx context.Context, model string) error {
+	return s.typist.SetModel(ctx, model)
+}

@@ -150,6 +150,7 @@ export class ArmView {
       ["Harness", a.harness],
       ["Model", model(a)],
       ["Cost", cost],
+      ["Mode", a.mode],
       ["Window", windowState(a.window)],
       ["Folder", a.workdir],
       ["Variables", (a.config?.env_names ?? []).join(", ")],

@@ -23,7 +23,7 @@ func Command() *cobra.Command {
 		newSpawnCommand(), newListCommand(), newStatusCommand(), newPromptCommand(), newWaitCommand(),
 		newDecideCommand("approve", "Approve what the arm asks in its open dialog", coleo.Approve),
 		newDecideCommand("deny", "Deny what the arm asks in its open dialog", coleo.Deny),
-		newAnswerCommand(), newQuestionsCommand(), newTodosCommand(), newInterruptCommand(), newCompactCommand(), newRecoverCommand(), newWatchCommand(), newAttachCommand(),
+		newAnswerCommand(), newQuestionsCommand(), newTodosCommand(), newInterruptCommand(), newCompactCommand(), newModeCommand(), newModelCommand(), newRecoverCommand(), newWatchCommand(), newAttachCommand(),
 		newOpenCommand(),
 		newScreenCommand(), newRecordCommand(), newExplainCommand(), newLastCommand(), newTranscriptCommand(),
 		newUsageCommand(), newLogsCommand(),

@@ -218,6 +218,9 @@ func statusText(arm coleo.Arm, now time.Time) string {
 		line("", fmt.Sprintf("(nobody has judged its rules on version %s: 'coleo harness pack' brings newer ones)",
 			r.Unjudged))
 	}
+	if arm.Mode != "" {
+		line("Mode", arm.Mode)
+	}
 	line("Model", show.OrDash(strings.Trim(arm.Provider+"/"+arm.Model, "/")))
 	line("Workdir", arm.Workdir)
 	line("Host", show.OrDash(arm.Host))

@@ -211,6 +211,9 @@ func (m moment) String() string {
 	if m.Detail != "" {
 		fmt.Fprintf(&b, " (%s)", m.Detail)
 	}
+	if m.Mode != "" {
+		fmt.Fprintf(&b, ", mode %s", m.Mode)
+	}
 	if !m.Known {
 		b.WriteString(", but no rule knows the screen")
 	}

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"os"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,7 @@ import (
 
 func newModelsCommand() *cobra.Command {
 	c := verb.Group("models", "List models, and show which one a request resolves to")
-	c.AddCommand(newModelsListCommand(), newModelsResolveCommand())
+	c.AddCommand(newModelsListCommand(), newModelsLoginsCommand(), newModelsResolveCommand())
 	return c
 }
 
@@ -35,6 +36,47 @@ func newModelsListCommand() *cobra.Command {
 	}
 	catalogFlag(c, &file)
 	return c
+}
+
+func newModelsLoginsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "logins",
+		Short: "Show where a key or a login is present, and which models arms have",
+		Long: `Show where a key or a login is present, and which models arms have.
+
+Coleo looks for the names of variables and for files. It reads no file, prints
+no value, and does not try whether a model server accepts the login.`,
+		Args: verb.Exactly(0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := setup.New()
+			if err != nil {
+				return err
+			}
+			client, err := s.Client()
+			if err != nil {
+				return err
+			}
+			models, err := client.Models(c.Context())
+			if err != nil {
+				return err
+			}
+			if verb.WantsJSON(c) {
+				return verb.PrintJSON(c, models)
+			}
+			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "HARNESS\tHOST\tLOGGED IN\tBY")
+			for _, l := range models.Logins {
+				by := strings.Join(append(l.Env, l.Files...), ", ")
+				fmt.Fprintf(w, "%s\t%s\t%t\t%s\n", l.Harness, l.Host, l.LoggedIn, by)
+			}
+			for _, m := range models.Models {
+				if m.Uses > 0 {
+					fmt.Fprintf(w, "%d arms\t\t\t%s\n", m.Uses, coleo.ModelName(m.Provider, m.Model))
+				}
+			}
+			return w.Flush()
+		},
+	}
 }
 
 func newModelsResolveCommand() *cobra.Command {

@@ -67,6 +67,7 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	if r.verdict.State == coleo.Initializing && r.ready.told {
 		r.announceStart()
 	}
+	r.shownMode = r.spec.ModeOf(r.picture)
 	r.askPack()
 	if r.verdict.Dialog != nil {
 		// The fingerprint is taken before complete changes the subject, because the
@@ -84,6 +85,22 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	return r.Judge(now)
 }
 
+// noteMode tells a change if the picture shows another mode of the agent CLI. A mode is
+// no state and changes none. It counts only on a picture that a rule recognizes and that
+// has no dialog, and not before the agent CLI has started.
+func (r *Reader) noteMode(now time.Time) {
+	switch {
+	case r.shownMode == "" || r.shownMode == r.reading.Mode:
+		return
+	case r.verdict.State == "" || r.verdict.Dialog != nil:
+		return
+	case r.reading.State == coleo.Initializing || r.reading.State == coleo.Dead:
+		return
+	}
+	r.reading.Mode = r.shownMode
+	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeMode, Reading: r.reading})
+}
+
 // visible returns the screen. It leaves out the bracketed paste mode if that mode was
 // never on, because the absence of the mode then proves nothing.
 func (r *Reader) visible() coleo.Screen {
@@ -98,6 +115,7 @@ func (r *Reader) visible() coleo.Screen {
 // Judge combines the witnesses into a reading. It returns how long to wait until the
 // next call of Judge.
 func (r *Reader) Judge(now time.Time) time.Duration {
+	defer r.noteMode(now)
 	r.noteWitnessedWork(now)
 	if r.noteStill(now) {
 		r.settlingSince = time.Time{} // the answer above the composer may be growing
@@ -267,6 +285,7 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 // last one.
 func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
 	last := r.reading
+	next.Mode = last.Mode
 	if next.State == coleo.Idle && r.turn.unproven != "" {
 		next.Rule, next.Detail = coleo.RuleUnprovenIdle, r.turn.unproven
 	}

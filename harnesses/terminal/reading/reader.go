@@ -45,6 +45,7 @@ type Reader struct {
 	notices    []Notice                    // the newest notice of each kind
 
 	reading       coleo.Reading
+	shownMode     string    // the agent CLI's mode that the last picture shows; "" if it shows none
 	settlingSince time.Time // since when idle or error has lasted; zero: no state has to settle
 	unknown       unknown
 	redraws       redraws
@@ -109,6 +110,10 @@ func (r *Reader) Use(spec *rules.Spec) {
 
 // Reading returns the last reading.
 func (r *Reader) Reading() coleo.Reading { return r.reading }
+
+// ShownMode returns the id of the agent CLI's mode that the last picture shows. It returns
+// "" if the picture shows none.
+func (r *Reader) ShownMode() string { return r.shownMode }
 
 // Verdict returns what the rules found on the last picture.
 func (r *Reader) Verdict() rules.Verdict { return r.verdict }

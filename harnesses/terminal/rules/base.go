@@ -27,8 +27,8 @@ func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte)
 		return under, err
 	}
 	s.Launch.renameEnv(own.Launch.RenameEnv)
-	under.Rules, under.Dialogs = s.Rules, s.Dialogs
-	s.Rules, s.Dialogs = nil, nil
+	under.Rules, under.Dialogs, under.Modes = s.Rules, s.Dialogs, s.Modes
+	s.Rules, s.Dialogs, s.Modes = nil, nil, nil
 	return under, nil
 }
 
@@ -43,6 +43,11 @@ func (s *Spec) inherit(under Spec) {
 	for _, d := range under.Dialogs {
 		if !slices.ContainsFunc(s.Dialogs, func(own DialogRule) bool { return own.Name == d.Name }) {
 			s.Dialogs = append(s.Dialogs, d)
+		}
+	}
+	for _, m := range under.Modes {
+		if s.Mode(m.ID) == nil {
+			s.Modes = append(s.Modes, m)
 		}
 	}
 }

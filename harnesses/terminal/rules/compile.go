@@ -92,6 +92,7 @@ func (c *compiler) screen(s *Spec) {
 	if len(s.InterruptWhen) > 0 {
 		c.conds("interrupt_when", "interrupt_when", s.InterruptWhen)
 	}
+	c.modes(s)
 	s.background = c.regexp("background", s.Background)
 	c.hook(&s.Hook)
 	c.composer(&s.Composer)

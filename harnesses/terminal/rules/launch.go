@@ -20,6 +20,9 @@ type Launch struct {
 	// `HOME`, the language and the like. A name that ends with `_` stands for all
 	// variables that begin with that name: `["MINE_API_KEY", "MINE_"]`.
 	CredentialsEnv []string `toml:"credentials_env"`
+	// The files below HOME in which the agent CLI keeps its login, such as
+	// `[".mine/auth.json"]`. Coleo only looks whether one is there. It never reads them.
+	CredentialsFiles []string `toml:"credentials_files"`
 	// The agent CLI's own word for each of Coleo's permission modes `ask`, `edit`,
 	// `plan` and `all`. Parts use the word as `{{.Permission}}`. Coleo refuses a
 	// permission mode that this table leaves out.

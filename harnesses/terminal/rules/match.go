@@ -11,8 +11,8 @@ import (
 // show. Rules, dialogs and other keys have lists of conditions.
 type Cond struct {
 	// The part of the screen to look at: `screen`, `bottom N`, `cursor`, `cursor line`,
-	// `wrapped line`, `title`, `modes`, `composer`, `below composer`, `above composer N`
-	// or `above cursor N`. N is a number of rows that are not blank, 1 to 99. The guide
+	// `wrapped line`, `title`, `modes`, `composer`, `composer rows`, `below composer`,
+	// `above composer N` or `above cursor N`. N is a number of rows that are not blank, 1 to 99. The guide
 	// says what each part holds. The key is required.
 	Where string `toml:"where"`
 	// The regular expression that the part must match, such as `esc to interrupt`.
@@ -22,8 +22,8 @@ type Cond struct {
 	// The color of the text: `red`, `green` or `blue`. The component with that name
 	// must be a quarter stronger than the other two. Coleo checks the color of the
 	// group `mark` of the pattern. Without this group, it checks the first character of
-	// the match. Only `screen`, `bottom N`, `cursor`, `below composer`, `above composer
-	// N` and `above cursor N` have colors.
+	// the match. Only `screen`, `bottom N`, `cursor`, `composer rows`, `below composer`,
+	// `above composer N` and `above cursor N` have colors.
 	Colour string `toml:"colour"`
 	// Whether the condition holds if the pattern is not found, instead of if it is
 	// found. With this key, the condition also holds if the screen does not show the

@@ -23,6 +23,7 @@ import (
 //	modes             the names of the terminal modes that are on, one per row;
 //	                  "bracketed_paste?" if it is not known whether that mode is on
 //	composer          the composer's text
+//	composer rows     all rows between the composer's edges, also those that the text lacks
 //	below composer    the rows below the composer
 //	above composer N  the last N rows above the composer that are not blank
 //	above cursor N    the last N rows above the cursor's row that are not blank; it is not
@@ -35,8 +36,8 @@ type region struct {
 	n    int
 }
 
-var regionForms = regexp.MustCompile(`^(screen|cursor|cursor line|wrapped line|title|modes|composer|below ` +
-	`composer|(bottom|above composer|above cursor) ([1-9][0-9]?))$`)
+var regionForms = regexp.MustCompile(`^(screen|cursor|cursor line|wrapped line|title|modes|composer|composer rows|` +
+	`below composer|(bottom|above composer|above cursor) ([1-9][0-9]?))$`)
 
 // mostRowsNot is the largest N of a region in a condition with Not. A larger region
 // would contain part of the transcript. A model could then write the text that must not
@@ -51,7 +52,7 @@ func parseRegion(s string) (region, error) {
 	m := regionForms.FindStringSubmatch(s)
 	if m == nil {
 		return region{}, fmt.Errorf("%q is no part of a screen: use screen, bottom N, cursor, cursor line, "+
-			"wrapped line, title, modes, composer, below composer, above composer N or above cursor N", s)
+			"wrapped line, title, modes, composer, composer rows, below composer, above composer N or above cursor N", s)
 	}
 	if m[2] == "" {
 		return region{name: s}, nil
@@ -90,6 +91,8 @@ func (p *Picture) region(r region) ([]string, bool) {
 	switch r.name {
 	case "composer":
 		return strings.Split(p.Composer.Text, "\n"), true
+	case "composer rows":
+		return p.rows[p.Composer.top:p.Composer.bottom], true
 	case "below composer":
 		return p.rows[p.Composer.bottom:], true
 	default: // "above composer"
@@ -196,6 +199,8 @@ func (p *Picture) rowNumbers(r region) []int {
 		return p.notBlank(len(p.rows), r.n)
 	case "cursor":
 		return []int{p.cursorY()}
+	case "composer rows":
+		return upTo(p.Composer.top, p.Composer.bottom)
 	case "below composer":
 		return upTo(p.Composer.bottom, len(p.rows))
 	case "above composer":

@@ -116,7 +116,7 @@ type Spec struct {
 	Hook Hook `toml:"hook"`
 	// The keys that Coleo presses. A key is `ENTER`, `TAB`, `SHIFT_TAB`, `SHIFT_ENTER`,
 	// `SPACE`, `ESCAPE`, `BACKSPACE`, `UP`, `DOWN`, `LEFT`, `RIGHT`, `CTRL_C`, `CTRL_D`,
-	// `CTRL_K`, `CTRL_L`, `CTRL_U`, `CTRL_Z` or one character. A blank separates two
+	// `CTRL_K`, `CTRL_L`, `CTRL_U`, `CTRL_Y`, `CTRL_Z` or one character. A blank separates two
 	// writes, and `+` joins keys into one write: `ESCAPE ESCAPE`, `y+ENTER`.
 	Keys Keys `toml:"keys"`
 	// How long Coleo waits. Leave these keys out unless a check needs another value.
@@ -142,6 +142,11 @@ type Spec struct {
 	// Coleo presses the first key again. Without this key, Coleo presses the keys one
 	// after the other.
 	InterruptWhen []Cond `toml:"interrupt_when"`
+	// A mode of the agent CLI, such as planning: how the screen shows it, and how Coleo
+	// switches to it. At most 30 are allowed.
+	Modes []Mode `toml:"mode"`
+	// How a running agent CLI is given another model.
+	Model ModelRule `toml:"model"`
 	// Where the agent CLI takes text: the rows between an upper and a lower edge.
 	Composer Composer `toml:"composer"`
 	// A kind of screen, and the state of the agent CLI that such a screen means. Coleo
@@ -194,6 +199,10 @@ type Keys struct {
 	// The command that shortens the conversation, such as `/compact`. Coleo types the
 	// command, and submits it once `compact_when` holds.
 	Compact string `toml:"compact"`
+	// The key that goes on to the next mode, such as `SHIFT_TAB`. Coleo presses it once,
+	// looks which mode the screen shows, and presses it again if that is not the wanted
+	// one. It must change nothing else in an empty composer.
+	Mode keysText `toml:"mode"`
 	// The keys that empty the composer, such as `CTRL_U`. Coleo presses the keys again
 	// as long as each press changes something. So one press should remove a whole row,
 	// wherever in the row the cursor is.

@@ -1,0 +1,216 @@
+package arm
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/cmd/coleo/verb"
+)
+
+func newCompactCommand() *cobra.Command {
+	var wait bool
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "compact NAME",
+		Short: "Make the agent CLI shorten its conversation",
+		Long: `Make the agent CLI shorten its conversation. The conversation goes on.
+
+The agent CLI uses its own command for that, and may ask its model. The rules
+are those of 'coleo arm prompt'. The command is typed once, and never into a
+dialog. It is refused while the agent CLI works. If it cannot be proven that
+the command arrived, the exit code is 7. If a dialog is open, it is 6. If the
+agent CLI has no such command, it is 2 and nothing is typed.
+
+Without --wait, this returns when the agent CLI has taken the command. With
+--wait, it returns when the turn has ended, with the exit codes of
+'coleo arm prompt --wait'. Such a turn has no answer.`,
+		Example: `  coleo arm compact fix --wait`,
+		Args:    verb.Exactly(1, "the name of an arm"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			return compact(c, client, args[0], wait, timeout)
+		}),
+	}
+	c.Flags().BoolVar(&wait, "wait", false, "wait for the end of the turn")
+	c.Flags().DurationVar(&timeout, "timeout", 0, "with --wait: maximum wait (default: no limit)")
+	return c
+}
+
+func compact(c *cobra.Command, client *api.Client, name string, wait bool, timeout time.Duration) error {
+	receipt, err := client.Compact(c.Context(), name)
+	if err != nil {
+		return err
+	}
+	if !wait {
+		return verb.Say(c, fmt.Sprintf("%s has begun to shorten its conversation (%s)", name, receipt.Proof),
+			deliveredPrompt{true, receipt.ID, receipt})
+	}
+	end, err := AwaitTurn(c.Context(), client, name, receipt.ID, timeout)
+	line := ""
+	if end.Outcome == coleo.OutcomeFinished {
+		line = name + " has shortened its conversation"
+	}
+	if verb.WantsJSON(c) || line != "" {
+		err = errors.Join(verb.Say(c, line, end), err)
+	}
+	return err
+}
+
+func newModeCommand() *cobra.Command {
+	var o coleo.ModeOrder
+	c := &cobra.Command{
+		Use:   "mode NAME [MODE]",
+		Short: "Show the modes of an arm's agent CLI, or switch to another one",
+		Long: `Show the modes of an arm's agent CLI, or switch to another one.
+
+Coleo presses the agent CLI's own key, looks at the screen after each press, and
+returns when the screen shows the mode. It types only while the agent CLI is
+idle, and never into a dialog. With --interrupt it stops the running turn first.
+
+A mode in which the agent CLI asks for less needs --allow. If the present mode
+does not lead to the wanted one, the exit code is 5. If nothing switches to the
+mode, it is 2. A mode of instructions alone is put before the next prompt.
+
+The mode is kept: a later start of the arm switches to it again, until the mode
+is changed in another way.`,
+		Example: `  coleo arm mode fix
+  coleo arm mode fix plan`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			if len(args) == 1 {
+				return showModes(c, client, args[0])
+			}
+			o.Mode = args[1]
+			done, err := client.SwitchMode(c.Context(), args[0], o)
+			if err != nil {
+				return err
+			}
+			return verb.Say(c, switchText(args[0], done), done)
+		}),
+	}
+	c.Flags().BoolVar(&o.Allow, "allow", false, "also a mode in which the agent CLI asks for less")
+	c.Flags().BoolVar(&o.Interrupt, "interrupt", false, "stop the running turn first")
+	return c
+}
+
+func showModes(c *cobra.Command, client *api.Client, name string) error {
+	modes, err := client.Modes(c.Context(), name)
+	if err != nil {
+		return err
+	}
+	if verb.WantsJSON(c) {
+		return verb.PrintJSON(c, modes)
+	}
+	if len(modes.List) == 0 {
+		return verb.Say(c, name+": its harness knows no modes", modes)
+	}
+	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "MODE\tTITLE\tMODEL\tHOW")
+	for _, m := range modes.List {
+		id := m.ID
+		if id == modes.Mode {
+			id += " *"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", id, show.OrDash(m.Title), show.OrDash(m.DefaultModel), howSwitched(m))
+	}
+	return w.Flush()
+}
+
+func howSwitched(m coleo.Mode) string {
+	switch {
+	case !m.Switchable && m.Instructions != "":
+		return "instructions before the next prompt"
+	case !m.Switchable:
+		return "is read only"
+	case m.Confirm:
+		return "needs --allow"
+	}
+	return "by its key"
+}
+
+// switchText says what a switch of the mode did.
+func switchText(name string, s coleo.ModeSwitch) string {
+	text := fmt.Sprintf("%s is in the mode %s", name, s.To)
+	switch {
+	case s.Instructions:
+		text += ": its instructions go with the next prompt, and nothing was typed"
+	case len(s.Pressed) == 0:
+		text += " already: nothing was typed"
+	default:
+		text += fmt.Sprintf(" (%s; was %s)", strings.Join(s.Pressed, " "), show.OrDash(s.From))
+	}
+	if s.Model != "" {
+		text += ", with the model " + s.Model
+	}
+	if s.Warning != "" {
+		text += "; " + s.Warning
+	}
+	return text
+}
+
+func newModelCommand() *cobra.Command {
+	var o coleo.ModelOrder
+	var scope string
+	c := &cobra.Command{
+		Use:   "model NAME [PROVIDER/MODEL]",
+		Short: "Show the model of an arm, or use another one",
+		Long: `Show the model of an arm, or use another one.
+
+If the agent CLI has a command for that, which changes no setting of its user,
+Coleo types the command and returns when the screen shows the model. Otherwise
+the next start takes the model. With --restart, Coleo ends the idle agent CLI
+and resumes the conversation with the model at once.
+
+With --scope thread, only the present conversation has the model.`,
+		Example: `  coleo arm model fix PROVIDER/MODEL
+  coleo arm model fix MODEL --restart --scope thread`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			if len(args) == 1 {
+				return showModel(c, client, args[0])
+			}
+			o.Model, o.Scope = args[1], coleo.ModelScope(scope)
+			if o.Scope != coleo.ScopeArm && o.Scope != coleo.ScopeThread {
+				return coleo.Errorf(coleo.EInvalid, "--scope is arm or thread, not %q", scope)
+			}
+			done, err := client.SwitchModel(c.Context(), args[0], o)
+			if err != nil {
+				return err
+			}
+			return verb.Say(c, modelText(args[0], done), done)
+		}),
+	}
+	c.Flags().StringVar(&scope, "scope", string(coleo.ScopeArm), "`arm` or thread: for what the model holds")
+	c.Flags().BoolVar(&o.Restart, "restart", false, "end the idle agent CLI and resume the conversation, if necessary")
+	return c
+}
+
+func showModel(c *cobra.Command, client *api.Client, name string) error {
+	arm, err := client.Arm(c.Context(), name)
+	if err != nil {
+		return err
+	}
+	model := coleo.ModelName(arm.Provider, arm.Model)
+	return verb.Say(c, show.OrDash(model), map[string]string{"model": model})
+}
+
+// modelText says what an order for a model did.
+func modelText(name string, s coleo.ModelSwitch) string {
+	switch {
+	case s.From == s.To:
+		return fmt.Sprintf("%s has the model %s already", name, s.To)
+	case s.Pending:
+		return fmt.Sprintf("the next start of %s takes the model %s: --restart does that now", name, s.To)
+	case s.Restarted:
+		return fmt.Sprintf("%s was started again with the model %s", name, s.To)
+	}
+	return fmt.Sprintf("%s has the model %s", name, s.To)
+}

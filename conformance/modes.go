@@ -1,0 +1,141 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+)
+
+// switchModes switches to each mode of the agent CLI and back to the first one. After each
+// switch, the model must get a prompt, and the file system says what the mode allows: in a
+// mode that a start with the permission "ask" gives, a file is written only after a
+// question. In one that "edit" gives, it is written without a question.
+//
+// The check leaves out what only a start with the permission "all" gives.
+func switchModes(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	s, ok := t.Session.(coleo.Modal)
+	if !ok {
+		return fmt.Errorf("the harness claims modes, and its session has none")
+	}
+	list := slices.DeleteFunc(s.Modes(), func(m coleo.Mode) bool {
+		return !m.Switchable || m.Permission == coleo.PermissionAll
+	})
+	if len(list) < 2 {
+		return fmt.Errorf("the harness claims modes, and describes %d that can be switched to", len(list))
+	}
+	first := t.Session.State().Mode
+	home := slices.IndexFunc(list, func(m coleo.Mode) bool { return m.ID == first })
+	if home < 0 {
+		return fmt.Errorf("after the start the mode is %q, which is none of %q", first, coleo.ModeIDs(list))
+	}
+	var went []string
+	for _, m := range append(list, list[home]) {
+		if err := t.tryMode(ctx, s, m); err != nil {
+			return fmt.Errorf("mode %s: %w", m.ID, err)
+		}
+		went = append(went, m.ID)
+	}
+	t.details = "it went to " + strings.Join(went, ", ")
+	return nil
+}
+
+// tryMode switches to a mode, and checks that the mode is told and what it allows.
+func (t *Trial) tryMode(ctx context.Context, s coleo.Modal, m coleo.Mode) error {
+	from, was := t.Session.State(), coleo.NewestCursor(t.Session)
+	done, err := s.SwitchMode(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	now := t.Session.State()
+	switch {
+	case done.From != from.Mode || done.To != m.ID:
+		return fmt.Errorf("the switch says from %q to %q, want from %q to %q", done.From, done.To, from.Mode, m.ID)
+	case now.Mode != m.ID:
+		return fmt.Errorf("after the switch the reading has the mode %q", now.Mode)
+	case now.State != from.State:
+		return fmt.Errorf("the switch changed the state from %s to %s", from.State, now.State)
+	case from.Mode != m.ID && !t.toldMode(was, m.ID):
+		return fmt.Errorf("no change tells the mode")
+	}
+	if m.Confirm {
+		return nil // some agent CLIs ask at the first prompt in such a mode
+	}
+	if err := t.reachesModel(ctx); err != nil {
+		return err
+	}
+	caps := t.Harness.Info().Capabilities
+	if caps.Approval && caps.FileEditing && (m.Permission == coleo.PermissionAsk || m.Permission == coleo.PermissionEdit) {
+		return t.writesIn(ctx, m.Permission)
+	}
+	return nil
+}
+
+// reachesModel checks that a prompt reaches the model once. Some agent CLIs put more text
+// around a prompt in some modes.
+func (t *Trial) reachesModel(ctx context.Context) error {
+	nonce := Nonce()
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "say " + nonce})
+	if err != nil {
+		return err
+	}
+	if _, err := coleo.WaitForTurn(ctx, t.Session, receipt); err != nil {
+		return err
+	}
+	n := 0
+	for _, q := range t.requests() {
+		if q.Side == "" && strings.Contains(q.Prompt, nonce) {
+			n++
+		}
+	}
+	if n != 1 {
+		return fmt.Errorf("the model got the prompt %d times", n)
+	}
+	return nil
+}
+
+// toldMode reports whether a change after the cursor has told the mode.
+func (t *Trial) toldMode(after coleo.Cursor, mode string) bool {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // so Changes yields the past changes and does not wait for new ones
+	for c := range t.Session.Changes(ctx, after) {
+		if c.Kind == coleo.ChangeMode && c.Reading.Mode == mode {
+			return true
+		}
+	}
+	return false
+}
+
+// writesIn makes the model write a file in a mode that a start with this permission gives.
+func (t *Trial) writesIn(ctx context.Context, permission coleo.PermissionMode) error {
+	if permission == coleo.PermissionAsk {
+		q, err := t.askToWrite(ctx)
+		if err != nil {
+			return err
+		}
+		return t.deny(ctx, q)
+	}
+	name := Nonce() + ".txt"
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "write " + name + " with some words"})
+	if err != nil {
+		return err
+	}
+	reading, err := coleo.WaitForTurn(ctx, t.Session, receipt)
+	if err != nil {
+		return err
+	}
+	if reading.State == coleo.WaitingApproval {
+		return fmt.Errorf("the model wants to write a file, and a dialog asks: %s", reading.Dialog.Title)
+	}
+	if _, err := os.Stat(filepath.Join(t.Workdir, name)); err != nil {
+		return fmt.Errorf("the model wants to write a file, and nothing is written: %w", err)
+	}
+	return nil
+}

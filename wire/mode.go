@@ -1,0 +1,27 @@
+package wire
+
+import "coleo.dev"
+
+// Modes is the reply to a request for an arm's modes.
+type Modes struct {
+	Mode string       `json:"mode,omitempty" doc:"Id of the mode that was seen last; empty if none was seen"`
+	List []coleo.Mode `json:"modes" doc:"All modes of the agent CLI, in the order of the harness"`
+}
+
+// Models is the reply to a request for models: what the catalogue has, who is logged in,
+// and what is used.
+type Models struct {
+	// Models is empty if no agent CLI of any host keeps a catalogue.
+	Models  []Model       `json:"models" doc:"The models of the catalogue, and those that arms use beside it"`
+	Logins  []coleo.Login `json:"logins" doc:"Where a key or a login is present; never a value"`
+	Missing string        `json:"missing,omitempty" doc:"Why there is no catalogue"`
+}
+
+// Model is a model that an arm can have.
+type Model struct {
+	Provider  string `json:"provider,omitempty"`
+	Model     string `json:"model"`
+	Name      string `json:"name,omitempty"`
+	Connected bool   `json:"connected" doc:"The catalogue says that its provider has a key"`
+	Uses      int    `json:"uses" doc:"How many arms have this model now"`
+}
