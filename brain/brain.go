@@ -67,6 +67,10 @@ type Brain struct {
 	numbering  sync.Mutex // held while a generation number is chosen and stored
 	publishing sync.Mutex // held while an arm's row is read and published
 
+	// publishFrom is the end of serve's log when this brain was made. A follower reads the
+	// log up to its own beginning, which is later, and gets the rest from publishLog.
+	publishFrom uint64
+
 	displays  *displays
 	providers providerCache
 	following sync.WaitGroup
@@ -79,6 +83,9 @@ func New(c Config) *Brain {
 	if b.Arbiter == nil {
 		b.Arbiter = newArbiter()
 	}
+	if c.DB != nil { // tests of single methods have none
+		b.publishFrom = c.DB.Head()
+	}
 	b.ctx, b.end = context.WithCancel(context.Background())
 	return b
 }
@@ -88,8 +95,7 @@ func New(c Config) *Brain {
 // Run.
 func (b *Brain) Run(ctx context.Context) error {
 	defer b.end()
-	end := b.DB.Head()
-	b.following.Go(func() { b.publishLog(b.ctx, end) })
+	b.following.Go(func() { b.publishLog(b.ctx, b.publishFrom) })
 	if err := b.Bus.Beats(ctx, b.takeBeat); err != nil {
 		return err
 	}

@@ -90,15 +90,6 @@ func TestM23TheDisplayIsToldWhenItChanges(t *testing.T) {
 	s := newScripted(t)
 	log := workLog(20)
 	check(t, s.db.Project(t.Context(), log[:8]))
-	other := uint64(0)
-	s.until("serve publishes its log", func() bool { // it publishes only what comes after it has begun
-		other++
-		check(t, s.db.Project(t.Context(), []coleo.Event{{Host: "other", Epoch: "e", Seq: other, Kind: coleo.EventWitness,
-			Time: time.Now()}}))
-		s.brain.displays.mu.Lock()
-		defer s.brain.displays.mu.Unlock()
-		return s.brain.displays.published > 0
-	})
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	next, end := iter.Pull(s.brain.Displays(ctx))

@@ -4,13 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/bus/bustest"
+	"coleo.dev/store"
 )
 
 // sequences returns the numbers of n events from a first one on.
@@ -172,4 +177,27 @@ func TestTheLastPublishedRowIsTheNewest(t *testing.T) {
 			t.Fatalf("the last row published has %d, the store has %d", last, now)
 		}
 	}
+}
+
+// A follower may have read the log to its end before Run begins. It gets what is logged after
+// that from memory, so Run must publish it.
+func TestWhatIsLoggedBeforeRunIsPublished(t *testing.T) {
+	t.Parallel()
+	db, err := store.OpenServe(filepath.Join(t.TempDir(), "serve.db"))
+	check(t, err)
+	t.Cleanup(func() { db.Close() })
+	b := New(Config{DB: db, Bus: bustest.New(t).Serve(), Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	check(t, db.Project(t.Context(), []coleo.Event{{Host: "h", Epoch: "e", Seq: 1, Kind: coleo.EventWitness, Time: time.Now()}}))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- b.Run(ctx) }()
+	for b.updates.next() == 0 && ctx.Err() == nil {
+		time.Sleep(time.Millisecond) // between two looks
+	}
+	if ctx.Err() != nil {
+		t.Error("the event was not published")
+	}
+	cancel()
+	check(t, <-ended)
 }

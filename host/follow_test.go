@@ -58,3 +58,38 @@ func TestFilesAreNamedInTheWayOfTheAgentCLI(t *testing.T) {
 		}
 	}
 }
+
+// After a start, the session may have another mode than the one that a user has ordered. A
+// prompt of the queue is typed in the ordered mode, and takes the instructions along.
+func TestAPromptOfTheQueueGetsTheOrderedMode(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	a, err := s.host.arm(id)
+	s.check(err)
+	a.mu.Lock()
+	a.record.Spec.Chosen = &coleo.Chosen{Mode: "edits", Unsaid: "Think twice."}
+	a.choosing.owed = true
+	a.mu.Unlock()
+	s.followUp(id, "say one")
+	s.awaitPrompted("ada", "Think twice.\n\nsay one")
+	s.awaitRuns(id, 1)
+	var kinds []coleo.EventKind
+	all, _ := s.readLog()
+	for _, e := range all {
+		if e.Arm == id && (e.Kind == coleo.EventMode || e.Kind == coleo.EventRunStart) {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	session, err := a.live()
+	s.check(err)
+	if got := session.State().Mode; got != "edits" {
+		t.Errorf("the mode is %q, want edits", got)
+	}
+	if n := len(kinds); n < 2 || kinds[n-1] != coleo.EventRunStart || kinds[n-2] != coleo.EventMode {
+		t.Errorf("the log has %q, want the mode before the run", kinds)
+	}
+	if c := a.chosen(); c.Unsaid != "" {
+		t.Errorf("the instructions %q are still to be said", c.Unsaid)
+	}
+}

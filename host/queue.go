@@ -213,11 +213,15 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 		return
 	}
 	text, err := a.withFiles(coleo.Prompt{Text: first.Text, Files: first.Files})
+	if err == nil {
+		err = a.settleMode(ctx, s)
+	}
 	if err != nil {
 		a.putBack(ctx, first, begun, err)
 		return
 	}
-	run := coleo.Receipt{ID: first.ID, Time: time.Now(), Text: text, FollowUp: true}
+	reading = s.State() // of the mode in which the prompt will be typed
+	run := coleo.Receipt{ID: first.ID, Time: time.Now(), Text: a.unsaid(text), FollowUp: true}
 	taken := false
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		head, rest, ok := queue.Take(queueOf(r))
@@ -263,6 +267,7 @@ func (a *arm) sendTaken(ctx context.Context, s coleo.Session, e coleo.Queued, ru
 		if err := a.open(lasting, receipt); err != nil {
 			a.host.Log.Error("begin the run of a prompt from the queue", "arm", a.name(), "error", err)
 		}
+		a.said(lasting)
 		a.endRun(lasting, s) // the turn may have ended before the run was opened
 	case code == coleo.EUnsettled:
 		a.keepUnsettled(ctx, run)
