@@ -45,22 +45,7 @@ func TestFeaturesAreDocumentedFromTheTests(t *testing.T) {
 	for id, of := range tests {
 		t.Errorf("%q are tests of %s, which is no row", of, id)
 	}
-	raw, err := os.ReadFile(featuresPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, _, begun := strings.Cut(string(raw), featuresBegin)
-	page := before + featuresBegin + table.String()
-	switch {
-	case !begun:
-		t.Errorf("%s has no mark %q", featuresPage, featuresBegin)
-	case *update && !t.Failed():
-		if err := os.WriteFile(featuresPage, []byte(page), 0o644); err != nil {
-			t.Error(err)
-		}
-	case page != string(raw):
-		t.Errorf("%s is older than the tests: go test -run Features . -update", featuresPage)
-	}
+	checkTable(t, featuresPage, featuresBegin, table.String())
 }
 
 // testsOfRows returns the tests of each row, as "`Name` in `folder`".

@@ -44,21 +44,28 @@ func TestPlatformsAreDocumentedFromTheCode(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| %s | %s | %s | `%s` |\n", f.name, f.given["linux"], f.given["macos"], f.in)
 	}
-	raw, err := os.ReadFile(platformsPage)
+	checkTable(t, platformsPage, platformsBegin, table.String())
+}
+
+// checkTable compares a page with the table that it must end with, behind the mark begin.
+// With -update it writes the table into the page.
+func checkTable(t *testing.T, path, begin, table string) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, _, begun := strings.Cut(string(raw), platformsBegin)
-	page := before + platformsBegin + table.String()
+	before, _, begun := strings.Cut(string(raw), begin)
+	page := before + begin + table
 	switch {
 	case !begun:
-		t.Errorf("%s has no mark %q", platformsPage, platformsBegin)
+		t.Errorf("%s has no mark %q", path, begin)
 	case *update && !t.Failed():
-		if err := os.WriteFile(platformsPage, []byte(page), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
 			t.Error(err)
 		}
 	case page != string(raw):
-		t.Errorf("%s is not what the code says: make it anew with -update", platformsPage)
+		t.Errorf("%s is not what the code says: make it anew with -update", path)
 	}
 }
 

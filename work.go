@@ -30,7 +30,7 @@ func CutWork(text string) (short string, cut bool) {
 		return text, false
 	}
 	end := MaxWorkText
-	for end > 0 && !utf8.RuneStart(text[end]) {
+	for end > MaxWorkText-utf8.UTFMax && !utf8.RuneStart(text[end]) { // a text that is not UTF-8 may have no beginning
 		end--
 	}
 	return text[:end], true

@@ -3,7 +3,9 @@ package coleo
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // Each payload is decoded from an event of its own kind, and from no other.
@@ -27,5 +29,17 @@ func TestWorkIsDecodedByItsKind(t *testing.T) {
 	}
 	if _, err := DecodeWork(Event{Kind: EventRunEnd}); ErrorCode(err) != EInvalid {
 		t.Errorf("DecodeWork of a run_end returns %v, want EInvalid", err)
+	}
+}
+
+func TestATextIsCutBetweenCharacters(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "é", strings.Repeat("é", MaxWorkText/2), strings.Repeat("€", MaxWorkText),
+		"a" + strings.Repeat("🐙", MaxWorkText), strings.Repeat("\x80", 2*MaxWorkText)} {
+		short, cut := CutWork(text)
+		if cut != (len(text) > MaxWorkText) || !strings.HasPrefix(text, short) || len(short) > MaxWorkText ||
+			cut && len(short) < MaxWorkText-utf8.UTFMax || utf8.ValidString(text) && !utf8.ValidString(short) {
+			t.Errorf("%d bytes became %d, cut: %t", len(text), len(short), cut)
+		}
 	}
 }

@@ -45,7 +45,7 @@ func Tasks(raw json.RawMessage) (coleo.TasksUpdated, bool) {
 				text = s
 			}
 		}
-		text, _ = Cut(text)
+		text, _ = coleo.CutWork(text)
 		out.Tasks = append(out.Tasks, coleo.Task{ID: id, Text: text, Status: status})
 	}
 	return out, true

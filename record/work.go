@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"coleo.dev"
 )
@@ -51,22 +50,9 @@ func kindWith(w coleo.Work) Kind {
 	return ""
 }
 
-// Cut returns the beginning of text, of at most coleo.MaxWorkText bytes. It cuts no
-// character. The result cut reports whether text was longer.
-func Cut(text string) (short string, cut bool) {
-	if len(text) <= coleo.MaxWorkText {
-		return text, false
-	}
-	n := coleo.MaxWorkText
-	for n > coleo.MaxWorkText-utf8.UTFMax && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n], true
-}
-
 // Whole returns the block of a text that the model has finished.
 func Whole(text string) coleo.Block {
-	short, cut := Cut(text)
+	short, cut := coleo.CutWork(text)
 	return coleo.Block{Text: short, Done: true, Truncated: cut}
 }
 
@@ -85,7 +71,7 @@ func Call(id, name string, kind coleo.ToolKind, arguments string) coleo.ToolCall
 	_ = json.Unmarshal(any, &named) // arguments that are no object have no names
 	switch kind {
 	case coleo.ToolExecute:
-		c.Command, _ = Cut(commandIn(named))
+		c.Command, _ = coleo.CutWork(commandIn(named))
 	case coleo.ToolRead, coleo.ToolEdit:
 		c.Files = filesIn(named)
 	case coleo.ToolMCP, coleo.ToolSubagent, coleo.ToolOther:
@@ -100,7 +86,7 @@ func MalformedCall(id, name string, kind coleo.ToolKind, arguments string) coleo
 	if err := json.Unmarshal([]byte(arguments), &any); err != nil {
 		reason = err.Error()
 	}
-	raw, cut := Cut(arguments)
+	raw, cut := coleo.CutWork(arguments)
 	return coleo.ToolCall{ID: id, Name: name, Kind: kind, Malformed: &coleo.Malformed{Error: reason, Raw: raw},
 		Truncated: cut}
 }
@@ -210,7 +196,7 @@ func FilesOfPatch(patch string) []string {
 
 // Succeeded returns the end of a call that has succeeded.
 func Succeeded(id, output string) coleo.ToolEnd {
-	short, cut := Cut(output)
+	short, cut := coleo.CutWork(output)
 	return coleo.ToolEnd{ID: id, Outcome: coleo.ToolSuccess, Output: short, Truncated: cut}
 }
 
@@ -242,12 +228,12 @@ func FromTranscript(u coleo.Usage) coleo.Usage {
 
 // FailedCall returns the end of a call that has failed or was denied, as outcome says.
 func FailedCall(id string, outcome coleo.ToolOutcome, reason string) coleo.ToolEnd {
-	short, cut := Cut(reason)
+	short, cut := coleo.CutWork(reason)
 	return coleo.ToolEnd{ID: id, Outcome: outcome, Reason: short, Truncated: cut}
 }
 
 // ProblemOf returns an error that the agent CLI reports.
 func ProblemOf(text string, retries bool) coleo.Problem {
-	short, _ := Cut(text)
+	short, _ := coleo.CutWork(text)
 	return coleo.Problem{Text: short, Retries: retries}
 }

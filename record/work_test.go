@@ -8,22 +8,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"coleo.dev"
 )
-
-func TestATextIsCutBetweenCharacters(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{"", "é", strings.Repeat("é", coleo.MaxWorkText/2), strings.Repeat("€", coleo.MaxWorkText),
-		"a" + strings.Repeat("🐙", coleo.MaxWorkText), strings.Repeat("\x80", 2*coleo.MaxWorkText)} {
-		short, cut := Cut(text)
-		if cut != (len(text) > coleo.MaxWorkText) || !strings.HasPrefix(text, short) || len(short) > coleo.MaxWorkText ||
-			cut && len(short) < coleo.MaxWorkText-utf8.UTFMax || utf8.ValidString(text) && !utf8.ValidString(short) {
-			t.Errorf("%d bytes became %d, cut: %t", len(text), len(short), cut)
-		}
-	}
-}
 
 func TestArgumentsOfACall(t *testing.T) {
 	t.Parallel()

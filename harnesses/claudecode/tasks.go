@@ -36,7 +36,7 @@ func (t *taskList) after(c call, result json.RawMessage) (coleo.TasksUpdated, bo
 		if out.Task.ID == "" || len(t.tasks) >= mostTasks {
 			return coleo.TasksUpdated{}, false
 		}
-		text, _ := record.Cut(out.Task.Subject)
+		text, _ := coleo.CutWork(out.Task.Subject)
 		t.tasks = append(t.tasks, coleo.Task{ID: out.Task.ID, Text: text, Status: coleo.TaskPending})
 	case "TaskUpdate":
 		if !t.update(c.input) {
@@ -61,7 +61,7 @@ func (t *taskList) update(input json.RawMessage) bool {
 		return false
 	}
 	if in.Subject != "" {
-		t.tasks[i].Text, _ = record.Cut(in.Subject)
+		t.tasks[i].Text, _ = coleo.CutWork(in.Subject)
 	}
 	if in.Status != "" {
 		status, kept := record.StatusOfTask(in.Status)

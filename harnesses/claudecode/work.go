@@ -114,7 +114,7 @@ func (w *worker) system(l recordLine) []record.Entry {
 	case "api_error":
 		return []record.Entry{record.Worked(record.ProblemOf(errorIn(l), true), "", l.Time)}
 	case "informational":
-		if text, _ := record.Cut(l.Queued); text != "" { // the text of a system line is in the same field
+		if text, _ := coleo.CutWork(l.Queued); text != "" { // the text of a system line is in the same field
 			return []record.Entry{record.Worked(coleo.Remark{Text: text}, "", l.Time)}
 		}
 	}
@@ -240,19 +240,19 @@ func (w *worker) user(l recordLine) []record.Entry {
 
 func (w *worker) typed(l recordLine, typed string) []record.Entry {
 	if m := bashInput.FindStringSubmatch(typed); m != nil {
-		command, _ := record.Cut(m[1])
+		command, _ := coleo.CutWork(m[1])
 		w.shell = l.UUID
 		return []record.Entry{record.Worked(coleo.ShellInput{ID: l.UUID, Command: command}, "", l.Time)}
 	}
 	if m := bashOutput.FindStringSubmatch(typed); m != nil && w.shell != "" {
-		output, cut := record.Cut(m[1])
-		errors, cutToo := record.Cut(m[2])
+		output, cut := coleo.CutWork(m[1])
+		errors, cutToo := coleo.CutWork(m[2])
 		o := coleo.ShellOutput{ID: w.shell, Output: output, Errors: errors, Truncated: cut || cutToo}
 		w.shell = ""
 		return []record.Entry{record.Worked(o, "", l.Time)}
 	}
 	if m := localText.FindStringSubmatch(typed); m != nil {
-		if text, _ := record.Cut(strings.TrimSpace(colours.ReplaceAllString(m[1], ""))); text != "" {
+		if text, _ := coleo.CutWork(strings.TrimSpace(colours.ReplaceAllString(m[1], ""))); text != "" {
 			return []record.Entry{record.Worked(coleo.Remark{Text: text}, "", l.Time)}
 		}
 	}

@@ -127,7 +127,7 @@ func (w *worker) of(l recordLine) []record.Entry {
 	case "token_usage_record":
 		return w.tokens(l)
 	case "compacted":
-		text, cut := record.Cut(p.Message)
+		text, cut := coleo.CutWork(p.Message)
 		return []record.Entry{record.Worked(coleo.Compaction{Automatic: w.prompted, Summary: text, Truncated: cut}, "",
 			l.Time)}
 	}
@@ -153,7 +153,7 @@ func (w *worker) of(l recordLine) []record.Entry {
 // problem returns the errors and remarks that the line tells.
 func (w *worker) problem(l recordLine) []record.Entry {
 	p := l.Payload
-	text, _ := record.Cut(p.Message)
+	text, _ := coleo.CutWork(p.Message)
 	switch {
 	case p.Type == "task_complete" && errorOf(p.Error) != "":
 		return []record.Entry{record.Worked(record.ProblemOf(errorOf(p.Error), false), "", l.Time)}
@@ -234,8 +234,8 @@ func (w *worker) item(l recordLine) []record.Entry {
 // shell returns a command of the user, which is told when it has ended.
 func shell(l recordLine) []record.Entry {
 	item := l.Payload.Item
-	command, _ := record.Cut(record.CommandLine(item.Command))
-	output, cut := record.Cut(item.Output)
+	command, _ := coleo.CutWork(record.CommandLine(item.Command))
+	output, cut := coleo.CutWork(item.Output)
 	return []record.Entry{
 		record.Worked(coleo.ShellInput{ID: item.ID, Command: command}, "", l.Time),
 		record.Worked(coleo.ShellOutput{ID: item.ID, Output: output, ExitCode: item.Exit, Truncated: cut,

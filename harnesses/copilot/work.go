@@ -100,7 +100,7 @@ func kindOf(name string) coleo.ToolKind {
 func (w *worker) of(l recordLine) []record.Entry {
 	one := func(work coleo.Work) []record.Entry { return []record.Entry{record.Worked(work, "", l.Time)} }
 	d := l.Data
-	text, cut := record.Cut(d.Message)
+	text, cut := coleo.CutWork(d.Message)
 	switch {
 	case l.Agent != "":
 	case l.Type == "assistant.message":
@@ -118,7 +118,7 @@ func (w *worker) of(l recordLine) []record.Entry {
 	case l.Type == "session.compaction_start":
 		w.manual = d.Trigger == "manual"
 	case l.Type == "session.compaction_complete" && d.Success != nil && *d.Success:
-		summary, cut := record.Cut(d.Summary)
+		summary, cut := coleo.CutWork(d.Summary)
 		return one(coleo.Compaction{Before: d.Before, After: d.After, Automatic: !w.manual, Summary: summary, Truncated: cut})
 	case l.Type == "session.mode_changed" && d.NewMode != d.OldMode:
 		return one(coleo.ModeChanged{From: d.OldMode, To: d.NewMode})
@@ -211,7 +211,7 @@ func (w *worker) end(l recordLine) []record.Entry {
 		}
 	}
 	if c.byUser {
-		text, cut := record.Cut(output + d.Failure.Message)
+		text, cut := coleo.CutWork(output + d.Failure.Message)
 		return []record.Entry{record.Worked(coleo.ShellOutput{ID: d.Call, Output: text, ExitCode: exit, Truncated: cut}, "",
 			l.Time)}
 	}

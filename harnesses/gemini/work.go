@@ -97,7 +97,7 @@ func (w *worker) changed(l recordLine) []record.Entry {
 	if len(all) < 3 || textOf(all[2]) != summarised {
 		return nil
 	}
-	summary, cut := record.Cut(textOf(all[1]))
+	summary, cut := coleo.CutWork(textOf(all[1]))
 	work := coleo.Compaction{Automatic: w.asked, Summary: summary, Truncated: cut}
 	return []record.Entry{record.Worked(work, "", timeOf(l.Set.Updated, l.Time))}
 }
@@ -127,7 +127,7 @@ func (w *worker) marked(entries []record.Entry, l recordLine, text string) []rec
 
 // of returns the work that the line tells. The argument text is the text of the line.
 func (w *worker) of(l recordLine, text string) []record.Entry {
-	short, _ := record.Cut(text)
+	short, _ := coleo.CutWork(text)
 	switch {
 	case l.isReplayed() || w.repeats && l.Type == "user":
 		return nil
@@ -261,14 +261,14 @@ func shell(l recordLine, text string) []record.Entry {
 	if m == nil {
 		return nil
 	}
-	command, _ := record.Cut(m[1])
+	command, _ := coleo.CutWork(m[1])
 	out := coleo.ShellOutput{ID: l.ID}
 	output := m[2]
 	if code := exitedAt.FindStringSubmatch(output); code != nil {
 		output = strings.TrimPrefix(output, code[0])
 		out.ExitCode = record.Exited("", code[1], "").ExitCode
 	}
-	out.Output, out.Truncated = record.Cut(output)
+	out.Output, out.Truncated = coleo.CutWork(output)
 	return []record.Entry{record.Worked(coleo.ShellInput{ID: l.ID, Command: command}, "", l.Time),
 		record.Worked(out, "", l.Time)}
 }

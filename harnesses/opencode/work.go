@@ -209,7 +209,7 @@ func (w *worker) part(e eventData) []told {
 		return []told{{prompt: p.Message, entry: record.Entry{Position: w.seq}}}
 	case p.Type == "text" && p.Time.End > 0 && p.Text != "":
 		if automatic, compacts := w.compactions[p.Message]; compacts {
-			text, cut := record.Cut(p.Text)
+			text, cut := coleo.CutWork(p.Text)
 			return w.once(p.ID, coleo.Compaction{Automatic: automatic, Summary: text, Truncated: cut}, "", p.Time.End)
 		}
 		return w.once(p.ID, coleo.AssistantText{Block: record.Whole(p.Text)}, p.Message, p.Time.End)
@@ -232,7 +232,7 @@ func (w *worker) userCommand(p eventPart) []told {
 	command := record.Call(p.Call, p.Tool, coleo.ToolExecute, string(p.State.Input)).Command
 	out := w.once(p.ID+" start", coleo.ShellInput{ID: p.Call, Command: command}, "", p.State.Time.Start)
 	if p.State.Time.End > 0 {
-		text, cut := record.Cut(p.State.Output + p.State.Error)
+		text, cut := coleo.CutWork(p.State.Output + p.State.Error)
 		out = append(out, w.once(p.ID+" end", coleo.ShellOutput{ID: p.Call, Output: text, ExitCode: p.State.Metadata.Exit,
 			Millis: p.State.Time.End - p.State.Time.Start, Truncated: cut}, "", p.State.Time.End)...)
 	}

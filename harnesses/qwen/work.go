@@ -91,7 +91,7 @@ func (w *worker) of(l recordLine) []record.Entry {
 		c := coleo.Compaction{Before: l.Payload.Info.Before, After: l.Payload.Info.After,
 			Automatic: l.Payload.Info.Reason != "manual"}
 		if all := l.Payload.History; len(all) > 0 && len(all[0].Parts) > 0 {
-			c.Summary, c.Truncated = record.Cut(all[0].Parts[0].Text)
+			c.Summary, c.Truncated = coleo.CutWork(all[0].Parts[0].Text)
 		}
 		return []record.Entry{record.Worked(c, "", l.Time)}
 	case l.Type == "system" && l.Payload.Event.Name == failed:
