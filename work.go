@@ -309,6 +309,17 @@ var workKinds = func() map[reflect.Type]EventKind {
 // IsWork reports whether events of kind k tell what an agent CLI did in a run.
 func (k EventKind) IsWork() bool { return workTypes[k] != nil }
 
+// ChangesArm reports whether an event of kind k can change the row of its arm. Most events
+// of work, of which there are many, cannot.
+func (k EventKind) ChangesArm() bool {
+	switch k {
+	case EventMode, EventModel, EventSuspension, EventAnswered:
+		return true
+	default:
+		return !k.IsWork()
+	}
+}
+
 // KindOf returns the kind of the events that have w as their payload. It returns "" if w
 // is not an event by itself.
 func KindOf(w Work) EventKind { return workKinds[reflect.TypeOf(w)] }

@@ -299,7 +299,7 @@ func (m *member) unheld(arm coleo.Arm) string {
 }
 
 // publishRowsOf publishes the present rows of the arms that have events on a page of
-// serve's log. Events of work change no row.
+// serve's log. Most events of work change no row.
 func (b *Brain) publishRowsOf(ctx context.Context, page []store.Entry) {
 	var changed []string
 	for _, e := range page {
@@ -307,7 +307,7 @@ func (b *Brain) publishRowsOf(ctx context.Context, page []store.Entry) {
 		case e.Kind == coleo.EventRemoved:
 			changed = slices.DeleteFunc(changed, func(id string) bool { return id == e.Arm })
 			b.publishRemoved(e.Arm)
-		case e.Arm != "" && !e.Kind.IsWork() && !slices.Contains(changed, e.Arm):
+		case e.Arm != "" && e.Kind.ChangesArm() && !slices.Contains(changed, e.Arm):
 			changed = append(changed, e.Arm)
 		}
 	}

@@ -47,7 +47,7 @@ func (p *projection) add(e *coleo.Event) error {
 	if err := p.keep(e); err != nil {
 		return err
 	}
-	if e.Arm != "" && !e.Kind.IsWork() { // work changes no row of an arm
+	if e.Arm != "" && e.Kind.ChangesArm() {
 		arm, err := p.arm(e.Arm)
 		if err != nil {
 			return err
