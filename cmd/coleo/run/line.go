@@ -116,6 +116,10 @@ func (p *printer) work(run string, w coleo.Work) (string, show.Colour) {
 		return w.Text, show.Red
 	case coleo.Remark:
 		return w.Text, show.Plain
+	case coleo.Suspended:
+		return words("asks", w.Text), show.Yellow
+	case coleo.SuspensionAnswered:
+		return suspensionText(w.Suspension), show.Plain
 	}
 	return "", show.Plain
 }
@@ -217,4 +221,20 @@ func pad(s string, cells int) string { return s + strings.Repeat(" ", max(0, cel
 func decode[T any](e coleo.Event) (v T) {
 	_ = json.Unmarshal(e.Payload, &v)
 	return v
+}
+
+// suspensionText tells how a question was answered, or that it was withdrawn.
+func suspensionText(s coleo.Suspension) string {
+	d := s.Decision
+	if d == nil {
+		return "withdrawn: " + s.Text
+	}
+	answer := words(string(d.Choice), d.Words)
+	switch {
+	case len(d.Options) > 0:
+		answer = words(answer, fmt.Sprint("options ", d.Options))
+	case d.Option > 0:
+		answer = words(answer, fmt.Sprint("option ", d.Option))
+	}
+	return s.Text + " → " + answer
 }
