@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
+	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/modelresolver"
@@ -47,15 +48,7 @@ func newModelsLoginsCommand() *cobra.Command {
 Coleo looks for the names of variables and for files. It reads no file, prints
 no value, and does not try whether a model server accepts the login.`,
 		Args: verb.Exactly(0, "no arguments"),
-		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := setup.New()
-			if err != nil {
-				return err
-			}
-			client, err := s.Client()
-			if err != nil {
-				return err
-			}
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
 			models, err := client.Models(c.Context())
 			if err != nil {
 				return err
@@ -75,7 +68,7 @@ no value, and does not try whether a model server accepts the login.`,
 				}
 			}
 			return w.Flush()
-		},
+		}),
 	}
 }
 
