@@ -212,9 +212,9 @@ func TestEachKindIsInTheListOfKinds(t *testing.T) {
 	}
 }
 
-// TestEachKindIsInThePage: docs/api.md has each kind with its payload, made from the
+// TestM24EachKindIsInThePage: docs/api.md has each kind with its payload, made from the
 // types of this package.
-func TestEachKindIsInThePage(t *testing.T) {
+func TestM24EachKindIsInThePage(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(kindsPage)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Each payload is decoded from an event of its own kind, and from no other.
-func TestWorkIsDecodedByItsKind(t *testing.T) {
+func TestR1WorkIsDecodedByItsKind(t *testing.T) {
 	t.Parallel()
 	for kind, typ := range workTypes {
 		w := reflect.New(typ).Elem().Interface().(Work)

@@ -112,10 +112,10 @@ func (d dripping) Read(p []byte) (int, error) {
 	}
 }
 
-// TestSlowFollowersLoseNothingAndDelayNobody: 100 of 1,000 followers read a byte in a
+// TestR7SlowFollowersLoseNothingAndDelayNobody: 100 of 1,000 followers read a byte in a
 // second. The others have everything while those are still at the beginning. Then those
 // read on, and have everything too.
-func TestSlowFollowersLoseNothingAndDelayNobody(t *testing.T) { // alone, because it needs all of the machine
+func TestR7SlowFollowersLoseNothingAndDelayNobody(t *testing.T) { // alone, because it needs all of the machine
 	if testing.Short() {
 		t.Skip("it needs a thousand connections")
 	}
@@ -160,9 +160,9 @@ func TestSlowFollowersLoseNothingAndDelayNobody(t *testing.T) { // alone, becaus
 	}
 }
 
-// TestWhoFollowsGetsWhatAReaderOfPagesGets: by server-sent events, by /ws and in pages, the
+// TestM21WhoFollowsGetsWhatAReaderOfPagesGets: by server-sent events, by /ws and in pages, the
 // events and their cursors are the same, also for a client that comes back in the middle.
-func TestWhoFollowsGetsWhatAReaderOfPagesGets(t *testing.T) {
+func TestM21WhoFollowsGetsWhatAReaderOfPagesGets(t *testing.T) {
 	t.Parallel()
 	db, socket := realServer(t)
 	c, err := NewClient(ClientConfig{Socket: socket})

@@ -291,26 +291,54 @@ func TestM15AnAnswerThatNobodyHeardIsNotAskedForAgain(t *testing.T) {
 	o.waiting(1) // heard before, so this is another question
 }
 
-func TestM16PlansAndAccessAreApprovedOrDenied(t *testing.T) {
+// asked is a call of a tool that asks the user, the answer, and what the model then gets.
+type asked struct {
+	tool   string
+	args   map[string]any
+	answer coleo.Decision
+	want   string
+}
+
+func TestM16PlansAreApprovedOrDenied(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		tool   string
-		args   map[string]any
-		answer coleo.Decision
-		want   string
-	}{
+	checkAsked(t, coleo.SuspensionPlan, []asked{
 		{coleo.ToolSubmitPlan, map[string]any{"plan": "1. work"}, coleo.Decision{Choice: coleo.Approve},
 			"The user approves the plan."},
 		{coleo.ToolSubmitPlan, map[string]any{"plan": "1. rest"}, coleo.Decision{Choice: coleo.Deny, Words: "work"},
 			"The user rejects the plan. They say: work"},
-		{coleo.ToolRequestAccess, map[string]any{"what": "/etc", "why": "to look"}, coleo.Decision{Choice: coleo.Approve},
-			"The user allows it."},
+	})
+}
+
+// A request for access is asked in the same way as a plan, and says what is wanted and why.
+func TestM17AccessIsAllowedOrDenied(t *testing.T) {
+	t.Parallel()
+	wanted := map[string]any{"what": "/etc", "why": "to look"}
+	checkAsked(t, coleo.SuspensionAccess, []asked{
+		{coleo.ToolRequestAccess, wanted, coleo.Decision{Choice: coleo.Approve}, "The user allows it."},
+		{coleo.ToolRequestAccess, wanted, coleo.Decision{Choice: coleo.Deny, Words: "use /tmp"},
+			"The user denies it. They say: use /tmp"},
+	})
+}
+
+func TestM15SeveralOptionsAreChosen(t *testing.T) {
+	t.Parallel()
+	checkAsked(t, coleo.SuspensionQuestion, []asked{
 		{coleo.ToolAskUser, map[string]any{"question": "Which?", "options": []string{"x", "y", "z"}, "multiple": true},
 			coleo.Decision{Choice: coleo.Reply, Options: []int{1, 3}}, "The user chooses: x; z."},
-	} {
+	})
+}
+
+func checkAsked(t *testing.T, kind coleo.SuspensionKind, list []asked) {
+	t.Helper()
+	for _, c := range list {
 		o := newOffice(t)
 		result := call(t.Context(), o.process("a"), c.tool, c.args)
 		s := o.waiting(1)[0]
+		for name, value := range c.args {
+			if text, ok := value.(string); s.Kind != kind || ok && !strings.Contains(s.Text, text) {
+				t.Errorf("%s with %s %q is asked as %+v", c.tool, name, value, s)
+			}
+		}
 		for _, wrong := range []coleo.Decision{{Choice: coleo.Reply, Option: 4}, {Choice: coleo.Reply}, {Key: "y"}} {
 			if _, err := o.desk.Answer(t.Context(), "a", s.ID, "", wrong); coleo.ErrorCode(err) != coleo.EInvalid {
 				t.Errorf("%s: %+v = %v, want EInvalid", c.tool, wrong, err)

@@ -122,9 +122,9 @@ func (s *scripted) followToEnd(ctx context.Context, f wire.EventFilter, leave in
 	}
 }
 
-// TestASlowFollowerReadsTheLogAndGetsTheRowsOfAllArms: it stands still while more is
+// TestR7ASlowFollowerReadsTheLogAndGetsTheRowsOfAllArms: it stands still while more is
 // published than the brain keeps. Then it gets each event, and the newest row of each arm.
-func TestASlowFollowerReadsTheLogAndGetsTheRowsOfAllArms(t *testing.T) {
+func TestR7ASlowFollowerReadsTheLogAndGetsTheRowsOfAllArms(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
 	s.rowsOf(2)

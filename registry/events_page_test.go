@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"coleo.dev"
-	"coleo.dev/harnesses/terminal"
 	"coleo.dev/record/recordtest"
 )
 
@@ -41,12 +40,12 @@ var workKinds = []coleo.EventKind{coleo.EventTurn, coleo.EventAssistantText, col
 	coleo.EventUsage, coleo.EventCompaction, coleo.EventMode, coleo.EventModel, coleo.EventTasks, coleo.EventShellInput,
 	coleo.EventShellProgress, coleo.EventShellOutput, coleo.EventError, coleo.EventInfo}
 
-func TestEventsAreDocumentedFromTheRecordings(t *testing.T) {
+func TestM24EventsAreDocumentedFromTheRecordings(t *testing.T) {
 	told := map[string]map[coleo.EventKind][]string{}
 	for _, b := range builtins() {
-		switch pattern := recordings[b.name]; {
-		case pattern != "":
-			told[b.name] = toldBy(t, b.hooks, "../harnesses/"+pattern)
+		switch {
+		case recordings[b.name] != "":
+			told[b.name] = toldBy(t, b)
 		case b.hooks.Record.Open != nil:
 			t.Errorf("the work of %s is decoded, and no recording of it is listed", b.name)
 		}
@@ -89,16 +88,12 @@ func compareEventsPage(t *testing.T, table string) {
 }
 
 // toldBy returns the sources that tell each kind of event in the recordings.
-func toldBy(t *testing.T, hooks terminal.Hooks, pattern string) map[coleo.EventKind][]string {
+func toldBy(t *testing.T, b builtin) map[coleo.EventKind][]string {
 	t.Helper()
-	paths, err := filepath.Glob(pattern)
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no recording is %s: %v", pattern, err)
-	}
 	out := map[coleo.EventKind][]string{}
-	for _, path := range paths {
+	for _, path := range recordingsOf(t, b.name) {
 		kinds := map[string]coleo.ToolKind{} // of the calls, by id
-		for _, a := range recordtest.Told(t, hooks.Record, path) {
+		for _, a := range recordtest.Told(t, b.hooks.Record, path) {
 			for _, kind := range kindsOf(a, kinds) {
 				if kind != "" && !slices.Contains(out[kind], string(a.Source)) {
 					out[kind] = append(out[kind], string(a.Source))
@@ -107,6 +102,16 @@ func toldBy(t *testing.T, hooks terminal.Hooks, pattern string) map[coleo.EventK
 		}
 	}
 	return out
+}
+
+// recordingsOf returns the paths of the recordings of a harness.
+func recordingsOf(t *testing.T, name string) []string {
+	t.Helper()
+	paths, err := filepath.Glob("../harnesses/" + recordings[name])
+	if err != nil || len(paths) == 0 || recordings[name] == "" {
+		t.Fatalf("no recording is %q: %v", recordings[name], err)
+	}
+	return paths
 }
 
 // kindsOf returns the kinds of event that come of a: its own, and those that package trace

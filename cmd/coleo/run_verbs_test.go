@@ -57,9 +57,9 @@ func TestRunsAreListedAndTold(t *testing.T) {
 	}
 }
 
-// TestAllEventsAreFollowedAcrossARestartOfServe: who follows all arms gets each event
+// TestM21AllEventsAreFollowedAcrossARestartOfServe: who follows all arms gets each event
 // once, also those that come while serve is down.
-func TestAllEventsAreFollowedAcrossARestartOfServe(t *testing.T) {
+func TestM21AllEventsAreFollowedAcrossARestartOfServe(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.checkAnswer("before")

@@ -1,0 +1,79 @@
+package registry
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/record/recordtest"
+)
+
+// eachRecording calls check with the work that the recordings of each harness tell.
+func eachRecording(t *testing.T, check func(t *testing.T, list []coleo.Activity)) {
+	t.Helper()
+	for _, b := range builtins() {
+		if recordings[b.name] == "" { // its record tells no work, or it has none
+			continue
+		}
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			var list []coleo.Activity
+			for _, path := range recordingsOf(t, b.name) {
+				list = append(list, recordtest.Told(t, b.hooks.Record, path)...)
+			}
+			check(t, list)
+		})
+	}
+}
+
+// Each agent CLI whose record Coleo reads has shortened a conversation in its recording, and
+// has told the tokens of its replies. A compaction says what became shorter.
+func TestR8EachRecordTellsUsageAndCompaction(t *testing.T) {
+	t.Parallel()
+	eachRecording(t, func(t *testing.T, list []coleo.Activity) {
+		usage, shortened := recordtest.All[coleo.ReplyUsage](list), recordtest.All[coleo.Compaction](list)
+		if len(usage) < 2 || len(shortened) == 0 {
+			t.Fatalf("%d usages and %d compactions are told", len(usage), len(shortened))
+		}
+		for _, u := range usage {
+			if u.Usage.Total() <= 0 || u.Input < 0 || u.Output < 0 || u.Cached < 0 || u.Reasoning < 0 {
+				t.Errorf("the tokens of a reply are %+v", u)
+			}
+		}
+		for _, c := range shortened {
+			if sized := c.Before > 0 && c.After < c.Before; !sized && c.Summary == "" {
+				t.Errorf("a compaction tells neither its sizes nor its summary: %+v", c)
+			}
+		}
+	})
+}
+
+// What the model thinks and says is told with its reply. Of each text, the last piece is told
+// as the last.
+func TestR10EachRecordTellsThoughtsAndTexts(t *testing.T) {
+	t.Parallel()
+	eachRecording(t, func(t *testing.T, list []coleo.Activity) {
+		thoughts, texts := recordtest.All[coleo.Thinking](list), recordtest.All[coleo.AssistantText](list)
+		if len(thoughts) == 0 || len(texts) < 2 {
+			t.Fatalf("%d thoughts and %d texts are told", len(thoughts), len(texts))
+		}
+		if words := strings.Fields(thoughts[0].Text); !slices.Equal(words, []string{"about", "the", "matter", "deeply"}) { // the scripted model's words
+			t.Errorf("the first thought is %q", thoughts[0].Text)
+		}
+		for _, a := range list {
+			var b coleo.Block
+			switch w := a.Work.(type) {
+			case coleo.Thinking:
+				b = w.Block
+			case coleo.AssistantText:
+				b = w.Block
+			default:
+				continue
+			}
+			if b.Text == "" || !b.Done {
+				t.Errorf("a %s is told as %+v", coleo.KindOf(a.Work), b)
+			}
+		}
+	})
+}
