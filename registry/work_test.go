@@ -37,7 +37,7 @@ func TestR8EachRecordTellsUsageAndCompaction(t *testing.T) {
 			t.Fatalf("%d usages and %d compactions are told", len(usage), len(shortened))
 		}
 		for _, u := range usage {
-			if u.Usage.Total() <= 0 || u.Input < 0 || u.Output < 0 || u.Cached < 0 || u.Reasoning < 0 {
+			if u.Total() <= 0 || u.Input < 0 || u.Output < 0 || u.Cached < 0 || u.Reasoning < 0 {
 				t.Errorf("the tokens of a reply are %+v", u)
 			}
 		}
