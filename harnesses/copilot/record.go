@@ -69,6 +69,9 @@ func (d *decoder) state(l recordLine) []record.Entry {
 	case "assistant.message":
 		return d.reply(l)
 	case "tool.execution_complete":
+		if d.work.calls[l.Data.Call].byUser { // no turn begins, so no end would come
+			return nil
+		}
 		d.replied = false
 		return []record.Entry{{Kind: record.Tool, Time: l.Time}}
 	case "permission.completed":

@@ -51,3 +51,8 @@ func TestASubagentEndsNoTurn(t *testing.T) {
 		}
 	}
 }
+
+func TestACommandOfTheUserIsNoTurn(t *testing.T) {
+	t.Parallel()
+	recordtest.CheckUserCommands(t, recordtest.Entries(t, newDecoder(), recordedWork))
+}

@@ -71,6 +71,8 @@ func (l recordLine) state(text string, results bool) []record.Entry {
 		return []record.Entry{{Kind: record.Tool, Time: l.Time}}
 	case l.Type == "user" && (strings.HasPrefix(text, ownContext) || strings.HasPrefix(text, leftPlan)):
 		return nil
+	case l.Type == "user" && ranByUser.MatchString(text): // the model is not asked
+		return nil
 	case l.Type == "user" && text != "":
 		return []record.Entry{{Kind: record.Prompt, Text: text, ByUser: true, Time: l.Time}}
 	case l.Type == "gemini":

@@ -21,3 +21,14 @@ func TestTheRecordTellsHowEachTurnEnded(t *testing.T) {
 		{Prompt: "run ls, then say done", Answer: "done"},
 	})
 }
+
+func TestACommandOfTheUserIsNoTurn(t *testing.T) {
+	t.Parallel()
+	list := recordtest.Entries(t, newDecoder(), recordedWork)
+	recordtest.CheckUserCommands(t, list)
+	for _, e := range list {
+		if e.Kind == record.Prompt && ranByUser.MatchString(e.Text) {
+			t.Errorf("a command of the user is told as the prompt %q", e.Text)
+		}
+	}
+}

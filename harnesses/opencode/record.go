@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,13 +27,14 @@ type tail struct {
 	db           *sql.DB // nil until the database can be opened
 	since        int64   // Unix time in ms; earlier messages do not change anymore
 	returned     map[string]bool
+	shell        map[string]bool // ids of prompts, and whether they stand for a command of the user
 	work         worker
 }
 
 func openTail(path string, w record.Where) record.Tail {
 	since := w.Since.UnixMilli()
 	return &tail{path: path, conversation: w.Conversation, since: since, returned: map[string]bool{},
-		work: newWorker(since)}
+		shell: map[string]bool{}, work: newWorker(since)}
 }
 
 func (t *tail) Close() {
@@ -46,6 +48,7 @@ type message struct {
 	id      string
 	created int64 // Unix time in ms
 	Role    string
+	Parent  string `json:"parentID"` // of a reply: the id of its prompt
 	Finish  string // why the model stopped; "" as long as it has not stopped
 	Time    struct {
 		Completed int64
@@ -102,10 +105,12 @@ func (t *tail) Next() []record.Entry {
 func (t *tail) state(messages []message) []record.Entry {
 	var out []record.Entry
 	for _, m := range messages {
-		if m.Role == "user" {
+		switch {
+		case m.Role == "user":
 			t.since = max(t.since, m.created)
+			t.shell[m.id] = t.shell[m.id] || m.isUserCommand()
 			out = append(out, t.prompt(m)...)
-		} else {
+		case !t.shell[m.Parent]: // the reply to a command of the user never says how it ended
 			out = append(out, t.reply(m)...)
 		}
 	}
@@ -198,6 +203,13 @@ func (m message) text() string {
 		}
 	}
 	return strings.Join(out, "\n")
+}
+
+// isUserCommand reports whether a prompt stands for a command that the user has typed behind !.
+func (m message) isUserCommand() bool {
+	return slices.ContainsFunc(m.parts, func(p part) bool {
+		return p.Type == "text" && p.Synthetic && p.Text == userShell
+	})
 }
 
 // isRejected reports whether the user rejected a tool without words, or dismissed a

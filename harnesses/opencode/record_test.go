@@ -110,3 +110,13 @@ func TestADismissedQuestionEndsTheTurn(t *testing.T) {
 		t.Errorf("the record says %+v, want a denied end", got)
 	}
 }
+
+func TestACommandOfTheUserIsNoTurn(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"testdata/work-1.18.33.jsonl.gz", "testdata/work-kilo-7.7.7.jsonl.gz"} {
+		for _, n := range []int{1, recordtest.AtTheEnd} {
+			d := newDatabaseOf(t, path)
+			recordtest.CheckUserCommands(t, d.Entries(account{"opencode"}.record(), n))
+		}
+	}
+}

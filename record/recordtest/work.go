@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -170,4 +171,38 @@ func End(t *testing.T, list []coleo.Activity, call int) coleo.ToolEnd {
 	}
 	t.Fatalf("the call %s has no end", id)
 	return coleo.ToolEnd{}
+}
+
+// CheckUserCommands checks that the commands of the user in entries change nothing of the
+// agent CLI's state: they belong to no turn, so nothing would end a claim of work.
+func CheckUserCommands(t *testing.T, entries []record.Entry) {
+	t.Helper()
+	commands, inside := 0, false
+	for _, e := range entries {
+		switch e.Work.(type) {
+		case coleo.ShellInput:
+			commands, inside = commands+1, true
+		case coleo.ShellOutput:
+			inside = false
+			if e.Kind != record.Detail {
+				t.Errorf("the output of a command of the user says %q", e.Kind)
+			}
+			continue
+		}
+		if inside && e.Kind != record.Detail {
+			t.Errorf("beside a command of the user, the record says %q: %+v", e.Kind, e)
+		}
+	}
+	if commands == 0 {
+		t.Error("the recording has no command of the user")
+	}
+	for _, e := range slices.Backward(entries) {
+		if e.Kind == record.Detail {
+			continue
+		}
+		if e.Kind != record.End && !e.MayEnd {
+			t.Errorf("the last thing that the record says is %q: no end follows", e.Kind)
+		}
+		return
+	}
 }
