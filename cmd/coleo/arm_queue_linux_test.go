@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -15,66 +16,105 @@ import (
 // briefly begins a prompt whose turn takes a moment, so that kills meet turns and queues.
 const briefly = "pause 400ms\nsay "
 
-// TestAFollowUpArrivesOnceWhateverIsKilled kills serve and the host agent at random moments
-// while 50 prompts are queued and sent. Each prompt arrives once, or is told as lost. None
-// arrives twice.
+// How often the long run of the queue kills a process. `make soak` makes it larger.
+var followKills = flag.Int("follow-kills", 16, "processes that are killed while 50 follow-ups are queued and sent")
+
+// queued is a fake arm whose processes are killed while prompts are queued and sent.
+type queued struct {
+	*fake
+	r       *rand.Rand
+	ids     map[string]string // of the prompts that were acknowledged, by their word
+	unknown int               // prompts that may be queued or not; others are added in their place
+	kills   map[string]int    // by the verb of the process; "cli" is the agent CLI
+}
+
+// TestAFollowUpArrivesOnceWhateverIsKilled kills serve, the host agent, the holder and the
+// agent CLI at random moments while 50 prompts are queued and sent. Each prompt arrives
+// once, or is told as lost. None arrives twice.
 func TestAFollowUpArrivesOnceWhateverIsKilled(t *testing.T) {
 	t.Parallel()
 	const prompts = 50
-	f := newFake(t)
-	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
-	ids := map[string]string{} // of the prompts that were acknowledged, by word
-	unknown := 0
-	add := func() {
-		word := conformance.Nonce()
-		if run := f.run("--json", "arm", "follow-up", f.name, briefly+word); run.code == 0 {
-			ids[word] = decodeText[coleo.QueueReport](t, run.out).ID
-		} else {
-			unknown++ // it may be queued or not; it is not added again
+	seed := rand.Uint64()
+	f := &queued{newFake(t), rand.New(rand.NewPCG(seed, 0)), map[string]string{}, 0, map[string]int{}}
+	t.Cleanup(func() { t.Logf("seed %d: killed %v; %d prompts were not acknowledged", seed, f.kills, f.unknown) })
+	for {
+		for due := min(prompts, 5 + f.killed()*prompts / *followKills); len(f.ids) < due; {
+			f.add()
 		}
-	}
-	for range prompts / 2 {
-		add()
-	}
-	kills := 0
-	for left := prompts / 2; ; {
-		for _, verb := range []string{"agent", "serve"} {
-			if r.IntN(3) == 0 {
-				continue
-			}
-			for _, pid := range f.processesOf(verb) {
-				f.kill9(pid)
-				kills++
+		time.Sleep(time.Duration(f.r.IntN(900)) * time.Millisecond) // the time of a kill is random
+		if f.killed() < *followKills {
+			f.killSome()
+			if f.r.IntN(2) == 0 { // while nothing runs, or only a part
+				f.add()
 			}
 		}
-		if left > 0 && r.IntN(2) == 0 { // while nothing runs, or only a part
-			add()
-			left--
-		}
-		f.must("up")
-		for range min(left, 5) {
-			add()
-			left--
-		}
-		time.Sleep(time.Duration(r.IntN(900)) * time.Millisecond) // the time of a kill is random
-		q := decode[coleo.Queue](f.world, "arm", "queue", f.name)
-		if q.Paused != "" {
-			f.must("arm", "resume", f.name)
-		}
-		if left == 0 && len(q.Entries) == 0 {
+		f.revive()
+		if len(f.ids) >= prompts && f.killed() >= *followKills && f.arm(f.name).Queue == nil {
 			break
 		}
 	}
-	until(t, "everything was sent", func() bool {
+	until(t, "the last prompt is done", func() bool {
 		arm := f.arm(f.name)
-		if arm.Queue != nil && arm.Queue.Paused != "" {
-			f.must("arm", "resume", f.name)
-		}
 		return arm.Queue == nil && arm.State == coleo.Idle && !arm.Runtime.Stale
 	})
 	f.checkAnswer("the-end")
-	f.checkFollowUps(ids)
-	t.Logf("%d kills, %d prompts acknowledged, %d not", kills, len(ids), unknown)
+	f.checkFollowUps(f.ids)
+}
+
+// add queues a prompt.
+func (f *queued) add() {
+	word := conformance.Nonce()
+	if r := f.run("--json", "arm", "follow-up", f.name, briefly+word); r.code == 0 {
+		f.ids[word] = decodeText[coleo.QueueReport](f.t, r.out).ID
+	} else {
+		f.unknown++
+	}
+}
+
+func (f *queued) killed() (n int) {
+	for _, times := range f.kills {
+		n += times
+	}
+	return n
+}
+
+// killSome kills at least one process of those that serve the arm, in a random order.
+func (f *queued) killSome() {
+	f.t.Helper()
+	victims := []string{"serve", "agent", "hold", "cli"}
+	f.r.Shuffle(len(victims), func(i, j int) { victims[i], victims[j] = victims[j], victims[i] })
+	for _, verb := range victims[:1+f.r.IntN(3)] {
+		pids := f.processesOf(verb)
+		if verb == "cli" {
+			pids = nil
+			if runs(f.pid) {
+				pids = []int{f.pid}
+			}
+		}
+		for _, pid := range pids {
+			f.kill9(pid)
+			f.kills[verb]++
+		}
+	}
+}
+
+// revive starts what was killed. It starts the arm again if the arm has died, and lets its
+// queue go on.
+func (f *queued) revive() {
+	f.t.Helper()
+	f.must("up")
+	until(f.t, "the arm lives", func() bool {
+		arm := f.arm(f.name)
+		if arm.State == coleo.Dead {
+			f.run("arm", "recover", f.name)
+			return false
+		}
+		f.pid = arm.PID
+		return !arm.Runtime.Stale && runs(f.pid)
+	})
+	if q := decode[coleo.Queue](f.world, "arm", "queue", f.name); q.Paused != "" {
+		f.must("arm", "resume", f.name)
+	}
 }
 
 // checkFollowUps checks that each prompt of a queue has arrived once, or is told as lost.
