@@ -3,6 +3,7 @@ package brain
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"coleo.dev"
@@ -134,8 +135,12 @@ func stopped(arm coleo.Arm) error {
 		arm.Name, arm.Rule, arm.Name)
 }
 
-// WaitRun waits until a run has ended, and returns the payload of the run_end event. It
-// returns ETimeout if ctx ends first. It returns ENotFound if there is no such run.
+// WaitRun waits until a run has ended, and returns the payload of the run_end event. The
+// run of a queued prompt has the prompt's id, so WaitRun also waits until the run begins.
+//
+// WaitRun returns ETimeout if ctx ends first. It returns ENotFound if there is no such
+// run, or if its prompt was removed from the queue. It returns EPromptLost if nothing
+// proves that a queued prompt has arrived.
 func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	news := b.news(ctx)
 	ends, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run, Kinds: []coleo.EventKind{coleo.EventRunEnd}, Limit: 1})
@@ -150,17 +155,47 @@ func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 		return coleo.RunEnd{}, err
 	}
 	if len(events) == 0 {
-		return coleo.RunEnd{}, coleo.Errorf(coleo.ENotFound, "no run %q", run)
+		if err := b.willRun(ctx, run); err != nil {
+			return coleo.RunEnd{}, err
+		}
 	}
 	for u := range news {
-		if u.Event != nil && u.Event.Run == run && u.Event.Kind == coleo.EventRunEnd {
-			return coleo.DecodeRunEnd(*u.Event)
+		switch e := u.Event; {
+		case e == nil:
+		case e.Run == run && e.Kind == coleo.EventRunEnd:
+			return coleo.DecodeRunEnd(*e)
+		case len(events) == 0 && (e.Kind == coleo.EventRemoved ||
+			e.Kind == coleo.EventQueue && strings.Contains(string(e.Payload), run)):
+			if err := b.willRun(ctx, run); err != nil {
+				return coleo.RunEnd{}, err
+			}
 		}
 	}
 	if ctx.Err() == nil {
 		return b.WaitRun(ctx, run)
 	}
 	return coleo.RunEnd{}, coleo.Errorf(coleo.ETimeout, "the run has not ended yet")
+}
+
+// willRun returns nil if a prompt without a run is queued, or is just being sent.
+func (b *Brain) willRun(ctx context.Context, prompt string) error {
+	c, arm, err := b.DB.LastQueueChange(ctx, prompt)
+	if err == nil {
+		_, err = b.Arm(ctx, arm) // the queue of a removed arm is gone
+	}
+	switch {
+	case coleo.ErrorCode(err) == coleo.ENotFound:
+		return coleo.Errorf(coleo.ENotFound, "no run %q", prompt)
+	case err != nil:
+		return err
+	case c.Step == coleo.QueueRemoved:
+		return coleo.Errorf(coleo.ENotFound, "the prompt %s was removed from the queue before it was sent", prompt)
+	case c.Step == coleo.QueuePaused:
+		return coleo.Errorf(coleo.EPromptLost, "nothing proves that the prompt %s has arrived, and it is not sent again",
+			prompt)
+	default:
+		return nil
+	}
 }
 
 // initialPromptTimeout bounds the wait for a new arm to become idle. If the arm does

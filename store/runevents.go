@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -193,4 +194,22 @@ func (s *ServeDB) LastRunEnd(ctx context.Context, arm string) (coleo.Event, erro
 		return e, fmt.Errorf("read the last run of arm %s: %w", arm, err)
 	}
 	return e, nil
+}
+
+// LastQueueChange returns the newest change of a queue that is about the entry with the
+// given id, and the id of the queue's arm. It returns ENotFound if there is none.
+func (s *ServeDB) LastQueueChange(ctx context.Context, id string) (c coleo.QueueChange, arm string, err error) {
+	var payload []byte
+	err = s.db.reader.QueryRowContext(ctx, "SELECT arm_id, payload FROM run_events WHERE kind = ? "+
+		"AND json_extract(payload, '$.id') = ? ORDER BY pos DESC LIMIT 1", string(coleo.EventQueue), id).Scan(&arm, &payload)
+	if errors.Is(err, sql.ErrNoRows) {
+		return c, "", coleo.Errorf(coleo.ENotFound, "no queue has ever had a prompt %q", id)
+	}
+	if err == nil {
+		err = json.Unmarshal(payload, &c)
+	}
+	if err != nil {
+		return c, "", fmt.Errorf("read the last change of the queued prompt %s: %w", id, err)
+	}
+	return c, arm, nil
 }

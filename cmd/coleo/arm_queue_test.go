@@ -170,3 +170,51 @@ func TestM9FilesAreNamedInThePrompt(t *testing.T) {
 	f.must("arm", "resume", f.name)
 	until(t, "the prompt was sent", func() bool { return len(f.texts(fakeagent.Prompted)) == 3 })
 }
+
+// TestM12ARunOfAQueuedPromptIsAwaitedBeforeItBegins: the id of a queued prompt is the id of
+// its run, also before the prompt is sent.
+func TestM12ARunOfAQueuedPromptIsAwaitedBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.must("arm", "pause", f.name)
+	sent := decode[coleo.QueueReport](f.world, "arm", "follow-up", f.name, "say later").ID
+	removed := decode[coleo.QueueReport](f.world, "arm", "follow-up", f.name, "say never").ID
+	next := decode[coleo.QueueReport](f.world, "arm", "follow-up", f.name, "say after").ID
+	client, err := f.client()
+	f.check(err)
+	waits := func(run string) func() (coleo.RunEnd, error) {
+		type result struct {
+			end coleo.RunEnd
+			err error
+		}
+		done := make(chan result, 1)
+		go func() {
+			end, err := client.WaitRun(t.Context(), run)
+			done <- result{end, err}
+		}()
+		return func() (coleo.RunEnd, error) { r := <-done; return r.end, r.err }
+	}
+	ofSent, ofRemoved, ofNext := waits(sent), waits(removed), waits(next)
+	f.must("arm", "queue", f.name, "remove", "2")
+	if end, err := ofRemoved(); coleo.ErrorCode(err) != coleo.ENotFound || !strings.Contains(err.Error(), "removed") {
+		t.Errorf("the run of a removed prompt: %+v, %v", end, err)
+	}
+	f.must("arm", "resume", f.name)
+	if end, err := ofSent(); err != nil || end.Answer != "later" {
+		t.Errorf("the run of the sent prompt: %+v, %v", end, err)
+	}
+	if end, err := ofNext(); err != nil || end.Answer != "after" {
+		t.Errorf("the run of the last prompt: %+v, %v", end, err)
+	}
+	f.must("arm", "pause", f.name)
+	gone := decode[coleo.QueueReport](f.world, "arm", "follow-up", f.name, "say gone").ID
+	ofGone := waits(gone)
+	f.must("arm", "kill", f.name)
+	f.must("arm", "remove", f.name)
+	if end, err := ofGone(); coleo.ErrorCode(err) != coleo.ENotFound {
+		t.Errorf("the run of a prompt whose arm is removed: %+v, %v", end, err)
+	}
+	if end, err := client.WaitRun(t.Context(), "no-such-run"); coleo.ErrorCode(err) != coleo.ENotFound {
+		t.Errorf("the run of no prompt: %+v, %v", end, err)
+	}
+}
