@@ -82,7 +82,7 @@ $(NPM_MORE_DONE): $(NPM_DONE)
 # What needs no agent CLI, no Node and no network, in a minute or so. It leaves out the
 # tests of the whole program. Most of these tests wait, so many packages run at once.
 test-short:
-	$(GO) test -short -p 6 -timeout 5m ./...
+	$(GO) test -short -p 6 -parallel 16 -timeout 5m ./...
 
 # Root has tmux installed for `coleo arm open`. Others install it by themselves.
 .PHONY: tmux

@@ -16,35 +16,38 @@ import (
 // the harness reads the screen wrongly.
 func TestAPlayIsLabelledByTheRecordAndNotByTheScreen(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
 	config := fakeConfig(t)
-	config.Record, config.Prefix = dir, "small-"
+	config.Record, config.Prefix = t.TempDir(), "small-"
 	// This rule reads each screen as idle.
 	h := fakeHarness(t, "[[rule]]\nname = \"working\"", "[[rule]]\nname = \"always\"\nstate = \"idle\"\n"+
 		"when = [{ where = \"screen\", pattern = '(?s).*' }]\n\n[[rule]]\nname = \"working\"").(accounting).Harness
-	list, err := Play(t.Context(), h, config)
-	if err != nil {
-		t.Fatal(err)
-	}
 	turn := " working changing idle"
 	want := map[string]string{
-		"small-answers":  "unjudged idle" + turn + turn + turn + " unjudged",
-		"small-approves": "unjudged idle working changing waiting_approval" + turn + " working changing waiting_approval" + turn + turn + " unjudged",
-		"small-denies": "unjudged idle working changing waiting_approval unjudged idle" + turn +
+		"answers":  "unjudged idle" + turn + turn + turn + " unjudged",
+		"approves": "unjudged idle working changing waiting_approval" + turn + " working changing waiting_approval" + turn + turn + " unjudged",
+		"denies": "unjudged idle working changing waiting_approval unjudged idle" + turn +
 			" working changing waiting_approval unjudged idle" + turn + " unjudged",
-		"small-stops": "unjudged idle working unjudged idle" + turn + " unjudged",
+		"stops": "unjudged idle working unjudged idle" + turn + " unjudged",
 	}
-	for _, played := range list {
-		states := regexp.MustCompile(`[\d.]+ |,| \*`).ReplaceAllString(played.Label, "")
-		if played.Err != nil || strings.TrimSpace(states) != want[played.Name] {
-			t.Errorf("%s: %s, %v; want %s", played.Name, played.Label, played.Err, want[played.Name])
-		}
-		if _, err := os.Stat(filepath.Join(dir, played.Name+castFile)); err != nil {
-			t.Error(err)
-		}
+	for _, play := range plays {
+		// The plays wait most of the time, so they run beside each other.
+		t.Run(play.name, func(t *testing.T) {
+			t.Parallel()
+			played, err := playOne(t.Context(), h, config, play.name, play.run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			states := regexp.MustCompile(`[\d.]+ |,| \*`).ReplaceAllString(played.Label, "")
+			if played.Err != nil || strings.TrimSpace(states) != want[play.name] {
+				t.Errorf("%s, %v; want %s", played.Label, played.Err, want[play.name])
+			}
+			if _, err := os.Stat(filepath.Join(config.Record, "small-"+play.name+castFile)); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	if len(list) != len(want) {
-		t.Errorf("%d sessions were played, want %d", len(list), len(want))
+	if len(plays) != len(want) {
+		t.Errorf("there are %d plays, want %d", len(plays), len(want))
 	}
 }
 
