@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/wire"
+)
+
+// policyOf returns what the policy of an arm has decided, in order.
+func (w *world) policyOf(name string) (out []coleo.PolicyDecision) {
+	w.t.Helper()
+	for line := range strings.Lines(w.must("--json", "run", "events", "--arm", name, "--kind", "policy")) {
+		var e coleo.Event
+		w.check(json.Unmarshal([]byte(line), &e))
+		var p coleo.PolicyDecision
+		w.check(json.Unmarshal(e.Payload, &p))
+		out = append(out, p)
+	}
+	return out
+}
+
+// bashArm starts Claude Code with a policy and a model that runs one command.
+func (w *world) bashArm(mode coleo.PolicyMode, command, description string) wire.SpawnReply {
+	w.t.Helper()
+	dir := w.workdirOf("one")
+	w.check(os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\n"), 0o600))
+	return decode[wire.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", dir, "--harness", "claude-code", "--model", "scripted",
+		"--policy", string(mode), "-e", "SHELL=/bin/bash", "--script", w.scriptFile(asked{tool: "Bash",
+			args: map[string]any{"command": command, "description": description}}))
+}
+
+// decided lets the agent CLI ask, and returns what the policy has decided.
+func (w *world) decided() coleo.PolicyDecision {
+	w.t.Helper()
+	w.must("arm", "prompt", "one", "go on")
+	until(w.t, "the policy has decided", func() bool { return len(w.policyOf("one")) > 0 })
+	return w.policyOf("one")[0]
+}
+
+// Claude Code asks about cksum, and about commands that write. Its hook has each command
+// whole, also where the screen cuts it off.
+func TestAPolicyAnswersARealAgentCLI(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("cksum a.txt\n", 60)
+	for name, command := range map[string]string{"short": "cksum a.txt", "cut off on the screen": long} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			needAgent(t, "claude-code", "claude")
+			w := newWorld(t, "")
+			w.bashArm(coleo.PolicyRead, command, "Checks the file")
+			if got := w.decided(); got.Decision != "allow" || !got.Applied || got.Tool != "Bash" || got.Subject != command ||
+				got.Rule != "user: preset read" {
+				t.Fatalf("the policy says %+v\n%s", got, w.must("arm", "screen", "one"))
+			}
+			until(t, "the model has the result", func() bool {
+				return strings.Contains(w.run("arm", "last", "one").out, "RESULT 3015617425 6 a.txt")
+			})
+		})
+	}
+}
+
+func TestAPolicyLeavesARealAgentCLIToAPerson(t *testing.T) {
+	t.Parallel()
+	lines := strings.Repeat("cksum a.txt\n", 30)
+	for name, c := range map[string]struct {
+		mode    coleo.PolicyMode
+		command string
+		want    string
+	}{
+		"in shadow":                    {coleo.PolicyShadow, "cksum a.txt", "allow"},
+		"a command that writes":        {coleo.PolicyRead, "cksum a.txt > b.txt", "ask"},
+		"where the screen cuts off":    {coleo.PolicyRead, lines + "touch b.txt\n" + lines, "ask"},
+		"an unknown program":           {coleo.PolicyRead, "make", "ask"},
+		"a file outside of its folder": {coleo.PolicyRead, "cksum ../serve.log", "ask"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			needAgent(t, "claude-code", "claude")
+			w := newWorld(t, "")
+			w.bashArm(c.mode, c.command, "Checks the file")
+			if got := w.decided(); got.Decision != c.want || got.Applied || got.Subject != c.command {
+				t.Errorf("the policy says %+v, want %s\n%s", got, c.want, w.must("arm", "screen", "one"))
+			}
+			if a := w.arm("one"); a.Dialog == nil {
+				t.Errorf("the arm is %s, and asks nothing", a.State)
+			}
+			w.must("arm", "deny", "one")
+			w.wait("one", coleo.Idle)
+			if _, err := os.Stat(w.path("work-one/b.txt")); err == nil {
+				t.Error("the command was run")
+			}
+		})
+	}
+}

@@ -1,0 +1,116 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/wire"
+)
+
+// judged is a decision of an arm's policy.
+type judged struct {
+	Time time.Time `json:"time"`
+	Run  string    `json:"run,omitempty"`
+	Arm  string    `json:"arm"`
+	coleo.PolicyDecision
+}
+
+func newExplainCommand() *cobra.Command {
+	last := 10
+	c := &cobra.Command{
+		Use:   "explain NAME",
+		Short: "Tell what the policy of an arm has decided, and why",
+		Long: `Tell what the policy of an arm has decided about the arm's approval dialogs, the
+oldest first: the decision, the rule, the reason, and whether the policy has
+answered the dialog.`,
+		Example: "  coleo policy explain fix --last 3",
+		Args:    verb.Exactly(1, "the name of an arm"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			list, err := decisions(c.Context(), client, args[0])
+			if err != nil {
+				return err
+			}
+			list = list[max(0, len(list)-max(last, 1)):]
+			lines := []string{}
+			for _, j := range list {
+				lines = append(lines, j.String())
+			}
+			if len(lines) == 0 {
+				lines = []string{"The policy of " + args[0] + " has decided nothing yet. 'coleo arm spawn --policy' turns it on."}
+			}
+			return verb.Say(c, strings.Join(lines, "\n\n"), list)
+		}),
+	}
+	c.Flags().IntVar(&last, "last", last, "the newest `N` decisions")
+	return c
+}
+
+// String returns the decision for people.
+func (j judged) String() string {
+	became := "A person answers it."
+	switch {
+	case j.Applied:
+		became = "The policy has answered."
+	case j.Problem != "":
+		became = "It was not answered: " + j.Problem + "."
+	case j.Mode == coleo.PolicyShadow:
+		became = "The policy is in shadow, so a person answers it."
+	}
+	subject, cut := harmless(j.Subject), ""
+	if j.SubjectCut {
+		cut = " (not whole)"
+	}
+	return fmt.Sprintf("%s  %s  by %s\n  %s%s\n  why: %s\n  %s", j.Time.Local().Format(time.DateTime), j.Decision, j.Rule,
+		strings.ReplaceAll(subject, "\n", "\n  "), cut, j.Why, became)
+}
+
+// decisions returns what the policy of an arm has decided, the oldest first.
+func decisions(ctx context.Context, client *api.Client, arm string) ([]judged, error) {
+	out := []judged{}
+	err := eachEvent(ctx, client, arm, func(e coleo.Event) error {
+		j := judged{Time: e.Time, Run: e.Run, Arm: e.Arm}
+		if err := json.Unmarshal(e.Payload, &j.PolicyDecision); err != nil {
+			return coleo.Errorf(coleo.EInternal, "read a decision of the policy: %v", err)
+		}
+		out = append(out, j)
+		return nil
+	}, coleo.EventPolicy)
+	return out, err
+}
+
+// eachEvent passes the events of the kinds to fn, of one arm or of all arms ("").
+func eachEvent(ctx context.Context, client *api.Client, arm string, fn func(coleo.Event) error,
+	kinds ...coleo.EventKind) error {
+	for f := (wire.EventFilter{Arm: arm, Kinds: kinds}); ; {
+		list, next, err := client.Events(ctx, f)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, e := range list {
+			if err := fn(e); err != nil {
+				return err
+			}
+		}
+		f.After = next
+	}
+}
+
+// harmless returns a text without the control characters that would act on a terminal.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
+			return r
+		}
+		return -1
+	}, text)
+}

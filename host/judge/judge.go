@@ -1,0 +1,116 @@
+package judge
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode"
+
+	"coleo.dev"
+	"coleo.dev/policy"
+	"coleo.dev/policy/files"
+	"coleo.dev/policy/reading"
+)
+
+// Arm is the arm whose dialog is judged.
+type Arm struct {
+	ID     string
+	Config coleo.SpawnConfig
+	// Environ returns the environment of the agent CLI.
+	Environ func() ([]string, error)
+}
+
+// Decide returns what the arm's policy says of the approval dialog d of the session s.
+// Where anything is not known, the decision is to ask, and Why says what is not known.
+// Decide returns EStale if the dialog is no longer open.
+func Decide(ctx context.Context, rules files.Paths, a Arm, s coleo.Session, d coleo.Dialog) (coleo.PolicyDecision, error) {
+	out := coleo.PolicyDecision{Dialog: d.Fingerprint, Title: d.Title, Mode: a.Config.Policy}
+	out.Subject, out.SubjectCut = subjectOf(d.Subject)
+	out.SubjectCut = out.SubjectCut || d.Truncated
+	request := policy.Request{Arm: a.ID, Cut: true, Now: time.Now()} // without a category, no rule is about it
+	asked, unknown := askedTool(ctx, s, d.Fingerprint)
+	if coleo.ErrorCode(unknown) == coleo.EStale {
+		return out, unknown
+	}
+	if unknown == nil {
+		request.Tool, request.Category, request.Cut = asked.Tool, policy.Category(asked.Category), false
+		request.Command, request.Files, request.Dir = asked.Command, asked.Files, asked.Folder
+		out.Tool, out.Category, out.Folder = harmless(asked.Tool), asked.Category, harmless(asked.Folder)
+		out.Subject, out.SubjectCut = subjectOf(strings.Join(append(commandOf(asked), asked.Files...), "\n"))
+	}
+	decision := decide(rules, a, request, asked.Shell, unknown)
+	out.Decision, out.Rule, out.Why = string(decision.Verdict), decision.Rule, oneLine(decision.Why)
+	return out, nil
+}
+
+// decide decides about a request. The error unknown says what is not known of the request.
+func decide(rules files.Paths, a Arm, q policy.Request, shell coleo.ShellRule, unknown error) policy.Decision {
+	ask := func(why error) policy.Decision {
+		return policy.Decision{Verdict: policy.Ask, Rule: policy.DefaultRule, Why: why.Error()}
+	}
+	scopes, err := rules.Scopes(a.Config.Workdir, policy.PresetRead)
+	if err != nil {
+		return ask(err) // a rule that cannot be read may deny
+	}
+	grants, err := rules.Grants(q.Now)
+	if err != nil {
+		return ask(err)
+	}
+	m, err := machineOf(a)
+	if err == nil {
+		q.Shadowed = reading.Shadowed(m.env["HOME"])
+		if q.Category == policy.Execute {
+			q.Shell, err = m.shell(shell)
+		}
+	}
+	if unknown == nil {
+		unknown = err
+	}
+	w, err := reading.NewWorkspace(a.Config.Workdir, m)
+	if err != nil {
+		return ask(err)
+	}
+	out := policy.Decide(scopes, files.ForDecide(grants), w, q)
+	if unknown != nil && out.Verdict != policy.Deny {
+		return ask(unknown)
+	}
+	return out
+}
+
+// askedTool returns the call that the dialog asks about. It returns EUnsupported if that is
+// not known.
+func askedTool(ctx context.Context, s coleo.Session, dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
+	asker, ok := s.(coleo.ToolAsker)
+	if !ok {
+		return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported, "no hook reports the call that the dialog is about")
+	}
+	return asker.AskedTool(ctx, dialog)
+}
+
+func commandOf(q coleo.ToolRequest) []string {
+	if q.Command == "" {
+		return nil
+	}
+	return []string{q.Command}
+}
+
+// subjectOf returns a text for the log, and whether a part of the text was left out.
+func subjectOf(text string) (subject string, cut bool) {
+	text = harmless(text)
+	if len(text) <= coleo.MaxPolicySubject {
+		return text, false
+	}
+	return strings.ToValidUTF8(text[:coleo.MaxPolicySubject], ""), true
+}
+
+// harmless returns a text without the control characters that would act on a terminal.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
+			return r
+		}
+		return -1
+	}, text)
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(harmless(text)), " ") }

@@ -1,0 +1,373 @@
+package commandline
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+const (
+	// MaxLine is the longest command line that is parsed, in bytes. People write shorter
+	// ones, and parsing takes longer than in proportion to the length.
+	MaxLine = 10_000
+	// mostCommands limits how many commands a line may start. Loops start each command
+	// of their body many times.
+	mostCommands = 500
+	// deepest limits how deep groups, loops and substitutions may be nested.
+	deepest = 20
+)
+
+// Shell is a kind of shell.
+type Shell string
+
+// The shells that Parse knows.
+const (
+	Bash  Shell = "bash"
+	POSIX Shell = "sh"  // dash, BusyBox, and what else is called sh
+	Zsh   Shell = "zsh" // only plain words, lists and pipes are followed
+)
+
+// ShellOf returns the shell of a program such as /bin/bash. It returns false for a shell
+// that Parse does not know.
+func ShellOf(program string) (Shell, bool) {
+	switch name := filepath.Base(program); name {
+	case "bash", "zsh":
+		return Shell(name), true
+	case "sh", "dash", "ash":
+		return POSIX, true
+	}
+	return "", false
+}
+
+// Command is a program that the line starts, or a built-in command of the shell.
+type Command struct {
+	Words  []Word // its name, and then its arguments
+	Inputs []Word // files that the shell opens for its standard input
+	Dir    string // absolute path of the folder in which it runs
+}
+
+// Word is one word of a command, as its program gets it.
+type Word struct {
+	Text string
+	// Unknown means that the text depends on the output of a command or on a variable.
+	// Then Text is "". Without quotes, an unknown word can become several words.
+	Unknown bool
+	// Matched means that the shell has made the word from a file name pattern.
+	Matched bool
+}
+
+// Unclear is the error of a line that Parse cannot follow.
+type Unclear struct{ Why string }
+
+func (u *Unclear) Error() string { return u.Why }
+
+func unclear(format string, a ...any) error { return &Unclear{Why: fmt.Sprintf(format, a...)} }
+
+// Names returns the names in a folder, for file name patterns. The path is absolute.
+type Names func(dir string) ([]string, error)
+
+// Parse returns the commands that a shell in the folder dir would start for the line, in
+// any order. A command that runs only under a condition is among them. The error is an
+// *Unclear if the line cannot be followed.
+func Parse(line string, shell Shell, dir string, names Names) ([]Command, error) {
+	if err := checkText(line); err != nil {
+		return nil, err
+	}
+	if shell == Zsh {
+		if err := checkZsh(line); err != nil {
+			return nil, err
+		}
+	}
+	file, err := syntax.NewParser(syntax.Variant(variantOf(shell)), syntax.KeepComments(true)).
+		Parse(strings.NewReader(line), "")
+	if err != nil {
+		return nil, unclear("the line is not valid for %s: %v", shell, err)
+	}
+	if hasComment(file) && strings.Contains(line, "$(") {
+		return nil, unclear("the line has a comment and a substitution: shells differ in where such a comment ends")
+	}
+	w := walker{shell: shell, names: names, count: new(int), dir: dir, set: map[string]string{}}
+	if err := w.list(file.Stmts); err != nil {
+		return nil, err
+	}
+	return w.out, nil
+}
+
+func hasComment(file *syntax.File) bool {
+	found := false
+	syntax.Walk(file, func(n syntax.Node) bool {
+		_, isComment := n.(*syntax.Comment)
+		found = found || isComment
+		return true
+	})
+	return found
+}
+
+// variantOf returns the language of a shell. Zsh gets that of bash: what checkZsh lets
+// pass means the same in both.
+func variantOf(shell Shell) syntax.LangVariant {
+	if shell == POSIX {
+		return syntax.LangPOSIX
+	}
+	return syntax.LangBash
+}
+
+// checkText refuses characters that a person does not see, and lines that are too long.
+func checkText(line string) error {
+	switch {
+	case len(line) > MaxLine:
+		return unclear("the line has %d bytes, more than %d", len(line), MaxLine)
+	case !utf8.ValidString(line):
+		return unclear("the line is not valid UTF-8")
+	}
+	for _, r := range line {
+		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
+			return unclear("the line has the character %U, which is not shown", r)
+		}
+	}
+	return nil
+}
+
+// checkZsh refuses every character that means something else in zsh than in bash, also
+// within quotes.
+func checkZsh(line string) error {
+	if i := strings.IndexAny(line, "*?[](){}~^#=<>!$`\\\n"); i >= 0 {
+		return unclear("%q can mean something else in zsh", line[i])
+	}
+	return nil
+}
+
+// walker goes through the syntax tree of a line.
+type walker struct {
+	shell Shell
+	names Names
+	out   []Command
+	count *int // commands so far, also those of substitutions
+	depth int
+
+	dir   string
+	moved bool // a cd has changed the folder for the rest of the first statement
+	// set has the variables of the line whose values are known.
+	set map[string]string
+	// conditional is true where a command may be left out. Nothing that outlasts the
+	// command may change there.
+	conditional bool
+}
+
+// inside returns a walker for a part of the line in which nothing may change that
+// outlasts it.
+func (w *walker) inside(part func(*walker) error) error {
+	w.depth++
+	if w.depth > deepest {
+		return unclear("the line is nested deeper than %d", deepest)
+	}
+	was := w.conditional
+	w.conditional = true
+	err := part(w)
+	w.conditional = was
+	w.depth--
+	return err
+}
+
+func (w *walker) list(stmts []*syntax.Stmt) error {
+	for _, s := range stmts {
+		if w.moved && !w.conditional {
+			return unclear("the line goes on after cd and &&, and cd can fail")
+		}
+		if err := w.stmt(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walker) stmt(s *syntax.Stmt) error {
+	if s.Background || s.Coprocess || s.Disown {
+		return unclear("the line starts a command in the background")
+	}
+	inputs, err := w.redirections(s.Redirs)
+	if err != nil {
+		return err
+	}
+	if len(inputs) > 0 {
+		if _, ok := s.Cmd.(*syntax.CallExpr); !ok {
+			return unclear("a group of commands reads a file")
+		}
+	}
+	switch c := s.Cmd.(type) {
+	case nil:
+		return unclear("a redirection stands alone")
+	case *syntax.CallExpr:
+		return w.call(c, inputs)
+	case *syntax.BinaryCmd:
+		return w.binary(c)
+	case *syntax.Block:
+		return w.inside(func(w *walker) error { return w.list(c.Stmts) })
+	case *syntax.Subshell:
+		return w.inside(func(w *walker) error { return w.list(c.Stmts) })
+	case *syntax.IfClause:
+		return w.inside(func(w *walker) error { return w.branches(c) })
+	case *syntax.WhileClause:
+		return w.inside(func(w *walker) error { return w.list(slices.Concat(c.Cond, c.Do)) })
+	case *syntax.ForClause:
+		return w.inside(func(w *walker) error { return w.loop(c) })
+	}
+	return unclear("the line has %s", kindOf(s.Cmd))
+}
+
+func (w *walker) binary(c *syntax.BinaryCmd) error {
+	if c.Op == syntax.AndStmt {
+		return w.chain(c)
+	}
+	if c.Op != syntax.OrStmt && c.Op != syntax.Pipe {
+		return unclear("the line has the operator %s", c.Op)
+	}
+	return w.inside(func(w *walker) error { return w.list([]*syntax.Stmt{c.X, c.Y}) })
+}
+
+// chain follows a && b && c. The parser has made it ((a && b) && c).
+func (w *walker) chain(c *syntax.BinaryCmd) error {
+	parts := []*syntax.Stmt{c.Y}
+	x := c.X
+	for {
+		b, ok := x.Cmd.(*syntax.BinaryCmd)
+		if !ok || !plain(x) || b.Op != syntax.AndStmt {
+			break
+		}
+		parts = append(parts, b.Y)
+		x = b.X
+	}
+	dir, ok, err := w.changedDir(x)
+	if err != nil {
+		return err
+	}
+	return w.inside(func(w *walker) error {
+		if !ok {
+			if err := w.stmt(x); err != nil {
+				return err
+			}
+			dir = w.dir
+		}
+		for i := len(parts) - 1; i >= 0; i-- {
+			if err := w.in(dir, parts[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// in follows a statement that runs in the folder dir.
+func (w *walker) in(dir string, s *syntax.Stmt) error {
+	was := w.dir
+	w.dir = dir
+	err := w.inside(func(w *walker) error { return w.stmt(s) })
+	w.dir = was
+	return err
+}
+
+func plain(s *syntax.Stmt) bool { return !s.Negated && len(s.Redirs) == 0 && !s.Background }
+
+// changedDir returns the folder into which a statement such as `cd FOLDER` changes. What
+// comes after && runs there. What comes after that is unclear, because the command can
+// fail: so a cd is followed only at the beginning of a whole line.
+func (w *walker) changedDir(s *syntax.Stmt) (string, bool, error) {
+	c, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(c.Args) == 0 || c.Args[0].Lit() != "cd" {
+		return "", false, nil
+	}
+	if len(c.Args) != 2 || len(c.Assigns) > 0 || !plain(s) || w.conditional || *w.count > 0 {
+		return "", false, unclear("cd is followed only at the beginning of a line, before &&, with one folder")
+	}
+	words, err := w.word(c.Args[1])
+	if err != nil {
+		return "", false, err
+	}
+	to := words[0].Text
+	switch {
+	case len(words) != 1 || words[0].Unknown || words[0].Matched || to == "" || to == "-":
+		return "", false, unclear("the folder of cd is not known")
+	case strings.Contains(to, ".."):
+		return "", false, unclear("the folder of cd has ..")
+	case !filepath.IsAbs(to) && !strings.HasPrefix(to, "./") && to != ".":
+		return "", false, unclear("CDPATH decides where cd %s goes: write ./%s", to, to)
+	}
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(w.dir, to)
+	}
+	*w.count++
+	w.moved = true
+	w.out = append(w.out, Command{Words: []Word{{Text: "cd"}, {Text: to}}, Dir: w.dir})
+	return to, true, nil
+}
+
+func (w *walker) branches(c *syntax.IfClause) error {
+	for ; c != nil; c = c.Else {
+		if err := w.list(slices.Concat(c.Cond, c.Then)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loop follows the body once for each word.
+func (w *walker) loop(c *syntax.ForClause) error {
+	over, ok := c.Loop.(*syntax.WordIter)
+	if c.Select || !ok || !over.InPos.IsValid() {
+		return unclear("the loop is not one over words")
+	}
+	if !isOwn(over.Name.Value) {
+		return unclear("the loop sets %s", over.Name.Value)
+	}
+	words, err := w.words(over.Items)
+	if err != nil {
+		return err
+	}
+	name := over.Name.Value
+	for _, word := range words {
+		if word.Unknown {
+			return unclear("the words of the loop are not known")
+		}
+		w.set[name] = word.Text
+		if err := w.list(c.Do); err != nil {
+			return err
+		}
+	}
+	delete(w.set, name) // what it is after the loop depends on whether there were words
+	return nil
+}
+
+func (w *walker) call(c *syntax.CallExpr, inputs []Word) error {
+	if len(c.Args) == 0 {
+		return w.assign(c.Assigns)
+	}
+	if err := checkEnv(c.Assigns); err != nil {
+		return err
+	}
+	words, err := w.words(c.Args)
+	if err != nil {
+		return err
+	}
+	if len(words) == 0 || words[0].Unknown || words[0].Matched || words[0].Text == "" {
+		return unclear("which program is started is not known")
+	}
+	if words[0].Text == "cd" {
+		return unclear("cd is followed only at the beginning of a line, before &&, with one folder")
+	}
+	if *w.count++; *w.count > mostCommands {
+		return unclear("the line starts more than %d commands", mostCommands)
+	}
+	w.out = append(w.out, Command{Words: words, Inputs: inputs, Dir: w.dir})
+	return nil
+}
+
+// kindOf returns the name of a piece of syntax, for messages.
+func kindOf(n any) string {
+	name := fmt.Sprintf("%T", n)
+	return "a " + strings.TrimSuffix(strings.TrimPrefix(name, "*syntax."), "Clause")
+}

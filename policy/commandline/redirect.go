@@ -1,0 +1,88 @@
+package commandline
+
+import (
+	"regexp"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// nowhere is the file that forgets what is written to it.
+const nowhere = "/dev/null"
+
+// redirections returns the files that the shell opens for reading. It refuses those that
+// write to a file.
+func (w *walker) redirections(rs []*syntax.Redirect) ([]Word, error) {
+	var inputs []Word
+	for _, r := range rs {
+		if r.N != nil && r.N.Value != "0" && r.N.Value != "1" && r.N.Value != "2" {
+			return nil, unclear("the line redirects %s", r.N.Value)
+		}
+		words, err := w.target(r)
+		if err != nil {
+			return nil, err
+		}
+		switch r.Op {
+		case syntax.RdrIn:
+			inputs = append(inputs, words)
+		case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll, syntax.RdrClob:
+			if words.Text != nowhere {
+				return nil, unclear("the line writes to a file")
+			}
+		case syntax.DplOut, syntax.DplIn:
+			if words.Text != "0" && words.Text != "1" && words.Text != "2" {
+				return nil, unclear("the line redirects to %q", words.Text)
+			}
+		case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		default:
+			return nil, unclear("the line has the redirection %s", r.Op)
+		}
+	}
+	return inputs, nil
+}
+
+// target returns the word behind the operator. A here-document has none; its text is
+// followed for the commands that it runs.
+func (w *walker) target(r *syntax.Redirect) (Word, error) {
+	if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc {
+		if !plainEnd(r.Word) {
+			return Word{}, unclear("the end of the here-document is not a plain word")
+		}
+		if r.Hdoc == nil {
+			return Word{}, nil
+		}
+		// The end of a here-document that is quoted makes its text a plain one.
+		p, err := w.parts(r.Hdoc.Parts, true)
+		if err == nil && (len(p.raw) > mostDocument || p.unknown) {
+			err = unclear("the here-document has more than %d bytes, or it is not known", mostDocument)
+		}
+		return Word{}, err
+	}
+	words, err := w.word(r.Word)
+	switch {
+	case err != nil:
+		return Word{}, err
+	case len(words) != 1 || words[0].Unknown || words[0].Matched:
+		return Word{}, unclear("the file of a redirection is not known")
+	case r.Op == syntax.WordHdoc && len(words[0].Text) > mostDocument:
+		return Word{}, unclear("the string has more than %d bytes", mostDocument)
+	}
+	return words[0], nil
+}
+
+// plainEnd reports whether the word that ends a here-document is a name, perhaps in quotes.
+func plainEnd(word *syntax.Word) bool {
+	if len(word.Parts) != 1 {
+		return false
+	}
+	switch x := word.Parts[0].(type) {
+	case *syntax.Lit:
+		return endName.MatchString(x.Value)
+	case *syntax.SglQuoted:
+		return !x.Dollar && endName.MatchString(x.Value)
+	case *syntax.DblQuoted:
+		return !x.Dollar && len(x.Parts) == 1 && plainEnd(&syntax.Word{Parts: x.Parts})
+	}
+	return false
+}
+
+var endName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

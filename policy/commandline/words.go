@@ -1,0 +1,287 @@
+package commandline
+
+import (
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+const (
+	// mostMatches limits how many names a file name pattern may match.
+	mostMatches = 500
+	// mostDocument is the longest here-document, in bytes. Shells give a longer one to the
+	// command through a file.
+	mostDocument = 512
+)
+
+// ownName matches the names of variables that neither a shell nor a program gives a
+// meaning. Those have capital letters, except a few of zsh.
+var ownName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
+
+// notOwn lists names that match ownName and mean something to a shell or to programs.
+var notOwn = []string{"path", "cdpath", "fpath", "manpath", "mailpath", "prompt", "status", "argv", "histchars", "home"}
+
+func isOwn(name string) bool { return ownName.MatchString(name) && !slices.Contains(notOwn, name) }
+
+// plainValue matches what the language of a program may be set to. A value with a slash
+// would name a file.
+var plainValue = regexp.MustCompile(`^[A-Za-z0-9_.@-]*$`)
+
+// languageNames are the variables that a line may set for one command. They choose the
+// language, the order of sorting, and whether there are colors.
+var languageNames = []string{"LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LANG", "NO_COLOR"}
+
+// checkEnv refuses to set any variable for a command but those of its language.
+func checkEnv(assigns []*syntax.Assign) error {
+	for _, a := range assigns {
+		if a.Append || a.Naked || a.Array != nil || a.Index != nil || a.Name == nil {
+			return unclear("a variable is set in a way that is not followed")
+		}
+		value := ""
+		if a.Value != nil {
+			value = a.Value.Lit()
+			if value == "" && len(a.Value.Parts) > 0 {
+				return unclear("the value of %s is not plain", a.Name.Value)
+			}
+		}
+		if !slices.Contains(languageNames, a.Name.Value) || !plainValue.MatchString(value) {
+			return unclear("the line sets %s", a.Name.Value)
+		}
+	}
+	return nil
+}
+
+// assign follows assignments that stand alone.
+func (w *walker) assign(assigns []*syntax.Assign) error {
+	for _, a := range assigns {
+		if a.Append || a.Naked || a.Array != nil || a.Index != nil || a.Name == nil || w.conditional {
+			return unclear("a variable is set in a way that is not followed")
+		}
+		name := a.Name.Value
+		if !isOwn(name) {
+			return unclear("the line sets %s", name)
+		}
+		if a.Value == nil {
+			w.set[name] = ""
+			continue
+		}
+		words, err := w.parts(a.Value.Parts, false)
+		if err != nil {
+			return err
+		}
+		if words.unknown || words.pattern {
+			return unclear("the value of %s is not known", name)
+		}
+		w.set[name] = words.text()
+	}
+	return nil
+}
+
+func (w *walker) words(ws []*syntax.Word) ([]Word, error) {
+	var out []Word
+	for _, word := range ws {
+		got, err := w.word(word)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, got...)
+	}
+	return out, nil
+}
+
+// word returns the words that the shell makes of one word of the line. It is one word,
+// except for file name patterns.
+func (w *walker) word(word *syntax.Word) ([]Word, error) {
+	p, err := w.parts(word.Parts, false)
+	switch {
+	case err != nil:
+		return nil, err
+	case p.unknown:
+		return []Word{{Unknown: true}}, nil
+	case p.pattern:
+		return w.match(p)
+	}
+	return []Word{{Text: p.text()}}, nil
+}
+
+// pieces is a word in the making. Special has for each byte of raw whether it is a
+// character of a pattern.
+type pieces struct {
+	raw     []byte
+	special []bool
+	unknown bool
+	pattern bool
+}
+
+func (p *pieces) text() string { return string(p.raw) }
+
+func (p *pieces) add(s string, special bool) {
+	for i := range len(s) {
+		isSpecial := special && (s[i] == '*' || s[i] == '?')
+		p.raw, p.special = append(p.raw, s[i]), append(p.special, isSpecial)
+		p.pattern = p.pattern || isSpecial
+	}
+}
+
+// parts follows the parts of a word. Quoted says whether they are within double quotes.
+func (w *walker) parts(parts []syntax.WordPart, quoted bool) (pieces, error) {
+	var p pieces
+	for _, part := range parts {
+		var err error
+		switch x := part.(type) {
+		case *syntax.Lit:
+			err = p.literal(x.Value, quoted)
+		case *syntax.SglQuoted:
+			if x.Dollar {
+				return p, unclear("the line has a string of the form $'…'")
+			}
+			p.add(x.Value, false)
+		case *syntax.DblQuoted:
+			if x.Dollar {
+				return p, unclear(`the line has a string of the form $"…"`)
+			}
+			var inner pieces
+			inner, err = w.parts(x.Parts, true)
+			p.raw, p.special = append(p.raw, inner.raw...), append(p.special, inner.special...)
+			p.unknown = p.unknown || inner.unknown
+		case *syntax.ParamExp:
+			err = w.parameter(&p, x, quoted)
+		case *syntax.CmdSubst:
+			p.unknown = true
+			if err = w.substitution(x); err == nil && !quoted {
+				err = unclear("the output of a command stands without quotes: it can become any names of files")
+			}
+		default:
+			err = unclear("the line has %s", kindOf(part))
+		}
+		if err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// literal adds a text of the line, without the backslashes that quote.
+func (p *pieces) literal(s string, quoted bool) error {
+	if s == "!" || s == "[" || s == "]" { // alone, they are names of commands and of operators
+		p.add(s, false)
+		return nil
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '\\' && i+1 < len(s) && s[i+1] == '\n':
+			i++
+		case c == '\\' && quoted && (i+1 == len(s) || !strings.ContainsRune("$`\"\\", rune(s[i+1]))):
+			p.add(`\`, false)
+		case c == '\\' && i+1 == len(s):
+			return unclear("the line ends with a backslash")
+		case c == '\\':
+			i++
+			p.add(s[i:i+1], false)
+		case quoted:
+			p.add(s[i:i+1], false)
+		case strings.IndexByte("~{}[]!^", c) >= 0:
+			return unclear("the shell can replace the word with %q", string(c))
+		default:
+			p.add(s[i:i+1], true)
+		}
+	}
+	return nil
+}
+
+// plainParameter matches the parameters whose value can be read without another effect.
+var plainParameter = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*|[0-9?#$!@*-])$`)
+
+// parameter follows $NAME and ${NAME}.
+func (w *walker) parameter(p *pieces, x *syntax.ParamExp, quoted bool) error {
+	bare := syntax.ParamExp{Dollar: x.Dollar, Rbrace: x.Rbrace, Short: x.Short, Param: x.Param}
+	if x.Param == nil || !reflect.DeepEqual(*x, bare) || !plainParameter.MatchString(x.Param.Value) {
+		return unclear("a variable is changed or chosen while it is read")
+	}
+	value, ok := w.set[x.Param.Value]
+	switch {
+	case !ok && !quoted && strings.Trim(x.Param.Value, "?#$!") != "":
+		return unclear("$%s stands without quotes", x.Param.Value)
+	case !ok:
+		p.unknown = true
+	case quoted:
+		p.add(value, false)
+	case value == "" || strings.ContainsAny(value, " \t\n*?[\\"):
+		return unclear("$%s stands without quotes", x.Param.Value)
+	default:
+		p.add(value, false)
+	}
+	return nil
+}
+
+// substitution follows the commands whose output becomes a part of the line.
+func (w *walker) substitution(x *syntax.CmdSubst) error {
+	if x.TempFile || x.ReplyVar || x.Backquotes {
+		return unclear("the line has a substitution that is not followed: write $(…)")
+	}
+	return w.inside(func(w *walker) error { return w.list(x.Stmts) })
+}
+
+// match returns the names that a file name pattern matches. If there are none, it
+// returns the pattern: so the shell does.
+func (w *walker) match(p pieces) ([]Word, error) {
+	raw := p.text()
+	last := strings.LastIndexByte(raw, '/') + 1
+	for i, special := range p.special {
+		if special && i < last {
+			return nil, unclear("the pattern %s is for folders, too", raw)
+		}
+		if special && i > last && p.raw[i] == '*' && p.raw[i-1] == '*' && p.special[i-1] {
+			return nil, unclear("the pattern %s can go into folders", raw)
+		}
+	}
+	folder := raw[:last]
+	dir := folder
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(w.dir, dir)
+	}
+	names, err := w.names(filepath.Clean(dir))
+	if err != nil {
+		return nil, unclear("the folder of the pattern %s cannot be read: %v", raw, err)
+	}
+	var out []Word
+	for _, name := range names {
+		if wild(p.raw[last:], p.special[last:], name) {
+			out = append(out, Word{Text: folder + name, Matched: true})
+		}
+	}
+	if len(out) > mostMatches {
+		return nil, unclear("the pattern %s matches %d files, more than %d", raw, len(out), mostMatches)
+	}
+	if len(out) == 0 {
+		out = []Word{{Text: raw, Matched: true}}
+	}
+	return out, nil
+}
+
+// wild reports whether a name matches a pattern of * and ?. Names that begin with a dot
+// are matched only by a dot.
+func wild(pattern []byte, special []bool, name string) bool {
+	if strings.HasPrefix(name, ".") && (len(pattern) == 0 || pattern[0] != '.') {
+		return false
+	}
+	var expr strings.Builder
+	expr.WriteString(`(?is)^`) // a shell can be told that letters of both cases are the same
+	for i, c := range pattern {
+		switch {
+		case special[i] && c == '*':
+			expr.WriteString(`.*`)
+		case special[i]:
+			expr.WriteString(`.`)
+		default:
+			expr.WriteString(regexp.QuoteMeta(string([]byte{c})))
+		}
+	}
+	re, err := regexp.Compile(expr.String() + `$`)
+	return err != nil || re.MatchString(name) // a name too many is judged too
+}

@@ -1,0 +1,244 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev/policy/commandline"
+	"coleo.dev/policy/reading"
+)
+
+// Request is a call of a tool that an agent CLI asks about.
+type Request struct {
+	Arm      string
+	Tool     string // the agent CLI's name of the tool; "" if not known
+	Category Category
+	Command  string // with Execute: the command line, whole
+	Files    []string
+	// Cut means that the command or the files may not be whole, because only a screen has
+	// shown them. Such a request is asked about.
+	Cut      bool
+	Shell    commandline.Shell // "" if the shell is not known
+	Shadowed []string          // see reading.Line
+	Dir      string            // absolute path of the folder in which the tool works; "" if not known
+	Now      time.Time
+}
+
+// Decision is the answer to a request.
+type Decision struct {
+	Verdict Verdict `json:"decision"`
+	Rule    string  `json:"rule"` // the rule that decided, with its scope; "default" if there was none
+	Why     string  `json:"why"`  // for users, one line
+}
+
+// DefaultRule is the name of what decides without any rule.
+const DefaultRule = "default"
+
+// Decide returns what the rules and the grants say of a request. The files of the
+// workspace may be read without a question where a preset says so.
+func Decide(scopes []Scope, grants []Grant, w reading.Workspace, r Request) Decision {
+	d := decider{workspace: w, request: r}
+	d.parse()
+	answer := Decision{Verdict: Ask, Rule: DefaultRule, Why: "no rule allows it"}
+	said := Verdict("")
+	for _, s := range scopes {
+		got := d.scope(s)
+		if s.Untrusted && got.Verdict != Deny {
+			continue
+		}
+		if stricter(got.Verdict, said) {
+			said, answer = got.Verdict, got
+		} else if said == "" && got.Why != "" {
+			answer.Why = got.Why
+		}
+	}
+	if answer.Verdict == Ask {
+		if g, ok := d.granted(grants); ok {
+			return g
+		}
+	}
+	if answer.Verdict == Allow && r.Cut {
+		return Decision{Verdict: Ask, Rule: DefaultRule, Why: "the request is not seen whole"}
+	}
+	return answer
+}
+
+// decider is one request, and what its command line starts.
+type decider struct {
+	workspace reading.Workspace
+	request   Request
+	commands  []commandline.Command
+	unclear   error // why the commands are not known
+}
+
+// parse finds the commands of the request.
+func (d *decider) parse() {
+	r := d.request
+	switch {
+	case r.Category != Execute:
+	case r.Shell == "":
+		d.unclear = fmt.Errorf("the shell of the command is not known")
+	case r.Dir == "":
+		d.unclear = fmt.Errorf("the folder of the command is not known")
+	default:
+		d.commands, d.unclear = d.workspace.Commands(reading.Line{Text: r.Command, Shell: r.Shell, Dir: r.Dir})
+	}
+}
+
+// scope returns what one scope says. Its verdict is "" if it says nothing; Why can then
+// tell why its preset does not allow the request.
+func (d *decider) scope(s Scope) Decision {
+	best := Decision{}
+	level := 0
+	for _, r := range s.Rules {
+		if r.Command != "" || !r.fits(d.request) {
+			continue
+		}
+		if r.level() > level || r.level() == level && stricter(r.Verdict, best.Verdict) {
+			level = r.level()
+			best = Decision{Verdict: r.Verdict, Rule: s.Name + ": " + r.name(), Why: "the rule says so"}
+		}
+	}
+	if got := d.byCommand(s); got.Verdict != "" {
+		return got
+	}
+	if best.Verdict != "" || s.Preset != PresetRead {
+		return best
+	}
+	return d.preset(s)
+}
+
+// fits reports whether a rule for a tool or a category is about the request.
+func (r Rule) fits(q Request) bool {
+	if r.Tool != "" {
+		return r.Tool == q.Tool
+	}
+	return r.Category == q.Category
+}
+
+// byCommand returns what the scope's rules for commands say of the whole line. A line is
+// allowed only if each of its commands is, by a rule or by the preset.
+func (d *decider) byCommand(s Scope) Decision {
+	var ruled []Rule
+	for _, r := range s.Rules {
+		if r.Command != "" {
+			ruled = append(ruled, r)
+		}
+	}
+	if len(ruled) == 0 || d.request.Category != Execute || d.unclear != nil {
+		return Decision{}
+	}
+	answer, open := Decision{}, false
+	for _, c := range d.commands {
+		rule, ok := strictest(ruled, c)
+		if !ok {
+			open = open || s.Preset != PresetRead || d.workspace.JudgeCommand(c, d.request.Shadowed) != nil
+			continue
+		}
+		if stricter(rule.Verdict, answer.Verdict) {
+			answer = Decision{Verdict: rule.Verdict, Rule: s.Name + ": " + rule.name(), Why: "the rule says so"}
+		}
+	}
+	if answer.Verdict == Allow && (open || d.opensFiles()) {
+		return Decision{}
+	}
+	return answer
+}
+
+// opensFiles reports whether the shell itself opens a file for one of the commands.
+func (d *decider) opensFiles() bool {
+	return slices.ContainsFunc(d.commands, func(c commandline.Command) bool { return len(c.Inputs) > 0 })
+}
+
+// strictest returns the strictest of the rules that are about a command.
+func strictest(rules []Rule, c commandline.Command) (Rule, bool) {
+	var best Rule
+	for _, r := range rules {
+		if r.names(c) && stricter(r.Verdict, best.Verdict) {
+			best = r
+		}
+	}
+	return best, best.Verdict != ""
+}
+
+// names reports whether a rule for commands is about the command. A word that is not
+// known fits no rule that allows, and each rule that does not.
+func (r Rule) names(c commandline.Command) bool {
+	words := strings.Fields(r.Command)
+	open := words[len(words)-1] == "*"
+	if open {
+		words = words[:len(words)-1]
+	}
+	if len(c.Words) < len(words) || !open && len(c.Words) > len(words) {
+		return false
+	}
+	for i, w := range c.Words {
+		switch {
+		case w.Unknown && r.Verdict == Allow:
+			return false
+		case i < len(words) && !w.Unknown && w.Text != words[i]:
+			return false
+		}
+	}
+	return true
+}
+
+// preset returns what the preset for reading says.
+func (d *decider) preset(s Scope) Decision {
+	var why error
+	switch r := d.request; {
+	case r.Category == Execute && d.unclear != nil:
+		why = d.unclear
+	case r.Category == Execute:
+		why = d.workspace.JudgeAll(d.commands, r.Shadowed)
+	case r.Category == Read && len(r.Files) == 0:
+		why = fmt.Errorf("which files are read is not known")
+	case r.Category == Read:
+		why = d.files()
+	default:
+		why = fmt.Errorf("the preset %s allows no tool of the category %s", s.Preset, r.Category)
+	}
+	if why != nil {
+		return Decision{Why: why.Error()}
+	}
+	return Decision{Verdict: Allow, Rule: s.Name + ": preset " + s.Preset, Why: "it only reads files of the workspace"}
+}
+
+func (d *decider) files() error {
+	for _, f := range d.request.Files {
+		if !strings.HasPrefix(f, "/") && d.request.Dir == "" {
+			return fmt.Errorf("the folder of %s is not known", f)
+		}
+		if err := d.workspace.CheckPath(d.request.Dir, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// granted returns the decision of a grant for the request.
+func (d *decider) granted(grants []Grant) (Decision, bool) {
+	if d.request.Cut {
+		return Decision{}, false
+	}
+	for _, g := range grants {
+		if g.Arm != "" && g.Arm != d.request.Arm || !g.Ends.IsZero() && !d.request.Now.Before(g.Ends) {
+			continue
+		}
+		g.Verdict = Allow
+		if g.Command == "" && g.fits(d.request) || g.Command != "" && d.grantsAll(g.Rule) {
+			return Decision{Verdict: Allow, Rule: "grant " + g.ID + ": " + g.name(), Why: "a person has granted it"}, true
+		}
+	}
+	return Decision{}, false
+}
+
+// grantsAll reports whether a rule is about each command of the request.
+func (d *decider) grantsAll(r Rule) bool {
+	if d.request.Category != Execute || d.unclear != nil || len(d.commands) == 0 || d.opensFiles() {
+		return false
+	}
+	return !slices.ContainsFunc(d.commands, func(c commandline.Command) bool { return !r.names(c) })
+}

@@ -1,0 +1,148 @@
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"coleo.dev/policy/commandline"
+	"coleo.dev/policy/reading"
+)
+
+func newWorkspace(t testing.TB) reading.Workspace {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a.go"), []byte("package a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w, err := reading.NewWorkspace(dir, reading.Here{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func user(preset string, rules ...Rule) Scope {
+	return Scope{Name: "user", Preset: preset, Rules: rules}
+}
+
+func rule(command string, v Verdict) Rule { return Rule{Command: command, Verdict: v} }
+
+func TestWhatRulesDecideOfACommand(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	bash := Rule{Tool: "Bash", Verdict: Allow}
+	execute := func(v Verdict) Rule { return Rule{Category: Execute, Verdict: v} }
+	project := func(rules ...Rule) Scope { return Scope{Name: "project", Rules: rules} }
+	untrusted := func(rules ...Rule) Scope { return Scope{Name: "project", Untrusted: true, Rules: rules} }
+	for name, c := range map[string]struct {
+		line   string
+		scopes []Scope
+		want   Verdict
+		rule   string
+	}{
+		"nothing is allowed without a rule": {"ls", nil, Ask, "default"},
+		"the preset allows reading":         {"cat a.go", []Scope{user("read")}, Allow, "user: preset read"},
+		"the preset allows nothing else":    {"rm a.go", []Scope{user("read")}, Ask, "default"},
+		"a rule for the command":            {"go test ./...", []Scope{user("", rule("go test *", Allow))}, Allow, `user: command "go test *"`},
+		"another argument":                  {"go run ./...", []Scope{user("", rule("go test *", Allow))}, Ask, "default"},
+		"more words than the rule":          {"go test ./...", []Scope{user("", rule("go test", Allow))}, Ask, "default"},
+		"an unknown word":                   {`go test "$(cat a.go)"`, []Scope{user("", rule("go test *", Allow))}, Ask, "default"},
+		"an unknown word is denied, too":    {`go test "$X"`, []Scope{user("", rule("go test *", Deny))}, Deny, `user: command "go test *"`},
+		"a second command without a rule":   {"go test ./... && rm a.go", []Scope{user("read", rule("go test *", Allow))}, Ask, "default"},
+		"a second command that only reads":  {"go test ./... | head -5", []Scope{user("read", rule("go test *", Allow))}, Allow, `user: command "go test *"`},
+		"a second command, without preset":  {"go test ./... | head -5", []Scope{user("", rule("go test *", Allow))}, Ask, "default"},
+		"the shell opens a file":            {"go test x < a.go", []Scope{user("", rule("go test *", Allow))}, Ask, "default"},
+		"a denied command in a list":        {"ls; rm a.go", []Scope{user("read", rule("rm *", Deny))}, Deny, `user: command "rm *"`},
+		"the tool beats its category":       {"rm a.go", []Scope{user("", execute(Deny), bash)}, Allow, "user: tool Bash"},
+		"the category beats the preset":     {"cat a.go", []Scope{user("read", execute(Ask))}, Ask, "user: category execute"},
+		"the stricter scope wins":           {"rm a.go", []Scope{user("", bash), project(execute(Deny))}, Deny, "project: category execute"},
+		"in any order":                      {"rm a.go", []Scope{project(execute(Deny)), user("", bash)}, Deny, "project: category execute"},
+		"a repository allows nothing":       {"rm a.go", []Scope{untrusted(bash)}, Ask, "default"},
+		"a repository may deny":             {"cat a.go", []Scope{untrusted(execute(Deny)), user("read")}, Deny, "project: category execute"},
+		"a line that is not clear":          {"cat a.go > b", []Scope{user("read")}, Ask, "default"},
+	} {
+		got := Decide(c.scopes, nil, w, Request{Tool: "Bash", Category: Execute, Command: c.line, Shell: commandline.Bash, Dir: w.Root})
+		if got.Verdict != c.want || got.Rule != c.rule || got.Why == "" {
+			t.Errorf("%s: %+v, want %s by %s", name, got, c.want, c.rule)
+		}
+	}
+}
+
+func TestWhatIsNotSeenWholeIsAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	everything := []Scope{user("read", Rule{Tool: "Bash", Verdict: Allow})}
+	for name, r := range map[string]Request{
+		"cut":                 {Tool: "Bash", Category: Execute, Command: "cat a.go", Shell: commandline.Bash, Dir: w.Root, Cut: true},
+		"no folder":           {Tool: "sh", Category: Execute, Command: "cat a.go", Shell: commandline.Bash},
+		"no shell":            {Tool: "sh", Category: Execute, Command: "cat a.go", Dir: w.Root},
+		"no file":             {Tool: "Read", Category: Read, Dir: w.Root},
+		"a file outside":      {Tool: "Read", Category: Read, Files: []string{"/etc/passwd"}, Dir: w.Root},
+		"one of two outside":  {Tool: "Read", Category: Read, Files: []string{"a.go", "../x"}, Dir: w.Root},
+		"a file, no folder":   {Tool: "Read", Category: Read, Files: []string{"a.go"}},
+		"an edit":             {Tool: "Edit", Category: Edit, Files: []string{"a.go"}, Dir: w.Root},
+		"a tool of a server":  {Tool: "x", Category: MCP, Dir: w.Root},
+		"a page of the world": {Tool: "Fetch", Category: Network, Dir: w.Root},
+	} {
+		if got := Decide(everything, nil, w, r); got.Verdict != Ask {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	file := Request{Tool: "Read", Category: Read, Files: []string{"a.go"}, Dir: w.Root}
+	if got := Decide(everything, nil, w, file); got.Verdict != Allow {
+		t.Errorf("a file of the workspace: %+v", got)
+	}
+}
+
+func TestAGrantAnswersWhatWouldBeAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	grant := Grant{Rule: rule("make test", ""), ID: "g1", Arm: "ada", Ends: now.Add(time.Hour)}
+	q := Request{Arm: "ada", Tool: "Bash", Category: Execute, Command: "make test", Shell: commandline.Bash, Dir: w.Root, Now: now}
+	other, late, more, cut := q, q, q, q
+	other.Arm, late.Now, more.Command, cut.Cut = "bob", now.Add(time.Hour), "make test && ls", true
+	denied := []Scope{user("", rule("make *", Deny))}
+	for name, c := range map[string]struct {
+		request Request
+		scopes  []Scope
+		want    Verdict
+	}{
+		"it answers":           {q, nil, Allow},
+		"another arm":          {other, nil, Ask},
+		"after its end":        {late, nil, Ask},
+		"more than it grants":  {more, nil, Ask},
+		"not seen whole":       {cut, nil, Ask},
+		"what a rule denies":   {q, denied, Deny},
+		"what a rule asks for": {q, []Scope{user("", rule("make *", Ask))}, Allow},
+	} {
+		if got := Decide(c.scopes, []Grant{grant}, w, c.request); got.Verdict != c.want {
+			t.Errorf("%s: %+v, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestRulesThatSayTooMuchOrNothingAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]Scope{
+		"unknown preset":   user("all"),
+		"no subject":       user("", Rule{Verdict: Allow}),
+		"two subjects":     user("", Rule{Tool: "Bash", Category: Execute, Verdict: Allow}),
+		"blank command":    user("", rule("  ", Allow)),
+		"unknown category": user("", Rule{Category: "shell", Verdict: Allow}),
+		"unknown decision": user("", rule("ls", "yes")),
+		"no decision":      user("", rule("ls", "")),
+	} {
+		if s.Check() == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+	if err := user("read", rule("ls *", Allow)).Check(); err != nil {
+		t.Error(err)
+	}
+}

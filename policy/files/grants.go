@@ -1,0 +1,107 @@
+package files
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/config"
+	"coleo.dev/policy"
+)
+
+const (
+	// MaxGrant is the longest time for which something is granted. A rule is better for
+	// longer times, because people see it when they read their rules.
+	MaxGrant = 30 * 24 * time.Hour
+	// mostGrants limits how many grants there are at one time.
+	mostGrants = 1000
+)
+
+// Grant is what the user has granted one arm for a while.
+type Grant struct {
+	ID      string    `json:"id"`
+	Arm     string    `json:"arm"`      // the arm's id
+	ArmName string    `json:"arm_name"` // the arm's name when it was granted
+	Command string    `json:"command"`  // see policy.Rule
+	Made    time.Time `json:"made"`
+	Ends    time.Time `json:"ends"`
+}
+
+// check returns an error for a grant that cannot be used.
+func (g Grant) check() error {
+	scope := policy.Scope{Name: "granted", Rules: []policy.Rule{{Command: g.Command, Verdict: policy.Allow}}}
+	switch err := scope.Check(); {
+	case err != nil:
+		return err
+	case g.ID == "" || g.Arm == "" || g.Ends.IsZero():
+		return coleo.Errorf(coleo.EInvalid, "a grant needs an id, an arm and an end")
+	}
+	return nil
+}
+
+// Grants returns what is granted at a time, the oldest first.
+func (p Paths) Grants(now time.Time) ([]Grant, error) {
+	out := []Grant{}
+	if p.GrantFile == "" {
+		return out, nil
+	}
+	data, err := config.ReadOwnAtMost(p.GrantFile, MaxSize)
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	for _, g := range out {
+		err = errors.Join(err, g.check())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what is granted, in %s: %w", p.GrantFile, err)
+	}
+	return slices.DeleteFunc(out, func(g Grant) bool { return !now.Before(g.Ends) }), nil
+}
+
+// ForDecide returns grants as policy.Decide takes them.
+func ForDecide(list []Grant) []policy.Grant {
+	var out []policy.Grant
+	for _, g := range list {
+		out = append(out, policy.Grant{Rule: policy.Rule{Command: g.Command}, ID: g.ID, Arm: g.Arm, Ends: g.Ends})
+	}
+	return out
+}
+
+// Give adds a grant. It returns EInvalid for a grant that is wrong or too long.
+func (p Paths) Give(g Grant, now time.Time) error {
+	if err := g.check(); err != nil {
+		return err
+	}
+	if left := g.Ends.Sub(now); left <= 0 || left > MaxGrant {
+		return coleo.Errorf(coleo.EInvalid, "a grant lasts for up to %d days: write a rule for longer times",
+			int(MaxGrant/(24*time.Hour)))
+	}
+	list, err := p.Grants(now)
+	if err != nil {
+		return err
+	}
+	if len(list) >= mostGrants {
+		return coleo.Errorf(coleo.EConflict, "there are %d grants already, which is the most: revoke some", len(list))
+	}
+	return writeJSON(p.GrantFile, append(list, g))
+}
+
+// Revoke ends a grant at once. It returns ENotFound if there is no grant with the id.
+func (p Paths) Revoke(id string, now time.Time) error {
+	list, err := p.Grants(now)
+	if err != nil {
+		return err
+	}
+	left := slices.DeleteFunc(slices.Clone(list), func(g Grant) bool { return g.ID == id })
+	if len(left) == len(list) {
+		return coleo.Errorf(coleo.ENotFound, "there is no grant %q: 'coleo policy grants' lists them", id)
+	}
+	return writeJSON(p.GrantFile, left)
+}

@@ -1,0 +1,141 @@
+package files
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"coleo.dev"
+	"coleo.dev/config"
+)
+
+// Project is a project's file of rules.
+type Project struct {
+	Path    string `json:"path"`
+	Hash    string `json:"sha256"` // of the content
+	Content string `json:"content"`
+	Trusted bool   `json:"trusted"` // this content is trusted
+	// Changed means that an earlier content is trusted.
+	Changed bool `json:"changed"`
+}
+
+// Project returns the rules of the project in the folder dir. It returns ENotFound if the
+// folder has no rules, and EInvalid if the rules are wrong.
+func (p Paths) Project(dir string) (Project, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return Project{}, coleo.Errorf(coleo.EInvalid, "%s is not a folder: name the folder of a project", dir)
+	}
+	path := filepath.Join(real, ProjectFile)
+	data, err := readProject(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Project{}, coleo.Errorf(coleo.ENotFound, "%s is not there: the project has no policy to trust", path)
+	}
+	if err != nil {
+		return Project{}, err
+	}
+	if _, err := Parse("project", path, data); err != nil {
+		return Project{}, err
+	}
+	trusted, err := p.trusted()
+	if err != nil {
+		return Project{}, err
+	}
+	out := Project{Path: path, Hash: hashOf(data), Content: string(data)}
+	earlier, known := trusted[path]
+	out.Trusted, out.Changed = earlier == out.Hash, known && earlier != out.Hash
+	return out, nil
+}
+
+// Trust trusts the rules that a project has now. It returns EStale if the file no longer
+// has the content that the caller has seen.
+func (p Paths) Trust(seen Project) error {
+	now, err := p.Project(filepath.Dir(filepath.Dir(seen.Path)))
+	if err != nil {
+		return err
+	}
+	if now.Hash != seen.Hash {
+		return coleo.Errorf(coleo.EStale, "%s has changed since it was shown: nothing is trusted", seen.Path)
+	}
+	return p.change(func(trusted map[string]string) { trusted[seen.Path] = seen.Hash })
+}
+
+// Distrust no longer trusts the rules of the project in the folder dir. It returns the path
+// of the file. It returns ENotFound if the file was not trusted.
+func (p Paths) Distrust(dir string) (string, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		real = dir // the folder may be gone
+	}
+	if real, err = filepath.Abs(real); err != nil {
+		return "", err
+	}
+	path := filepath.Join(real, ProjectFile)
+	trusted, err := p.trusted()
+	if err != nil {
+		return path, err
+	}
+	if _, known := trusted[path]; !known {
+		return path, coleo.Errorf(coleo.ENotFound, "%s is not trusted: nothing was changed", path)
+	}
+	return path, p.change(func(trusted map[string]string) { delete(trusted, path) })
+}
+
+// change writes the list of trusted files anew.
+func (p Paths) change(fn func(map[string]string)) error {
+	trusted, err := p.trusted()
+	if err != nil {
+		return err
+	}
+	fn(trusted)
+	return writeJSON(p.TrustFile, trusted)
+}
+
+// writeJSON replaces a file by the value in JSON. Only the user can read the file.
+func writeJSON(path string, value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	part := path + ".part"
+	err = os.WriteFile(part, append(data, '\n'), 0o600)
+	if err == nil {
+		err = os.Rename(part, path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// trusted returns the hash of each trusted file, by the file's path.
+func (p Paths) trusted() (map[string]string, error) {
+	out := map[string]string{}
+	if p.TrustFile == "" {
+		return out, nil
+	}
+	data, err := config.ReadOwnAtMost(p.TrustFile, MaxSize)
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read which policies are trusted, in %s: %w", p.TrustFile, err)
+	}
+	return out, nil
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

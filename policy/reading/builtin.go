@@ -1,0 +1,151 @@
+package reading
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"coleo.dev/policy/commandline"
+)
+
+func anyText(Workspace, string, []commandline.Word) error { return nil }
+
+func oneFolder(w Workspace, dir string, words []commandline.Word) error {
+	resolved, err := w.readable(dir, words[0].Text)
+	if err != nil {
+		return err
+	}
+	if !w.Machine.IsFolder(resolved) {
+		return fmt.Errorf("%s is not a folder", words[0].Text)
+	}
+	return nil
+}
+
+var digits = regexp.MustCompile(`^[0-9]{1,3}$`)
+
+func exitCode(_ Workspace, _ string, words []commandline.Word) error {
+	if len(words) > 1 || len(words) == 1 && !digits.MatchString(words[0].Text) {
+		return fmt.Errorf("its argument is not a number")
+	}
+	return nil
+}
+
+// formatText matches a format whose directives only print. %n would set a variable.
+var formatText = regexp.MustCompile(`^([^%\\]|\\[\\nrt"'0-7]|%%|%[-+ #0]*[0-9]*(\.[0-9]+)?[sdiuoxXcbq])*$`)
+
+// format judges printf. Its option -v would set a variable.
+func format(_ Workspace, _ string, words []commandline.Word) error {
+	if err := allKnown(words); err != nil {
+		return err
+	}
+	if len(words) == 0 || strings.HasPrefix(words[0].Text, "-") || words[0].Matched ||
+		!formatText.MatchString(words[0].Text) {
+		return fmt.Errorf("its format does more than to print")
+	}
+	return nil
+}
+
+func bracket(w Workspace, dir string, words []commandline.Word) error {
+	if len(words) == 0 || words[len(words)-1].Text != "]" {
+		return fmt.Errorf("it has no ]")
+	}
+	return condition(w, dir, words[:len(words)-1])
+}
+
+var (
+	ofFiles = []string{"-e", "-f", "-d", "-r", "-w", "-x", "-s", "-L", "-h"}
+	ofTexts = []string{"-n", "-z"}
+	between = []string{"=", "!="}
+	numeric = []string{"-eq", "-ne", "-lt", "-le", "-gt", "-ge"}
+	number  = regexp.MustCompile(`^-?[0-9]{1,18}$`)
+)
+
+// condition judges test. Some of its operators run code that is in their operands.
+func condition(w Workspace, dir string, words []commandline.Word) error {
+	if err := allKnown(words); err != nil {
+		return err
+	}
+	var args []string
+	for _, word := range words {
+		args = append(args, word.Text)
+	}
+	if len(args) > 1 && args[0] == "!" {
+		args = args[1:]
+	}
+	switch {
+	case len(args) == 2 && slices.Contains(ofFiles, args[0]):
+		return w.checkFile(dir, args[1])
+	case len(args) == 2 && slices.Contains(ofTexts, args[0]):
+		return nil
+	case len(args) == 3 && slices.Contains(between, args[1]):
+		return nil
+	case len(args) == 3 && slices.Contains(numeric, args[1]) && number.MatchString(args[0]) && number.MatchString(args[2]):
+		return nil
+	}
+	return fmt.Errorf("this condition is not known to only read")
+}
+
+// sedScript matches a script of sed that prints or leaves out lines. The commands w, e
+// and r, and the flags of s, would write, start a program or read another file.
+var sedScript = regexp.MustCompile(
+	`^\s*((([0-9]+|\$)(,([0-9]+|\$|\+[0-9]+))?|/[^][/\\;\n]*/)\s*[pdq=]\s*(;\s*|$))+$`)
+
+func sed(w Workspace, dir string, words []commandline.Word) error {
+	a, err := options{flags: "nErsz", long: long([]string{"quiet", "silent", "regexp-extended"}, nil)}.divide(words)
+	if err != nil {
+		return err
+	}
+	if len(a.operands) == 0 || a.operands[0].Matched || !sedScript.MatchString(a.operands[0].Text) {
+		return fmt.Errorf("its script does more than to print lines")
+	}
+	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
+}
+
+// The words of find's expression that only choose and print, by what follows them.
+var (
+	findAlone = strings.Fields(`-print -print0 -ls -prune -quit -depth -xdev -mount -noleaf -daystart -empty -true
+		-false -readable -writable -executable -o -or -a -and -not ! ( ) ,`)
+	findText = strings.Fields(`-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -lname -type
+		-size -maxdepth -mindepth -mtime -mmin -atime -amin -ctime -cmin -perm -links -inum -printf`)
+	findFile = []string{"-newer"}
+)
+
+func find(w Workspace, dir string, words []commandline.Word) error {
+	if err := allKnown(words); err != nil {
+		return err
+	}
+	i := 0
+	for ; i < len(words) && !begins(words[i].Text); i++ {
+		if err := w.CheckPath(dir, words[i].Text); err != nil {
+			return err
+		}
+	}
+	for ; i < len(words); i++ {
+		word := words[i].Text
+		alone := slices.Contains(findAlone, word)
+		isFile := slices.Contains(findFile, word)
+		switch {
+		case words[i].Matched:
+			return fmt.Errorf("%s was made from a pattern", word)
+		case alone:
+			continue
+		case !isFile && !slices.Contains(findText, word):
+			return fmt.Errorf("%s is not known to only read", word)
+		}
+		if i++; i == len(words) || words[i].Matched {
+			return fmt.Errorf("the value of %s is not known", word)
+		}
+		if isFile {
+			if err := w.CheckPath(dir, words[i].Text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// begins reports whether find's expression begins with the word.
+func begins(word string) bool {
+	return strings.HasPrefix(word, "-") || word == "!" || word == "(" || word == ")" || word == ","
+}

@@ -1,0 +1,144 @@
+package reading
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"coleo.dev/policy/commandline"
+)
+
+// value says what the value of an option is.
+type value int
+
+const (
+	none     value = iota + 1 // the option has no value
+	text                      // it is no path
+	count                     // it is a number
+	file                      // it is a path that the program reads
+	optional                  // it can be there, behind =, and is no path
+)
+
+// options are the options of a program that change nothing but what it prints.
+type options struct {
+	flags  string // letters of options without a value
+	texts  string // letters of options whose value is no path
+	counts string // letters of options whose value is a number
+	files  string // letters of options whose value is a path to read
+	digits bool   // -5 is an option
+	long   map[string]value
+}
+
+// arguments are the words of a command, divided.
+type arguments struct {
+	operands []commandline.Word
+	files    []commandline.Word // values of options that are paths
+	// behind has all words behind the first operand. Not every system takes options there:
+	// then they are operands, too.
+	behind []commandline.Word
+	given  map[string]bool // the options that are there, without dashes
+}
+
+// divide sorts the words behind a program's name into options and operands. It refuses
+// options that the table does not have.
+func (o options) divide(words []commandline.Word) (arguments, error) {
+	a := arguments{given: map[string]bool{}}
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		if len(a.operands) > 0 && a.behind == nil {
+			a.behind = words[i:]
+		}
+		switch {
+		case word.Unknown:
+			return a, fmt.Errorf("an argument is not known before the command runs")
+		case word.Text == "--":
+			a.operands = append(a.operands, words[i+1:]...)
+			return a, allKnown(words[i+1:])
+		case len(word.Text) < 2 || word.Text[0] != '-':
+			a.operands = append(a.operands, word)
+			continue
+		case word.Matched:
+			return a, fmt.Errorf("the file %s has the form of an option", word.Text)
+		}
+		takes, err := o.option(&a, word.Text)
+		if err != nil {
+			return a, err
+		}
+		if takes == 0 {
+			continue
+		}
+		if i++; i == len(words) || words[i].Unknown || words[i].Matched {
+			return a, fmt.Errorf("the value of %s is not known", word.Text)
+		}
+		if takes == count && !numberOf.MatchString(words[i].Text) {
+			return a, fmt.Errorf("the value of %s is no number", word.Text)
+		}
+		if takes == file {
+			a.files = append(a.files, words[i])
+		}
+	}
+	return a, nil
+}
+
+// numberOf matches a number of lines or bytes, with its unit.
+var numberOf = regexp.MustCompile(`^[+-]?[0-9]+[a-zA-Z]{0,2}$`)
+
+func allKnown(words []commandline.Word) error {
+	for _, w := range words {
+		if w.Unknown {
+			return fmt.Errorf("an argument is not known before the command runs")
+		}
+	}
+	return nil
+}
+
+// option notes one word of options. It returns what the next word is, if it is the value
+// of an option, and otherwise 0.
+func (o options) option(a *arguments, word string) (value, error) {
+	if name, isLong := strings.CutPrefix(word, "--"); isLong {
+		return o.longOption(a, name)
+	}
+	if o.digits && strings.Trim(word[1:], "0123456789") == "" {
+		return 0, nil
+	}
+	for i := 1; i < len(word); i++ {
+		letter, rest := word[i:i+1], word[i+1:]
+		a.given[letter] = true
+		kind := text
+		switch {
+		case strings.Contains(o.flags, letter):
+			continue
+		case strings.Contains(o.files, letter):
+			kind = file
+		case strings.Contains(o.counts, letter):
+			kind = count
+		case !strings.Contains(o.texts, letter):
+			return 0, fmt.Errorf("the option -%s is not known to only read", letter)
+		}
+		if rest == "" {
+			return kind, nil
+		}
+		if kind == file {
+			a.files = append(a.files, commandline.Word{Text: rest})
+		}
+		return 0, nil
+	}
+	return 0, nil
+}
+
+func (o options) longOption(a *arguments, name string) (value, error) {
+	name, val, has := strings.Cut(name, "=")
+	kind := o.long[name]
+	a.given[name] = true
+	switch {
+	case kind == 0 || kind == none && has:
+		return 0, fmt.Errorf("the option --%s is not known to only read", name)
+	case kind == none, kind == optional:
+		return 0, nil
+	case !has:
+		return kind, nil
+	case kind == file:
+		a.files = append(a.files, commandline.Word{Text: val})
+	}
+	return 0, nil
+}

@@ -1,0 +1,129 @@
+package reading
+
+// operandKind says what the operands of a program are.
+type operandKind int
+
+const (
+	toFiles        operandKind = iota + 1 // all are paths to read
+	toTexts                               // none is a path
+	toPatternFiles                        // a pattern, and then paths
+	toOneFile                             // at most one path: the program would write to a second one
+	toNothing                             // there must be none
+)
+
+// program is what is known of one program.
+type program struct {
+	options
+	operands operandKind
+	builtin  bool // each shell has it, so no program is started
+	// check refuses what the tables cannot say.
+	check func(w Workspace, dir string, a arguments) error
+	// own judges all words by itself. It gets the words behind the name.
+	own judge
+}
+
+func long(flags, texts []string) map[string]value {
+	m := map[string]value{"help": none, "version": none}
+	for _, f := range flags {
+		m[f] = none
+	}
+	for _, t := range texts {
+		m[t] = text
+	}
+	return m
+}
+
+// with returns the options with one more long option.
+func (o options) with(name string, v value) options {
+	o.long[name] = v
+	return o
+}
+
+// plainLong has the options that each GNU program has.
+var plainLong = long(nil, nil)
+
+// programs are the programs that can be allowed. Their options are those of GNU. Where
+// another system has the option, it writes nothing there either.
+var programs = map[string]program{
+	"true":   {operands: toTexts, builtin: true},
+	"false":  {operands: toTexts, builtin: true},
+	":":      {own: anyText, builtin: true},
+	"echo":   {own: anyText, builtin: true},
+	"pwd":    {options: options{flags: "LP"}, operands: toNothing, builtin: true},
+	"cd":     {own: oneFolder, builtin: true},
+	"exit":   {own: exitCode, builtin: true},
+	"test":   {own: condition, builtin: true},
+	"[":      {own: bracket, builtin: true},
+	"printf": {own: format, builtin: true},
+
+	"cat": {options: options{flags: "AbeEnstTuv", long: long([]string{"number", "number-nonblank", "show-all",
+		"show-ends", "show-tabs", "squeeze-blank", "show-nonprinting"}, nil)}, operands: toFiles},
+	"head": {options: options{flags: "qvz", counts: "nc", digits: true,
+		long: long([]string{"quiet", "silent", "verbose"}, []string{"lines", "bytes"})}, operands: toFiles},
+	"tail": {options: options{flags: "qvz", counts: "nc", digits: true,
+		long: long([]string{"quiet", "silent", "verbose"}, []string{"lines", "bytes"})}, operands: toFiles},
+	"rev": {options: options{long: plainLong}, operands: toFiles},
+	"nl":  {options: options{flags: "p", texts: "bdfhilnsvw", long: plainLong}, operands: toFiles},
+	"wc": {options: options{flags: "cmlLw", long: long([]string{"bytes", "chars", "lines", "words",
+		"max-line-length"}, nil)}, operands: toFiles},
+	"ls": {options: options{flags: "1aAbBcCdfFgGhiklmnNopqQrRsStuUvxX", long: long([]string{"all", "almost-all",
+		"human-readable", "recursive", "reverse", "directory", "size", "inode", "classify",
+		"group-directories-first", "no-group", "numeric-uid-gid"}, []string{"sort", "time", "time-style", "format"})}.
+		with("color", optional), operands: toFiles},
+	"stat": {options: options{flags: "t", texts: "c", long: long([]string{"terse"},
+		[]string{"format", "printf"})}, operands: toFiles},
+	"du": {options: options{flags: "abchkmsSx0", counts: "d", long: long([]string{"all", "bytes", "human-readable",
+		"summarize", "total", "apparent-size", "one-file-system"}, []string{"max-depth"})}, operands: toFiles},
+	"readlink": {options: options{flags: "fenqvz", long: plainLong}, operands: toFiles},
+	"realpath": {options: options{flags: "eq", long: plainLong}, operands: toFiles},
+	"basename": {options: options{flags: "az", texts: "s", long: plainLong}, operands: toTexts},
+	"dirname":  {options: options{flags: "z", long: plainLong}, operands: toTexts},
+	"seq":      {options: options{flags: "w", texts: "fs", long: plainLong}, operands: toTexts},
+	"uname":    {options: options{flags: "asnrvmpio", long: long([]string{"all"}, nil)}, operands: toNothing},
+	"date":     {options: options{flags: "uR", long: long([]string{"utc"}, nil)}, operands: toTexts, check: onlyFormat},
+
+	"sort": {options: options{flags: "bdfghiMnrRuVzscC", texts: "kt", long: long([]string{"reverse", "unique",
+		"numeric-sort", "human-numeric-sort", "version-sort", "ignore-case", "stable"},
+		[]string{"key", "field-separator"})}, operands: toFiles},
+	"uniq": {options: options{flags: "cduiz", counts: "fsw", long: long([]string{"count", "repeated", "unique",
+		"ignore-case"}, []string{"skip-fields", "skip-chars"})}, operands: toOneFile},
+	"cut": {options: options{flags: "nsz", texts: "bcdf", long: long([]string{"complement", "only-delimited"},
+		[]string{"bytes", "characters", "delimiter", "fields", "output-delimiter"})}, operands: toFiles},
+	"tr": {options: options{flags: "cCdst", long: long([]string{"complement", "delete", "squeeze-repeats",
+		"truncate-set1"}, nil)}, operands: toTexts},
+	"fold":     {options: options{flags: "bs", counts: "w", long: plainLong}, operands: toFiles},
+	"expand":   {options: options{flags: "i", texts: "t", long: plainLong}, operands: toFiles},
+	"unexpand": {options: options{flags: "a", texts: "t", long: plainLong}, operands: toFiles},
+	"paste":    {options: options{flags: "sz", texts: "d", long: plainLong}, operands: toFiles},
+	"comm":     {options: options{flags: "123iz", long: plainLong}, operands: toFiles},
+	"cmp":      {options: options{flags: "bls", texts: "in", long: plainLong}, operands: toFiles, check: noFolders},
+	"diff": {options: options{flags: "uyqsbBwiaEZdt", texts: "UCW", long: long([]string{"unified", "brief",
+		"side-by-side", "ignore-all-space", "ignore-case", "ignore-blank-lines", "ignore-space-change"},
+		nil)}, operands: toFiles, check: noFolders},
+	"md5sum":    {options: options{flags: "btz", long: plainLong}, operands: toFiles},
+	"sha1sum":   {options: options{flags: "btz", long: plainLong}, operands: toFiles},
+	"sha256sum": {options: options{flags: "btz", long: plainLong}, operands: toFiles},
+	"sha512sum": {options: options{flags: "btz", long: plainLong}, operands: toFiles},
+	"cksum":     {options: options{long: plainLong}, operands: toFiles},
+	"od":        {options: options{flags: "bcdoxv", texts: "AtjN", long: plainLong}, operands: toFiles},
+
+	"grep": {options: options{flags: "EFGPiyvwxcLlqsonHhabzTUrI", texts: "e", counts: "mABC", files: "f", digits: true,
+		long: long([]string{"ignore-case", "invert-match", "word-regexp", "line-regexp", "count",
+			"files-with-matches", "files-without-match", "quiet", "no-messages", "only-matching", "line-number",
+			"with-filename", "no-filename", "extended-regexp", "fixed-strings", "basic-regexp", "perl-regexp",
+			"recursive", "text", "null"},
+			[]string{"regexp", "max-count", "context", "after-context", "before-context", "include", "exclude",
+				"exclude-dir", "binary-files"})}.with("color", optional).with("colour", optional),
+		operands: toPatternFiles, check: grepFolders},
+	"rg": {options: options{flags: "niSswFlcovxHNUPpI0", texts: "gtTe", counts: "ABCmjM", files: "f",
+		long: long([]string{"files", "line-number", "no-line-number", "no-heading", "heading", "json", "count",
+			"count-matches", "fixed-strings", "ignore-case", "smart-case", "case-sensitive", "stats", "multiline",
+			"files-with-matches", "files-without-match", "word-regexp", "line-regexp", "invert-match",
+			"only-matching", "with-filename", "no-filename", "trim", "column", "vimgrep", "no-messages", "null",
+			"type-list", "no-config"},
+			[]string{"glob", "iglob", "type", "type-not", "regexp", "max-count", "max-depth", "context",
+				"after-context", "before-context", "color", "sort", "sortr", "max-columns", "threads"})},
+		operands: toPatternFiles, check: rgFolders},
+	"sed":  {own: sed},
+	"find": {own: find},
+}

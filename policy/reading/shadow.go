@@ -1,0 +1,114 @@
+package reading
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"coleo.dev/policy/commandline"
+)
+
+const (
+	// largestStart is how much of a file that a shell reads at its start is searched, in
+	// bytes. People's own files have a few kilobytes.
+	largestStart = 1 << 20
+	// mostStarts limits how many of these files are searched: they read each other.
+	mostStarts = 50
+)
+
+// startFiles are the files below HOME that shells read at their start.
+var startFiles = []string{".profile", ".bash_profile", ".bash_login", ".bashrc", ".bash_aliases",
+	".zshenv", ".zprofile", ".zshrc", ".zlogin"}
+
+// sourced matches a command that reads another file of commands. The path is group 1.
+var sourced = regexp.MustCompile(`(?:^|[\s;&|({])(?:\.|source)\s+["']?([^\s;"'&|)]+)`)
+
+// Shadowed returns the names of known programs that the files of a shell's start make
+// aliases or functions. It searches their text, so it returns names in comments, too.
+// It does not see what a program such as `eval "$(PROGRAM)"` defines.
+func Shadowed(home string) []string {
+	var text strings.Builder
+	var next []string
+	for _, name := range startFiles {
+		next = append(next, filepath.Join(home, name))
+	}
+	seen := map[string]bool{}
+	for len(next) > 0 && len(seen) < mostStarts {
+		path := next[0]
+		next = next[1:]
+		if seen[path] {
+			continue
+		}
+		seen[path] = true
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue // most users have few of these files
+		}
+		data = data[:min(len(data), largestStart)]
+		text.Write(data)
+		text.WriteByte('\n')
+		for _, m := range sourced.FindAllStringSubmatch(string(data), -1) {
+			next = append(next, expanded(m[1], home))
+		}
+	}
+	return shadowedBy(text.String())
+}
+
+// expanded returns a path of a file of commands, with HOME in the place of its names.
+func expanded(path, home string) string {
+	for _, name := range []string{"~/", "$HOME/", "${HOME}/"} {
+		if rest, ok := strings.CutPrefix(path, name); ok {
+			return filepath.Join(home, rest)
+		}
+	}
+	if !filepath.IsAbs(path) {
+		return filepath.Join(home, path)
+	}
+	return path
+}
+
+// comment matches a line that is a comment.
+var comment = regexp.MustCompile(`(?m)^\s*#.*$`)
+
+// changesAny matches what changes the meaning of any word: aliases of zsh for words that
+// are not the first, and options of bash for file name patterns.
+var changesAny = regexp.MustCompile(`\balias\s+-\w*g|\b(dotglob|globstar|GLOBIGNORE)\b`)
+
+// shadowedBy returns the names of programs that the text makes aliases or functions.
+func shadowedBy(text string) []string {
+	text = comment.ReplaceAllString(text, "")
+	anything := changesAny.MatchString(text)
+	var out []string
+	for name := range programs {
+		quoted := regexp.QuoteMeta(name)
+		function := regexp.MustCompile(`(?m)(^|[\s;&|({])` + quoted + `\s*\(\s*\)|\bfunction\s+` + quoted + `([\s({]|$)`)
+		alias := regexp.MustCompile(`(?m)\balias\b.*?["'\s]` + quoted + `=('[^'\n]*'|"[^"\n]*"|\S*)`)
+		shadowed := anything || function.MatchString(text)
+		for _, m := range alias.FindAllStringSubmatch(text, -1) {
+			shadowed = shadowed || !addsOptions(name, strings.Trim(m[1], `"'`))
+		}
+		if shadowed {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// addsOptions reports whether an alias of a program is the program itself, with options
+// that only read.
+func addsOptions(name, value string) bool {
+	fields := strings.Fields(value)
+	p := programs[name]
+	if len(fields) == 0 || fields[0] != name || p.own != nil {
+		return false
+	}
+	var words []commandline.Word
+	for _, f := range fields[1:] {
+		words = append(words, commandline.Word{Text: f})
+	}
+	a, err := p.divide(words)
+	return err == nil && len(a.operands) == 0
+}
