@@ -11,6 +11,7 @@ import (
 // withAsks is a catalogue of the fake.
 const withAsks = `[quiet_tools]
 noop = '{}'
+subagent = '{"task":"say hi"}'
 
 [[asks]]
 name = "write"
@@ -96,7 +97,7 @@ func TestEachDialogOfACatalogueIsAnsweredInEachWay(t *testing.T) {
 	for name, details := range map[string]string{
 		"write": "denied, approved", "shell": "denied, approved", "mcp": "denied, approved",
 		"question": "approve refused, words refused, denied, answer 1, answer 2", "own": "denied, approved",
-		listedCheck: "4 tools are offered", quietCheck: "1 tools asked nothing, 0 were not called",
+		listedCheck: "5 tools are offered", quietCheck: "2 tools asked nothing, 0 were not called",
 	} {
 		if got := report.outcome(t, name); !got.Pass || got.Details != details {
 			t.Errorf("%s: %+v\nwant %q", name, got, details)

@@ -34,15 +34,8 @@ func playFake(args []string) int {
 // that its description must hold and its replacement.
 func fakeHarness(t *testing.T, edits ...string) coleo.Harness {
 	t.Helper()
-	text := string(fakeagent.Harness)
-	for i := 0; i < len(edits); i += 2 {
-		if !strings.Contains(text, edits[i]) {
-			t.Fatalf("the description of the fake holds no %q", edits[i])
-		}
-		text = strings.ReplaceAll(text, edits[i], edits[i+1])
-	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "fake.toml"), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "fake.toml"), []byte(fakeDescription(t, edits...)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	reg, err := registry.New(dir, holdCommand())
@@ -54,6 +47,19 @@ func fakeHarness(t *testing.T, edits ...string) coleo.Harness {
 		t.Fatal(err)
 	}
 	return accounting{h}
+}
+
+// fakeDescription returns the fake's harness.toml with these edits.
+func fakeDescription(t *testing.T, edits ...string) string {
+	t.Helper()
+	text := string(fakeagent.Harness)
+	for i := 0; i < len(edits); i += 2 {
+		if !strings.Contains(text, edits[i]) {
+			t.Fatalf("the description of the fake holds no %q", edits[i])
+		}
+		text = strings.ReplaceAll(text, edits[i], edits[i+1])
+	}
+	return text
 }
 
 // accounting returns sessions that read the fake's usage from the file that keeps its
@@ -71,7 +77,7 @@ func (h accounting) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Sessi
 	if err != nil {
 		return nil, err
 	}
-	return accounted{s.(terminal), filepath.Join(c.Home, s.Handle().Conversation+".json")}, nil
+	return accounted{s.(fakeSession), filepath.Join(c.Home, s.Handle().Conversation+".json")}, nil
 }
 
 func (h accounting) Attach(ctx context.Context, handle coleo.Handle) (coleo.Session, error) {
@@ -79,11 +85,11 @@ func (h accounting) Attach(ctx context.Context, handle coleo.Handle) (coleo.Sess
 	if err != nil {
 		return nil, err
 	}
-	return accounted{terminal: s.(terminal)}, nil
+	return accounted{fakeSession: s.(fakeSession)}, nil
 }
 
-// terminal is what the fake's sessions can do by themselves.
-type terminal interface {
+// fakeSession is what the fake's sessions can do by themselves.
+type fakeSession interface {
 	coleo.Session
 	coleo.Terminal
 	coleo.Compactor
@@ -91,7 +97,7 @@ type terminal interface {
 }
 
 type accounted struct {
-	terminal
+	fakeSession
 	kept string // path of the kept conversation
 }
 
@@ -130,12 +136,35 @@ func fakeConfig(t *testing.T) Config {
 	}
 }
 
+// fakeParts is how many runs share the checks. They run side by side, because one run of
+// all checks takes a minute and mostly waits.
+const fakeParts = 4
+
 func TestTheFakePassesEveryCheck(t *testing.T) {
 	needTmux(t)
 	t.Parallel()
-	report, err := Run(t.Context(), inWindows{fakeHarness(t)}, fakeConfig(t), Checks())
+	all := Checks()
+	for part := range fakeParts {
+		t.Run(fmt.Sprint(part), func(t *testing.T) {
+			t.Parallel()
+			var checks []Check
+			for i := part; i < len(all); i += fakeParts {
+				checks = append(checks, all[i])
+			}
+			passEach(t, checks)
+		})
+	}
+}
+
+// passEach fails for each of the checks that the fake agent CLI does not pass.
+func passEach(t *testing.T, checks []Check) {
+	t.Helper()
+	report, err := Run(t.Context(), inWindows{recordingFake(t)}, fakeConfig(t), checks)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(report.Results) != len(checks) {
+		t.Errorf("%d results for %d checks", len(report.Results), len(checks))
 	}
 	for _, r := range report.Results {
 		t.Logf("%-22s %4.1f s  %s", r.Name, r.Seconds, r.Details)

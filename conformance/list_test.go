@@ -35,7 +35,7 @@ This page is generated from the checks: ` + "`go test ./conformance -run Documen
 			session = "shared"
 		}
 		doc := c.Doc
-		if c.Needs != nil {
+		if c.Skip != "" {
 			doc += " (skipped: " + c.Skip + ")"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Name, doc, must, session)
@@ -48,6 +48,7 @@ that is a failure. A shared session is replaced after a failure.
 The terminals are 120 columns wide and 40 rows high. What an agent CLI shows depends on
 that size. ` + "`--size 80x24`" + ` sets another one.
 `)
+	b.WriteString(eventsText)
 	b.WriteString(settingsText)
 	for _, c := range SettingChecks() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", c.Name, c.Doc)
@@ -58,6 +59,21 @@ that size. ` + "`--size 80x24`" + ` sets another one.
 	}
 	return b.String()
 }
+
+// eventsText is the part of the page about the checks of events.
+const eventsText = `
+## What the events tell
+
+The checks ` + "`tool_events`, `text_blocks` and `subagent_events`" + ` start an arm with a host agent, and
+compare the events in its log with the model server's record. Each call has its id, its
+outcome, one start and one end, in the run of its prompt. Each text is told once, whole and in
+order. Nothing is told that the model has not done, and nothing behind the end of a run. In
+between, another host agent takes the arm and reads the agent CLI's record again. What
+` + "`[work]`" + ` in a harness.toml does not claim is skipped.
+
+` + "`make told`" + ` does the same with 100 turns of each agent CLI in one conversation: calls at the same
+time, denials, errors and malformed calls. CI does it with 12 turns.
+`
 
 // settingsText is the part of the page about the settings of users.
 const settingsText = `
@@ -119,7 +135,7 @@ func TestChecksHaveNamesOfTheirOwn(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range Checks() {
 		if c.Name == "" || c.Doc == "" || c.Run == nil || c.Timeout <= 0 || seen[c.Name] ||
-			(c.Needs == nil) != (c.Skip == "") {
+			(c.Needs == nil && c.Tells == nil) != (c.Skip == "") {
 			t.Errorf("check %+v is incomplete, or its name is taken", c)
 		}
 		seen[c.Name] = true

@@ -8,7 +8,7 @@ import (
 )
 
 func mutants() []mutant {
-	return slices.Concat(misreading(), misdelivering(), misdeciding(), miscarrying())
+	return slices.Concat(misreading(), misdelivering(), misdeciding(), miscarrying(), mistelling())
 }
 
 // idleBefore puts a rule before all others: where a prompt line is, it is idle.

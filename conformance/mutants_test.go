@@ -15,10 +15,12 @@ type mutant struct {
 	anew   bool     // see brokenHarness
 	edits  []string // of the harness's description; see fakeHarness
 	window bool     // the sessions have windows
-	fails  []string // checks that must fail, and
-	says   string   // the text in each of their details; "|" separates alternatives
-	passes []string // checks that this fault must not affect
-	within time.Duration
+	// recorded means that the sessions read the notes of the fake, and tell its work.
+	recorded bool
+	fails    []string // checks that must fail, and
+	says     string   // the text in each of their details; "|" separates alternatives
+	passes   []string // checks that this fault must not affect
+	within   time.Duration
 }
 
 // hangs bounds the checks of a mutant that makes them wait for ever. Sound checks take a
@@ -34,7 +36,11 @@ func TestTheSuiteFindsEachMutant(t *testing.T) {
 	limit := make(chan struct{}, mutantsAtOnce)
 	var all sync.WaitGroup
 	for _, m := range mutants() {
-		h := &brokenHarness{Harness: fakeHarness(t, m.edits...), breaks: m.breaks, anew: m.anew}
+		made := fakeHarness
+		if m.recorded {
+			made = recordingFake
+		}
+		h := &brokenHarness{Harness: made(t, m.edits...), breaks: m.breaks, anew: m.anew}
 		if m.window {
 			h.Harness = inWindows{h.Harness}
 		}

@@ -24,6 +24,13 @@ const redrawStill = time.Second
 // with text. The composers and dialogs of most agent CLIs have more rows than this.
 const wipedRows = 5
 
+// lostRows is how many rows above a partial wipe an agent CLI can erase when it draws
+// again. The wipe moves the cursor, and some agent CLIs erase upward from the cursor.
+// Gemini 0.61.0 moves 4 rows down from its composer first. If the screen ends there, it
+// erases up to 4 rows too many, and 1 more because the wipe begins 1 row above its
+// composer. No terminal can bring these rows back.
+const lostRows = 5
+
 // redraw wipes the agent CLI's screen, as a command of the model can do by mistake if
 // it prints directly to the terminal. It checks two things:
 //   - Coleo makes the agent CLI draw its screen again.
@@ -192,14 +199,35 @@ var clocks = regexp.MustCompile(`[ ─]*\b(\d+m )?\d+s\b[ ─]*`)
 func withoutClock(row string) string { return clocks.ReplaceAllString(row, " ") }
 
 // differing returns a text that describes the first difference between two screens, or
-// "" if there is none. The first kept rows must be equal. Below them, some rows of the
-// earlier screen can be missing, because some agent CLIs do not draw old parts of the
-// transcript again. The remaining rows must be equal too.
+// "" if there is none. The first kept rows must be equal, but up to lostRows rows that
+// follow each other may be missing there. Below them, some rows of the earlier screen can
+// be missing, because some agent CLIs do not draw old parts of the transcript again. The
+// remaining rows must be equal too.
 func differing(before, now []string, kept int) string {
-	if len(now) <= kept || len(now) > len(before) {
+	if len(now) <= max(0, kept-lostRows) || len(now) > len(before) {
 		return fmt.Sprintf("it shows %d rows, and showed %d", len(now), len(before))
 	}
-	want := append(before[:kept:kept], before[len(before)-(len(now)-kept):]...)
+	lost := len(before) - len(now)
+	differs := "it shows too few rows"
+	if lost < len(before)-kept {
+		differs = differentRow(without(before, kept, lost), now)
+	}
+	for at := 0; differs != "" && lost <= lostRows && at+lost <= kept; at++ {
+		if differentRow(without(before, at, lost), now) == "" {
+			return ""
+		}
+	}
+	return differs
+}
+
+// without returns the rows without n of them, of which rows[at] is the first.
+func without(rows []string, at, n int) []string {
+	return append(rows[:at:at], rows[at+n:]...)
+}
+
+// differentRow returns a text that describes the first row that is not as wanted, or "".
+// Both have the same number of rows.
+func differentRow(want, now []string) string {
 	for i, row := range want {
 		was, is := withoutClock(row), withoutClock(now[i])
 		if !strings.HasPrefix(was, is) && !strings.HasPrefix(is, was) { // a hint at the end of a row can appear or disappear

@@ -3,6 +3,8 @@ package conformance
 import (
 	"context"
 	"flag"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +21,8 @@ const (
 	shellTimeout = 40 * time.Second
 	// shellLook is the time between two looks at the screen while a person types.
 	shellLook = 50 * time.Millisecond
+	// mostEnter is the number of looks after which a person presses ENTER once more.
+	mostEnter = 100
 )
 
 // A command that the user types behind ! is told with its output. Afterwards nothing claims
@@ -27,43 +31,105 @@ func TestACommandOfTheUserIsNoWork(t *testing.T) {
 	for name := range strings.SplitSeq(*shellOf, ",") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			trial := workTrial(t, name)
+			trial := safetyTrial(t, name)
 			work := followWork(t, trial.Session)
-			trial.do(t, deed{prompt: "say first"})
+			trial.doInSession(t, deed{prompt: "say first"})
 			word := Nonce()
-			trial.typeCommand(t, "echo "+word+"; exit 2", word)
+			command := "echo " + word + "; exit 2"
+			trial.typeCommand(t, command, word)
 			soon(t, "the output of the command is told", func() bool { return work.printed(word) })
 			soon(t, "nothing claims work", trial.calm)
-			trial.do(t, deed{prompt: "say last"})
+			trial.doInSession(t, deed{prompt: "say last"})
+			soon(t, "the last answer is told", func() bool { return work.says("last") })
+			work.checkPrompts(t, "say first", "!"+command, "say last")
 		})
 	}
 }
 
-// typeCommand types a command behind ! as a person would, and submits it. The word is in the
-// command.
+// A command of the user that is stopped leaves no claim of work behind. The agent CLI may stay
+// in the mode of its shell, with the command in its composer. The next prompt arrives.
+func TestAStoppedCommandOfTheUserIsNoWork(t *testing.T) {
+	for name := range strings.SplitSeq(*shellOf, ",") {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			trial := safetyTrial(t, name)
+			work := followWork(t, trial.Session)
+			if name == "copilot" {
+				t.Skip("Copilot CLI 1.0.102 shows 'esc esc interrupt', and stops no command of the user for it")
+			}
+			trial.doInSession(t, deed{prompt: "say first"})
+			word := Nonce()
+			trial.submitCommand(t, "touch "+word+"; sleep 100; touch not-"+word, word)
+			looks := 0
+			soon(t, "the command runs", func() bool {
+				if trial.wrote(word) {
+					return trial.Session.State().State.Working()
+				}
+				if looks++; looks%mostEnter == 0 { // Gemini CLI may take an early ENTER for a new row
+					trial.input(t, "\r")
+				}
+				return false
+			})
+			if out, err := trial.Session.Interrupt(t.Context()); err != nil {
+				t.Fatalf("the command is not stopped: %+v, %v", out, err)
+			}
+			soon(t, "nothing claims work", trial.calm)
+			if name == "claude-code" { // some time later it puts the command into the composer again
+				soon(t, "the arm is in the mode of the shell", func() bool { return trial.Session.State().Rule == "shell-mode" })
+			}
+			trial.doInSession(t, deed{prompt: "say last"})
+			soon(t, "the last answer is told", func() bool { return work.says("last") })
+			if trial.wrote("not-" + word) {
+				t.Error("the command has run to its end")
+			}
+		})
+	}
+}
+
+// Some agent CLIs stay in the mode of their shell. What is typed there would run as a command.
+func TestAPromptLeavesTheModeOfTheShell(t *testing.T) {
+	for name := range strings.SplitSeq(*shellOf+",qwen", ",") {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			trial := safetyTrial(t, name)
+			work := followWork(t, trial.Session)
+			for _, draft := range []string{"", "touch draft"} {
+				trial.shellMode(t)
+				trial.input(t, draft)
+				soon(t, "the composer shows the draft", func() bool {
+					return strings.Contains(strings.Join(trial.Session.(coleo.Terminal).Screen().Lines, "\n"), draft)
+				})
+				word := Nonce()
+				trial.doInSession(t, deed{prompt: "say " + word})
+				soon(t, "the answer is told", func() bool { return work.says(word) })
+			}
+			if trial.wrote("draft") {
+				t.Error("the draft has run as a command")
+			}
+		})
+	}
+}
+
+// typeCommand types a command behind ! as a person would, submits it, and waits until it has
+// run. The word is in the command and in its output.
 func (t *Trial) typeCommand(tb testing.TB, command, word string) {
 	tb.Helper()
+	t.submitCommand(tb, command, word)
+	soon(tb, "the command has run", func() bool {
+		return strings.Count(strings.Join(t.Session.(coleo.Terminal).Screen().Lines, "\n"), word) > 1
+	})
+}
+
+// submitCommand types a command behind ! and submits it. The word is in the command.
+func (t *Trial) submitCommand(tb testing.TB, command, word string) {
+	tb.Helper()
 	term := t.Session.(coleo.Terminal)
-	input := func(keys string) {
-		tb.Helper()
-		if err := term.Input(tb.Context(), []byte(keys)); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	before := term.Screen().Lines
-	input("!")
-	soon(tb, "the screen shows the mode of the shell", func() bool { return !slices.Equal(term.Screen().Lines, before) })
-	input(command)
+	t.shellMode(tb)
+	t.input(tb, command)
 	soon(tb, "the composer shows the command", func() bool {
 		return strings.Contains(strings.Join(term.Screen().Lines, "\n"), word)
 	})
-	input("\r")
-	soon(tb, "the command has run", func() bool {
-		return strings.Count(strings.Join(term.Screen().Lines, "\n"), word) > 1
-	})
-	if t.Harness.Info().Name == "gemini" { // it stays in the mode of the shell
-		input("\x1b")
-	}
+	t.input(tb, "\r")
 }
 
 // calm reports whether the agent CLI is idle, and no witness claims anything else.
@@ -71,6 +137,35 @@ func (t *Trial) calm() bool {
 	e := t.Session.(coleo.Explainer).Explain()
 	return e.Reading.State == coleo.Idle && !slices.ContainsFunc(e.Witnesses, func(w coleo.Witness) bool {
 		return w.State.Working()
+	})
+}
+
+// checkPrompts checks that each prompt was told at most once, and that no others were told.
+func (f *followed) checkPrompts(t *testing.T, want ...string) {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, a := range f.list {
+		p, ok := a.Work.(coleo.Prompted)
+		if !ok {
+			continue
+		}
+		i := slices.Index(want, p.Text)
+		if i < 0 {
+			t.Errorf("the prompt %q is told, or told again", p.Text)
+			continue
+		}
+		want = slices.Delete(want, i, i+1)
+	}
+}
+
+// says reports whether a text of the model was told.
+func (f *followed) says(text string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.ContainsFunc(f.list, func(a coleo.Activity) bool {
+		said, ok := a.Work.(coleo.AssistantText)
+		return ok && said.Text == text
 	})
 }
 
@@ -105,5 +200,30 @@ func awaitTrue(ctx context.Context, ok func() bool) {
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// shellMode types the ! that begins a command, and waits until the screen shows it, or shows
+// the mode of the shell.
+func (t *Trial) shellMode(tb testing.TB) {
+	tb.Helper()
+	signs := func() int {
+		shown := strings.Join(t.Session.(coleo.Terminal).Screen().Lines, "\n")
+		return strings.Count(shown, "!") + strings.Count(strings.ToLower(shown), "shell")
+	}
+	before := signs()
+	t.input(tb, "!")
+	soon(tb, "the screen shows the mode of the shell", func() bool { return signs() > before })
+}
+
+func (t *Trial) wrote(file string) bool {
+	_, err := os.Stat(filepath.Join(t.Session.Handle().Workdir, file))
+	return err == nil
+}
+
+func (t *Trial) input(tb testing.TB, keys string) {
+	tb.Helper()
+	if err := t.Session.(coleo.Terminal).Input(tb.Context(), []byte(keys)); err != nil {
+		tb.Fatal(err)
 	}
 }

@@ -25,7 +25,8 @@ type Check struct {
 	Shared   bool   // runs in the session that earlier shared checks have left; if false, in a session of its own
 	Timeout  time.Duration
 	Needs    func(coleo.Capabilities) bool // reports whether the check applies; nil: it always applies
-	Skip     string                        // the reason that is reported if Needs returns false
+	Tells    func(coleo.WorkTold) bool     // reports whether the events tell what the check compares; nil: it needs no events
+	Skip     string                        // the reason that is reported if Needs or Tells returns false
 	NoModel  bool                          // the check also runs for a harness that asks no model
 	Stops    bool                          // if this check fails, no later check is run
 	Run      func(ctx context.Context, t *Trial) error
@@ -138,7 +139,7 @@ func (s skip) Error() string { return string(s) }
 
 func (b *checkRunner) run(ctx context.Context, check Check) (Result, error) {
 	result := Result{Name: check.Name, Required: check.Required}
-	if check.Needs != nil && !check.Needs(b.harness.Info().Capabilities) {
+	if !check.applies(b.harness.Info()) {
 		result.skip(check.Skip)
 		return result, nil
 	}
@@ -171,6 +172,11 @@ func (b *checkRunner) run(ctx context.Context, check Check) (Result, error) {
 		result.Details = because(ctx, err) + evidence
 	}
 	return result, nil
+}
+
+// applies reports whether the harness claims what the check tests.
+func (c Check) applies(i coleo.Info) bool {
+	return (c.Needs == nil || c.Needs(i.Capabilities)) && (c.Tells == nil || c.Tells(i.Work))
 }
 
 func (r *Result) skip(why string) { r.Pass, r.Skipped, r.Details = true, true, "Skipped: "+why }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/conformance/hosted"
 	"coleo.dev/conformance/modelserver"
 	"coleo.dev/holder/journal"
 )
@@ -55,6 +56,7 @@ type Trial struct {
 	before           int                // number of requests to the model before this check
 	lives            int                // number of agent CLIs that renew has ended
 	tmux             *tmux              // shows the windows; nil if the harness has none
+	hosted           *hosted.Arm        // the agent CLI, if a host agent drives it; Session is nil then
 }
 
 func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
@@ -109,12 +111,7 @@ func (t *Trial) home() string { return filepath.Join(t.dir, "home") }
 // spawn starts the agent CLI with the scripted model. If change is not nil, spawn first
 // calls change() with the configuration.
 func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) error {
-	c := coleo.SpawnConfig{
-		Arm: "trial-" + filepath.Base(t.dir), Generation: 1, Nonce: Nonce(), Dir: filepath.Join(t.dir, "hold"),
-		Workdir: t.Workdir, Path: t.config.Path, Binary: t.config.Binary, Environ: t.config.Environ,
-		Profile: coleo.ProfileHermetic, Home: t.home(), Endpoint: t.Model.URL(), Model: "mock-1",
-		PermissionMode: coleo.PermissionAsk, Cols: t.config.Size.Cols, Rows: t.config.Size.Rows,
-	}
+	c := t.spawnConfig()
 	if t.lives > 0 {
 		c.Generation, c.Dir = t.lives+1, fmt.Sprintf("%s-%d", c.Dir, t.lives+1)
 	}
@@ -130,6 +127,15 @@ func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) erro
 		t.startRecording(c.Dir)
 	}
 	return err
+}
+
+func (t *Trial) spawnConfig() coleo.SpawnConfig {
+	return coleo.SpawnConfig{
+		Arm: "trial-" + filepath.Base(t.dir), Generation: 1, Nonce: Nonce(), Dir: filepath.Join(t.dir, "hold"),
+		Workdir: t.Workdir, Path: t.config.Path, Binary: t.config.Binary, Environ: t.config.Environ,
+		Profile: coleo.ProfileHermetic, Home: t.home(), Endpoint: t.Model.URL(), Model: "mock-1",
+		PermissionMode: coleo.PermissionAsk, Cols: t.config.Size.Cols, Rows: t.config.Size.Rows,
+	}
 }
 
 // spawnIdle starts the agent CLI and waits until it takes input. If an earlier check
@@ -180,6 +186,9 @@ func (t *Trial) close() error {
 		}
 		_ = t.closeSession()
 	}
+	if t.hosted != nil {
+		err = t.hosted.Close()
+	}
 	_ = t.Model.Close()
 	t.tmux.close()
 	err = errors.Join(err, t.writeRecordings())
@@ -205,18 +214,22 @@ const evidenceRequests = 20
 // evidence describes the session for a failed check: the state, the witnesses, the
 // screen and the last requests to the model.
 func (t *Trial) evidence() string {
-	if t.Session == nil {
+	session := t.Session
+	if t.hosted != nil {
+		session = t.hosted.Session()
+	}
+	if session == nil {
 		return ""
 	}
-	r := t.Session.State()
+	r := session.State()
 	out := fmt.Sprintf("\nread: %s by rule %q", r.State, r.Rule)
-	if x, ok := t.Session.(coleo.Explainer); ok {
+	if x, ok := session.(coleo.Explainer); ok {
 		for _, w := range x.Explain().Witnesses {
 			out += fmt.Sprintf("\nwitness: %s %s %q at %s, lapsed: %t", w.Name, w.State, w.Rule,
 				w.Time.Format("15:04:05.000"), w.Lapsed)
 		}
 	}
-	if term, ok := t.Session.(coleo.Terminal); ok {
+	if term, ok := session.(coleo.Terminal); ok {
 		out += "\nscreen:\n" + strings.TrimRight(strings.Join(term.Screen().Lines, "\n"), "\n")
 	}
 	asked := t.requests()

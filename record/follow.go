@@ -25,6 +25,8 @@ type Follower struct {
 	where  func() Where // the conversation can change, and can be unknown at first
 	take   func([]Entry)
 	waked  chan struct{}
+	asked  chan chan<- struct{} // looks that CatchUp waits for; each is closed when it is over
+	ended  chan struct{}        // closed when Run has returned
 
 	ready atomic.Bool            // true if nobody waits for the entry Ready
 	path  atomic.Pointer[string] // path of the record; nil until the record is found
@@ -36,7 +38,8 @@ type Follower struct {
 // take with the new entries, in order. If the record already exists, the Follower reads
 // it from its beginning.
 func NewFollower(s Source, where func() Where, take func([]Entry)) *Follower {
-	f := &Follower{source: s, where: where, take: take, waked: make(chan struct{}, 1)}
+	f := &Follower{source: s, where: where, take: take, waked: make(chan struct{}, 1),
+		asked: make(chan chan<- struct{}), ended: make(chan struct{})}
 	f.ready.Store(!s.TellsReady)
 	return f
 }
@@ -50,14 +53,38 @@ func (f *Follower) Wake() {
 	}
 }
 
+// CatchUp makes the Follower read the record to its present end. It returns when take has
+// got the new entries, or at the latest after the duration limit. It returns at once if Run
+// has returned. CatchUp waits for take, so do not call it with a lock that take or where
+// needs.
+func (f *Follower) CatchUp(limit time.Duration) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	over := make(chan struct{})
+	select {
+	case f.asked <- over:
+	case <-timer.C:
+		return
+	case <-f.ended:
+		return
+	}
+	select {
+	case <-over:
+	case <-timer.C:
+	case <-f.ended:
+	}
+}
+
 // Name returns a name for the record that is being read. It differs for each record of an
 // agent CLI. Call it only inside take.
 func (f *Follower) Name() string {
 	return filepath.Base(*f.path.Load()) + " " + f.found.Conversation
 }
 
-// Run follows the record until ctx ends. It uses w to learn of changes.
+// Run follows the record until ctx ends. It uses w to learn of changes. Run can be called
+// only once.
 func (f *Follower) Run(ctx context.Context, w *Watcher) {
+	defer close(f.ended)
 	defer w.watch(f, nil)
 	defer f.close()
 	for {
@@ -66,27 +93,31 @@ func (f *Follower) Run(ctx context.Context, w *Watcher) {
 		if f.tail == nil {
 			gap = findGap
 		}
-		if !sleep(ctx, gap) {
+		if !f.rest(ctx, w, gap) {
 			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-f.waked:
 		}
 	}
 }
 
-// sleep waits for the duration d. It returns false if ctx ends first, and true
+// rest waits until the next look is due: at least for the duration gap, and then for Wake.
+// It carries out the looks of CatchUp. It returns false if ctx has ended, and true
 // otherwise.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
+func (f *Follower) rest(ctx context.Context, w *Watcher, gap time.Duration) bool {
+	timer := time.NewTimer(gap)
 	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
+	var waked <-chan struct{} // nil during the gap
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case over := <-f.asked:
+			f.look(w)
+			close(over)
+		case <-timer.C:
+			waked = f.waked
+		case <-waked:
+			return true
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -202,4 +203,59 @@ func TestTheFollowerTellsWhenTheStartIsOver(t *testing.T) {
 	await(Prompt, Ready)
 	s.write(s.path("one"), "b\n")
 	await(Prompt, Ready, Prompt)
+}
+
+// counted is a record whose entries the test makes, and of which no file system tells.
+type counted struct{ looks, taken atomic.Int64 }
+
+func (c *counted) Next() []Entry {
+	c.looks.Add(1)
+	return []Entry{{Kind: Prompt}}
+}
+
+func (c *counted) Close() {}
+
+// countedFollower starts a Follower of a counted record. It passes the entries to take.
+func countedFollower(t *testing.T, c *counted, take func([]Entry)) (f *Follower, stop func()) {
+	t.Helper()
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "one"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := Source{Pattern: "{id}", Open: func(string, Where) Tail { return c }}
+	f = NewFollower(s, func() Where { return Where{Home: home, Conversation: "one"} }, take)
+	ctx, cancel := context.WithCancel(t.Context())
+	go f.Run(ctx, NewWatcher())
+	t.Cleanup(func() { cancel(); <-f.ended })
+	return f, func() { cancel(); <-f.ended }
+}
+
+func TestCatchUpReturnsWithTheNewestEntries(t *testing.T) {
+	t.Parallel()
+	c := &counted{}
+	f, stop := countedFollower(t, c, func([]Entry) { c.taken.Add(1) })
+	for range 5 {
+		before := c.taken.Load()
+		f.CatchUp(patience)
+		if taken, looks := c.taken.Load(), c.looks.Load(); taken == before || taken != looks {
+			t.Fatalf("after CatchUp %d of %d looks are taken, before it %d", taken, looks, before)
+		}
+	}
+	stop()
+	before := c.looks.Load()
+	if f.CatchUp(patience); c.looks.Load() != before {
+		t.Error("a Follower that has ended looked at its record")
+	}
+}
+
+// Somebody who waits must not wait for ever if a look is stuck.
+func TestCatchUpIsBounded(t *testing.T) {
+	t.Parallel()
+	stuck := make(chan struct{})
+	f, _ := countedFollower(t, &counted{}, func([]Entry) { <-stuck })
+	defer close(stuck)
+	began := time.Now()
+	if f.CatchUp(50 * time.Millisecond); time.Since(began) > patience {
+		t.Errorf("CatchUp took %s", time.Since(began))
+	}
 }

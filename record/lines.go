@@ -33,6 +33,9 @@ func (l *lines) Close() {}
 // Next returns the entries of the lines that have been completed since the last call of
 // Next.
 func (l *lines) Next() []Entry {
+	if info, err := os.Stat(l.path); err != nil || info.Size() == l.offset {
+		return nil
+	}
 	file, err := os.OpenFile(l.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK: opening a FIFO must not block
 	if err != nil {
 		return nil

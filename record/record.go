@@ -40,15 +40,14 @@ type Entry struct {
 	MayEnd bool      // an Answer that can be the end of its turn, in a record that does not mark the end
 	ByUser bool      // a Prompt that a person or Coleo has typed
 	Time   time.Time // by the agent CLI's clock; zero if the record has no time
-	// Repeated means that the record tells an older Prompt once more. It is no work.
-	Repeated bool
 
 	// Work is what the entry adds to the events of its run; nil if it adds nothing.
-	// Reply, Position and Key are those of coleo.Activity. A Decoder does not set
+	// Reply, Model, Position and Key are those of coleo.Activity. A Decoder does not set
 	// Position: it is the end of the line. If a Decoder sets no Key, the Key is the number
 	// of the entry in its line.
 	Work     coleo.Work
 	Reply    string
+	Model    string
 	Position int64
 	Key      string
 }
@@ -67,12 +66,12 @@ func Activities(entries []Entry) []coleo.Activity {
 	var out []coleo.Activity
 	for _, e := range entries {
 		work := e.Work
-		if e.Kind == Prompt && !e.Repeated {
+		if e.Kind == Prompt {
 			work = coleo.Prompted{Text: e.Text}
 		}
 		if work != nil {
 			out = append(out, coleo.Activity{Work: work, Source: coleo.SourceTranscript, Time: e.Time,
-				Reply: e.Reply, Position: e.Position, Key: e.Key})
+				Reply: e.Reply, Model: e.Model, Position: e.Position, Key: e.Key})
 		}
 	}
 	return out

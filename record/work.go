@@ -14,6 +14,16 @@ func Worked(w coleo.Work, reply string, at time.Time) Entry {
 	return Entry{Kind: Detail, Work: w, Reply: reply, Time: at}
 }
 
+// ByModel returns the entries with the name of the model, where they belong to a reply.
+func ByModel(work []Entry, model string) []Entry {
+	for i := range work {
+		if work[i].Reply != "" {
+			work[i].Model = model
+		}
+	}
+	return work
+}
+
 // Join adds work to the entries of state that come from the same line. The result has all
 // entries of state, in their order, and all work, in its order. Work becomes part of the
 // next entry of state that tells the same thing. Any other work stays an entry by itself.
@@ -27,7 +37,7 @@ func Join(state, work []Entry) []Entry {
 		if j < len(state) {
 			out = append(out, state[i:j+1]...)
 			last := &out[len(out)-1]
-			last.Work, last.Reply = w.Work, w.Reply
+			last.Work, last.Reply, last.Model = w.Work, w.Reply, w.Model
 			i = j + 1
 			continue
 		}

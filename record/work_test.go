@@ -124,14 +124,6 @@ func TestWorkHasAPlace(t *testing.T) {
 	}
 }
 
-func TestARepeatedPromptIsNoWork(t *testing.T) {
-	t.Parallel()
-	got := Activities([]Entry{{Kind: Prompt, Text: "a"}, {Kind: Prompt, Text: "a", Repeated: true}, {Kind: End}})
-	if len(got) != 1 || got[0].Work != (coleo.Prompted{Text: "a"}) {
-		t.Errorf("the work is %+v, want one prompt", got)
-	}
-}
-
 func TestTasksOfSeveralForms(t *testing.T) {
 	t.Parallel()
 	got, ok := Tasks(json.RawMessage(`[{"id":7,"content":"a","status":"completed"},{"step":"b","status":"in_progress"},` +

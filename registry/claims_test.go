@@ -79,3 +79,24 @@ func claimed(t *testing.T, c coleo.Capabilities) string {
 	slices.Sort(out)
 	return strings.Join(out, " ")
 }
+
+// Harnesses whose record Coleo reads tell calls, texts and subagents. The suite compares what
+// a harness says that it tells, so none may say less unseen.
+func TestEachHarnessSaysWhatItsEventsTell(t *testing.T) {
+	t.Parallel()
+	onlyAnswers := []string{"aider"} // its record has the text of the conversation alone
+	r, err := New("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range builtins() {
+		h, err := r.Get(b.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, tells := h.Info().Work, b.hooks.Record.Open != nil && !slices.Contains(onlyAnswers, b.name)
+		if w.Calls != tells || w.Texts != tells || (w.SubagentTool != "") != tells {
+			t.Errorf("%s says of its events %+v, and Coleo reads its record: %t", b.name, w, tells)
+		}
+	}
+}

@@ -34,6 +34,9 @@ var recordings = map[string]string{
 	"qwen":        "qwen/testdata/work-0*.jsonl.gz",
 }
 
+// alike has the harnesses that follow the record of another harness.
+var alike = map[string]string{"opencode-api": "opencode", "opencode-tui": "opencode"}
+
 // workKinds are the kinds of event that tell work, in the order of the page.
 var workKinds = []coleo.EventKind{coleo.EventTurn, coleo.EventAssistantText, coleo.EventThinking, coleo.EventToolStart,
 	coleo.EventToolProgress, coleo.EventToolEnd, coleo.EventSubagentStart, coleo.EventSubagentEnd, coleo.EventFileChanged,
@@ -49,6 +52,9 @@ func TestM24EventsAreDocumentedFromTheRecordings(t *testing.T) {
 		case b.hooks.Record.Open != nil:
 			t.Errorf("the work of %s is decoded, and no recording of it is listed", b.name)
 		}
+	}
+	for name, other := range alike {
+		told[name] = told[other]
 	}
 	names := slices.Sorted(maps.Keys(told))
 	var table strings.Builder

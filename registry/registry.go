@@ -107,12 +107,12 @@ func NewWithPacks(dir string, store *pack.Store, hold []string) (*Registry, erro
 		}
 		r.builtin[b.name] = terminal.New(spec, b.hooks, hold, r.shared)
 	}
-	api, err := opencodeapi.New(hold)
+	api, err := opencodeapi.New(hold, r.shared.Records())
 	if err != nil {
 		return nil, err
 	}
 	r.builtin[api.Info().Name] = api
-	tui, err := opencodetui.New(hold)
+	tui, err := opencodetui.New(hold, r.shared.Records())
 	if err != nil {
 		return nil, err
 	}

@@ -49,6 +49,33 @@ func TestR8EachRecordTellsUsageAndCompaction(t *testing.T) {
 	})
 }
 
+// The first thing that is told of a reply says which model gives the reply.
+func TestR8EachReplyTellsItsModelFirst(t *testing.T) {
+	t.Parallel()
+	eachRecording(t, func(t *testing.T, list []coleo.Activity) {
+		first, used := map[string]string{}, map[string]string{} // the models, by the id of the reply
+		for _, a := range list {
+			if _, ok := a.Work.(coleo.ToolEnd); ok || a.Reply == "" {
+				continue // the end of a call begins no reply
+			}
+			if _, begun := first[a.Reply]; !begun {
+				first[a.Reply] = a.Model
+			}
+			if u, ok := a.Work.(coleo.ReplyUsage); ok && u.Model != "" {
+				used[a.Reply] = u.Model
+			}
+		}
+		if len(used) == 0 {
+			t.Error("no tokens of a reply tell their model")
+		}
+		for reply, model := range used {
+			if first[reply] != model {
+				t.Errorf("the reply %s begins with the model %q, and its tokens tell %q", reply, first[reply], model)
+			}
+		}
+	})
+}
+
 // What the model thinks and says is told with its reply. Of each text, the last piece is told
 // as the last.
 func TestR10EachRecordTellsThoughtsAndTexts(t *testing.T) {

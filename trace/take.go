@@ -119,6 +119,7 @@ func (t *teller) reply() {
 	if t.Turn > 0 && same {
 		return
 	}
+	t.useModel(t.from.Model)
 	t.Turn, t.Reply, t.Replied, t.Blocks = t.Turn+1, t.from.Reply, false, 0
 	t.tell(coleo.Turn{Reply: t.Reply, Model: t.Model})
 }

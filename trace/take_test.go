@@ -211,3 +211,22 @@ func TestEachRecordHasItsOwnPlace(t *testing.T) {
 		t.Errorf("the texts are %q, want acb", got)
 	}
 }
+
+// The tokens of a reply come last, so they are too late to tell the model of its turn. The
+// last model may have been that of an earlier start.
+func TestATurnTellsTheModelOfItsReply(t *testing.T) {
+	t.Parallel()
+	list := at(coleo.Prompted{Text: "do it"}, text("one"), coleo.ReplyUsage{Model: "new"}, text("two"))
+	list[1].Reply, list[1].Model, list[2].Reply, list[3].Reply = "m1", "new", "m1", "m2"
+	_, events, _ := State{Model: "old"}.Take("f", list, open)
+	var models []string
+	for _, e := range events {
+		var turn coleo.Turn
+		if e.Kind == coleo.EventTurn && json.Unmarshal(e.Payload, &turn) == nil {
+			models = append(models, turn.Model)
+		}
+	}
+	if !slices.Equal(models, []string{"new", "new"}) {
+		t.Errorf("the turns have the models %q", models)
+	}
+}

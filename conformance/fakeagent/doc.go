@@ -73,4 +73,5 @@
 //	anonymous            runs commands without the mark of its arm in their environment
 //	brittle              ends when its terminal changes size
 //	stubborn             does not redraw its screen at SIGWINCH
+//	mingling             notes what its subagents do as if it had done it itself
 package fakeagent

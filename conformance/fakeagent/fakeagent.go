@@ -54,9 +54,10 @@ type program struct {
 
 	// The following fields are used only by a fake with a model. After the start, only
 	// the goroutine of the turn uses them.
-	talk   []message
-	always map[string]bool // actions that the user has permanently allowed
-	mcp    *mcpClient      // nil without an MCP server
+	talk    []message
+	always  map[string]bool // actions that the user has permanently allowed
+	mcp     *mcpClient      // nil without an MCP server
+	replies int             // number of replies of the model since the start
 }
 
 // Run plays an agent CLI on a terminal, which is the file in. It returns the exit code
@@ -104,6 +105,9 @@ func (p *program) connect() (err error) {
 	m := p.cfg.Model
 	if m == nil {
 		return nil
+	}
+	if err := m.beginNotes(); err != nil {
+		return err
 	}
 	if p.talk, err = m.resume(); err != nil || len(m.MCP) == 0 {
 		return err

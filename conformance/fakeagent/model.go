@@ -17,7 +17,7 @@ import (
 // Model makes a fake a small agent CLI, which asks a model server what to do. Such a
 // fake does not obey the words of its prompts. The requests have the form of Chat
 // Completions. The model can write files, run commands, ask the user, and call the
-// tools of one MCP server.
+// tools of one MCP server. It can give a task to a subagent.
 //
 // The prompt "/compact" shortens the conversation. If a prompt begins with "!", the
 // fake runs the rest of the prompt as a shell command of the user.
@@ -30,6 +30,10 @@ type Model struct {
 	Ask     bool     // ask the user before each action of the model
 	MCP     []string // command line of an MCP server; empty for none
 }
+
+// shortestTurn is how long a turn lasts at least. No real model answers faster. A harness
+// needs some milliseconds after it has submitted a prompt, before it looks for the end.
+const shortestTurn = 100 * time.Millisecond
 
 const systemText = "You are played by a script. Use the tools."
 
@@ -80,7 +84,7 @@ func (p *program) asked(ctx context.Context, prompt string) {
 	case strings.HasPrefix(prompt, "/"):
 		err = fmt.Errorf("no command is called %s", prompt)
 	case strings.HasPrefix(prompt, "!"):
-		p.print("⎿ " + p.shell(ctx, prompt[1:]))
+		p.print("⎿ " + p.shell(ctx, prompt[1:]).text)
 	default:
 		err = p.converse(ctx, prompt)
 	}
@@ -95,34 +99,67 @@ func (p *program) asked(ctx context.Context, prompt string) {
 // converse sends a prompt to the model, uses the tools that the model calls, and sends
 // their results to the model. It returns after a reply without calls, or after an
 // error.
-func (p *program) converse(ctx context.Context, prompt string) error {
+func (p *program) converse(ctx context.Context, prompt string) (err error) {
 	if p.has(narrow) {
 		prompt = strings.Map(func(r rune) rune { return min(r, '~') }, prompt)
 	}
+	p.note(Note{Kind: NotedPrompt, Text: prompt})
+	begun := time.Now()
+	defer func() {
+		_ = sleep(ctx, time.Until(begun.Add(shortestTurn))) // an interrupted turn may be shorter
+		p.noteEnd(ctx, err)
+	}()
 	p.talk = append(p.talk, message{Role: "user", Content: prompt})
+	if p.talk, err = p.exchange(ctx, p.talk, false); err != nil {
+		return err
+	}
+	return p.cfg.Model.keep(p.talk)
+}
+
+// exchange sends a conversation to the model and uses the tools that the model calls,
+// until a reply has no calls. It returns the longer conversation. With below, it is the
+// conversation of a subagent.
+func (p *program) exchange(ctx context.Context, talk []message, below bool) ([]message, error) {
 	for {
-		reply, err := p.reply(ctx)
+		reply, err := p.reply(ctx, talk, below)
 		if reply.Content != "" || err == nil {
-			p.talk = append(p.talk, reply)
-		}
-		if err == nil && len(reply.Calls) == 0 {
-			return p.cfg.Model.keep(p.talk)
+			talk = append(talk, reply)
 		}
 		if err != nil {
-			return err
+			return talk, err
+		}
+		p.noteReply(reply, below)
+		if len(reply.Calls) == 0 {
+			return talk, nil
 		}
 		for _, c := range reply.Calls {
-			p.talk = append(p.talk, message{Role: "tool", CallID: c.ID, Content: p.use(ctx, c)})
+			r := p.use(ctx, c, below)
+			p.note(Note{Kind: NotedResult, ID: c.ID, Text: r.text, Outcome: r.outcome, Below: below})
+			talk = append(talk, message{Role: "tool", CallID: c.ID, Content: r.text})
 		}
 	}
 }
 
+// delegate gives a task to a subagent, which is a conversation of its own with the same
+// model, and returns the last text of the model there.
+func (p *program) delegate(ctx context.Context, task string) result {
+	talk, err := p.exchange(ctx, []message{{Role: "user", Content: task}}, true)
+	if err != nil {
+		return errorOf("%v", err)
+	}
+	return result{talk[len(talk)-1].Content, succeeded}
+}
+
 // reply sends the whole conversation to the model and returns the model's reply. After
 // a failure that can be temporary, it repeats the request up to retries times.
-func (p *program) reply(ctx context.Context) (message, error) {
-	talk := append([]message{{Role: "system", Content: systemText}}, p.talk...)
+func (p *program) reply(ctx context.Context, talk []message, below bool) (message, error) {
+	talk = append([]message{{Role: "system", Content: systemText}}, talk...)
+	show := func(string) {}
+	if !below {
+		show = p.streamed()
+	}
 	for n := 1; ; n++ {
-		reply, err := p.cfg.Model.ask(ctx, talk, p.tools(), p.streamed())
+		reply, err := p.cfg.Model.ask(ctx, talk, p.tools(below), show)
 		var status statusError
 		if !errors.As(err, &status) || !status.mayRecover() || n > retries {
 			return reply, err
@@ -173,7 +210,7 @@ const armMark = "COLEO_ARM="
 
 // shell runs a command line and returns its output. As in real agent CLIs, the command
 // runs in its own session.
-func (p *program) shell(ctx context.Context, command string) string {
+func (p *program) shell(ctx context.Context, command string) result {
 	c := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	c.Dir, c.WaitDelay = p.cfg.Model.Workdir, shellGrace
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -183,7 +220,7 @@ func (p *program) shell(ctx context.Context, command string) string {
 	}
 	out, err := c.CombinedOutput()
 	if err != nil {
-		return fmt.Sprintf("%s%v", out, err)
+		return result{fmt.Sprintf("%s%v", out, err), failed}
 	}
-	return string(out)
+	return result{string(out), succeeded}
 }

@@ -19,6 +19,7 @@ const (
 	Started   Kind = "started"   // Text is the process id
 	Bytes     Kind = "bytes"     // Bytes were read; they can have had no effect
 	Prompted  Kind = "prompted"  // Text was submitted
+	Said      Kind = "said"      // Text was answered by the word say
 	Chosen    Kind = "chosen"    // Text is the option that was chosen in a dialog; "" for none
 	Stopped   Kind = "stopped"   // a key interrupted the turn
 	InState   Kind = "state"     // Text is the new state: "idle", "busy" or "dialog"

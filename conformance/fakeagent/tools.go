@@ -14,6 +14,7 @@ const (
 	toolWrite = "write"
 	toolRun   = "shell"
 	toolAsk   = "question"
+	toolTask  = "subagent"
 	toolMCP   = "mcp__" // prefix of the names of MCP tools
 )
 
@@ -22,6 +23,7 @@ type arguments struct {
 	Path      string `json:"path"`
 	Content   string `json:"content"`
 	Command   string `json:"command"`
+	Task      string `json:"task"`
 	Questions []struct {
 		Question string `json:"question"`
 		Options  []struct {
@@ -35,12 +37,17 @@ func tool(name string, args map[string]any) any {
 	return map[string]any{"type": "function", "function": map[string]any{"name": name, "parameters": schema}}
 }
 
-func (p *program) tools() []any {
+// tools returns the tools that the fake offers to the model. A subagent cannot start
+// another one.
+func (p *program) tools(below bool) []any {
 	text := map[string]any{"type": "string"}
 	list := []any{
 		tool(toolWrite, map[string]any{"path": text, "content": text}),
 		tool(toolRun, map[string]any{"command": text}),
 		tool(toolAsk, map[string]any{"questions": map[string]any{"type": "array"}}),
+	}
+	if !below {
+		list = append(list, tool(toolTask, map[string]any{"task": text}))
 	}
 	if p.mcp != nil {
 		for _, t := range p.mcp.tools {
@@ -50,45 +57,46 @@ func (p *program) tools() []any {
 	return list
 }
 
-// use carries out a tool call of the model, and returns the result for the model.
-func (p *program) use(ctx context.Context, c call) string {
+// use carries out a tool call of the model. With below, the model of a subagent has made it.
+func (p *program) use(ctx context.Context, c call, below bool) result {
 	var args arguments
 	if err := json.Unmarshal([]byte(c.Function.Arguments), &args); err != nil {
-		return "error: " + err.Error()
+		return errorOf("%v", err)
 	}
 	switch name, isMCP := strings.CutPrefix(c.Function.Name, toolMCP); {
 	case isMCP && p.mcp != nil:
-		return p.permitted(ctx, "call "+name, func() string { return p.mcp.use(name, c.Function.Arguments) })
+		return p.permitted(ctx, "call "+name, func() result { return result{p.mcp.use(name, c.Function.Arguments), succeeded} })
 	case c.Function.Name == toolWrite:
-		return p.permitted(ctx, "write "+args.Path, func() string { return p.writeFile(args) })
+		return p.permitted(ctx, "write "+args.Path, func() result { return p.writeFile(args) })
 	case c.Function.Name == toolRun:
-		return p.permitted(ctx, "run "+args.Command, func() string { return p.shell(ctx, args.Command) })
+		return p.permitted(ctx, "run "+args.Command, func() result { return p.shell(ctx, args.Command) })
+	case c.Function.Name == toolTask && !below:
+		return p.delegate(ctx, args.Task)
 	case c.Function.Name == toolAsk && len(args.Questions) > 0:
-		return p.pick(ctx, args)
+		return result{p.pick(ctx, args), succeeded}
 	}
-	return "error: no tool is called " + c.Function.Name
+	return errorOf("no tool is called %s", c.Function.Name)
 }
 
 // permitted carries out an action of the model by calling do. The argument what
 // describes the action. If the action needs permission, permitted asks the user before
 // it calls do. A hasty fake calls do before it asks.
-func (p *program) permitted(ctx context.Context, what string, do func() string) string {
-	result := ""
+func (p *program) permitted(ctx context.Context, what string, do func() result) (did result) {
 	if p.has(hasty) {
-		result = do()
+		did = do()
 	}
 	if p.cfg.Model.Ask && !p.always[what] && !p.acceptsEdits(what) {
 		n, err := p.put(ctx, permission(what))
 		if err != nil || n == refused {
-			return "the user has said no"
+			return result{"the user has said no", denied}
 		}
 		p.always[what] = n == forEver
 	}
 	if !p.has(hasty) {
-		result = do()
+		did = do()
 	}
 	p.print("● " + what)
-	return result
+	return did
 }
 
 // acceptsEdits reports whether an action of the model needs no permission because of the
@@ -99,15 +107,15 @@ func (p *program) acceptsEdits(what string) bool {
 	return modes[p.mode] == acceptEdits && strings.HasPrefix(what, "write ")
 }
 
-func (p *program) writeFile(a arguments) string {
+func (p *program) writeFile(a arguments) result {
 	path := a.Path
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(p.cfg.Model.Workdir, path)
 	}
 	if err := os.WriteFile(path, []byte(a.Content), 0o600); err != nil {
-		return "error: " + err.Error()
+		return errorOf("%v", err)
 	}
-	return "written"
+	return result{"written", succeeded}
 }
 
 // pick shows the first question of a tool call to the user, and returns the user's

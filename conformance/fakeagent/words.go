@@ -22,7 +22,7 @@ func (p *program) words() map[string]act {
 		"spin": p.spin, "flood": p.flood, "child": p.child, "ignore": p.ignore,
 		"lose": p.loseInput, "deaf": p.ignoreSubmits, "break": p.breakSubmits, "paste": p.paste, "status": p.status,
 	}
-	for _, fault := range []string{hasty, narrow, careless, anonymous, brittle, stubborn} {
+	for _, fault := range []string{hasty, narrow, careless, anonymous, brittle, stubborn, mingling} {
 		words[fault] = func(context.Context, string) error {
 			p.set(func() { p.faults[fault] = true })
 			return nil
@@ -39,6 +39,7 @@ const (
 	anonymous = "anonymous"
 	brittle   = "brittle"
 	stubborn  = "stubborn"
+	mingling  = "mingling"
 )
 
 // has takes mu, and reports whether a permanent fault is switched on.
@@ -49,6 +50,7 @@ func (p *program) has(fault string) bool {
 }
 
 func (p *program) say(_ context.Context, text string) error {
+	p.rec.add(Said, text, nil)
 	p.print("● " + text)
 	return nil
 }

@@ -55,7 +55,7 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 		return nil
 	}
 	before := d.work.pending(l)
-	return append(before, record.Join(l.state(), d.work.of(l))...)
+	return append(before, record.Join(l.state(), record.ByModel(d.work.of(l), d.work.model))...)
 }
 
 // state returns what the line says of the state of the agent CLI.
@@ -81,10 +81,7 @@ func (l recordLine) state() []record.Entry {
 func (l recordLine) user() []record.Entry {
 	var typed string
 	if json.Unmarshal(l.Message.Content, &typed) == nil {
-		if strings.HasPrefix(typed, "<local-command-stdout>") || strings.HasPrefix(typed, "<local-command-stderr>") {
-			return []record.Entry{{Kind: record.End, Ending: record.Finished, Turn: l.Turn, Time: l.Time}}
-		}
-		return []record.Entry{l.prompt(typed)}
+		return []record.Entry{l.typed(typed)}
 	}
 	var out []record.Entry
 	for _, p := range partsOf(l.Message.Content) {
@@ -100,6 +97,20 @@ func (l recordLine) user() []record.Entry {
 		}
 	}
 	return out
+}
+
+// typed decodes a prompt, a command of the user behind !, or the output of such a command. The
+// output may be the last line of the turn: only some versions ask the model afterwards.
+func (l recordLine) typed(text string) record.Entry {
+	for _, output := range []string{"<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>"} {
+		if strings.HasPrefix(text, output) {
+			return record.Entry{Kind: record.End, Ending: record.Finished, Turn: l.Turn, Time: l.Time}
+		}
+	}
+	if m := bashInput.FindStringSubmatch(text); m != nil {
+		text = "!" + m[1]
+	}
+	return l.prompt(text)
 }
 
 func (l recordLine) prompt(text string) record.Entry {

@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"slices"
 	"testing"
 
 	"coleo.dev/record"
@@ -32,5 +33,32 @@ func TestAQueuedPromptIsRecordedAtOnce(t *testing.T) {
 	}
 	if len(queued) != 1 || queued[0] != "say queued-1" {
 		t.Errorf("queued prompts: %q, want one, say queued-1", queued)
+	}
+}
+
+// A command that the user runs with ! is one prompt. Its output ends the turn, because only
+// some versions ask the model then.
+func TestACommandOfTheUserIsOnePrompt(t *testing.T) {
+	t.Parallel()
+	d := newDecoder()
+	var got []record.Entry
+	for _, line := range []string{
+		`{"type":"user","uuid":"u1","promptId":"p","message":{"content":"<bash-input>ls\n-a</bash-input>"}}`,
+		`{"type":"user","uuid":"u2","promptId":"p","message":{"content":"<bash-stdout>one\n</bash-stdout><bash-stderr></bash-stderr>"}}`,
+		`{"type":"assistant","message":{"id":"m","stop_reason":"end_turn","content":[{"type":"text","text":"fine"}]}}`,
+	} {
+		for _, e := range d.Decode([]byte(line)) {
+			if e.Kind != record.Detail {
+				got = append(got, record.Entry{Kind: e.Kind, Text: e.Text, Ending: e.Ending, ByUser: e.ByUser})
+			}
+		}
+	}
+	want := []record.Entry{{Kind: record.Prompt, Text: "!ls\n-a", ByUser: true},
+		{Kind: record.End, Ending: record.Finished}, {Kind: record.Answer, Text: "fine"},
+		{Kind: record.End, Text: "fine", Ending: record.Finished}}
+	if !slices.EqualFunc(got, want, func(a, b record.Entry) bool {
+		return a.Kind == b.Kind && a.Text == b.Text && a.Ending == b.Ending && a.ByUser == b.ByUser
+	}) {
+		t.Errorf("the entries are %+v, want %+v", got, want)
 	}
 }

@@ -5,6 +5,7 @@ package codex
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal"
+	"coleo.dev/record"
 )
 
 // Spec is the harness's description as TOML.
@@ -28,10 +30,8 @@ func Hooks() terminal.Hooks {
 
 // entry holds the fields of a rollout line that Coleo uses (0.169.0).
 type entry struct {
-	Type    string `json:"type"`
 	Payload struct {
 		Type string `json:"type"`
-		Cwd  string `json:"cwd"`
 		Last string `json:"last_agent_message"`
 	} `json:"payload"`
 }
@@ -48,7 +48,8 @@ func rollouts(home, pattern string) ([]string, error) {
 }
 
 // conversation returns the id of the newest conversation that began in the work folder
-// since Codex was started. It returns "" before the first prompt.
+// since Codex was started. It returns "" before the first prompt. A subagent's rollout is
+// newer than the rollout of the conversation that started the subagent, and is left out.
 func conversation(_ context.Context, f terminal.Facts) (string, error) {
 	found, err := rollouts(f.Home, "rollout-*.jsonl")
 	if err != nil {
@@ -59,11 +60,10 @@ func conversation(_ context.Context, f terminal.Facts) (string, error) {
 		if err != nil || info.ModTime().Before(f.Started) {
 			continue
 		}
-		here := false
-		_ = terminal.EachEntry(path, func(e entry) {
-			here = here || e.Type == "session_meta" && e.Payload.Cwd == f.Workdir
-		})
-		if m := rolloutName.FindStringSubmatch(filepath.Base(path)); m != nil && here {
+		var head record.Header
+		_ = terminal.EachEntry(path, func(line json.RawMessage) { readHeader(line, &head) })
+		ours := head.Folder == f.Workdir && head.Hidden != record.HiddenSubagent
+		if m := rolloutName.FindStringSubmatch(filepath.Base(path)); m != nil && ours {
 			return m[1], nil
 		}
 	}

@@ -1,8 +1,11 @@
 package codex
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
+	"coleo.dev/harnesses/terminal"
 	"coleo.dev/record"
 	"coleo.dev/record/recordtest"
 )
@@ -19,4 +22,32 @@ func TestTheRecordTellsHowEachTurnEnded(t *testing.T) {
 		{Prompt: "think of it for 2s, then say thought", Ending: record.Finished, Answer: "thought"},
 		{Prompt: "run ls, then say done", Ending: record.Finished, Answer: "done"},
 	})
+}
+
+// Codex writes a rollout for each subagent. Its name is newer than that of the
+// conversation, and it names the same work folder.
+func TestARolloutOfASubagentIsNotTheConversation(t *testing.T) {
+	t.Parallel()
+	f := terminal.Facts{Home: t.TempDir(), Workdir: "/w"}
+	dir := filepath.Join(f.Home, ".codex", "sessions", "2026", "11", "23")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const user, subagent, elsewhere = "01a20a40-6c87-7df3-a5c4-754f040a734d", "01a20a40-7024-7a02-bda2-4fd115373ef6",
+		"01a20a40-7c5d-7320-9785-891b6e52f1d7"
+	for id, rest := range map[string]string{
+		user: `"cwd":"/w","source":"cli","thread_source":"user"`,
+		subagent: `"parent_thread_id":"` + user + `","cwd":"/w","source":{"subagent":{"thread_spawn":{"parent_thread_id":"` +
+			user + `","depth":1}}},"thread_source":"subagent"`,
+		elsewhere: `"cwd":"/other","source":"cli","thread_source":"user"`,
+	} {
+		line := `{"type":"session_meta","payload":{"id":"` + id + `",` + rest + "}}\n"
+		path := filepath.Join(dir, "rollout-2026-11-23T21-12-04-"+id+".jsonl")
+		if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := conversation(t.Context(), f); got != user || err != nil {
+		t.Errorf("the conversation is %q, %v; want %q", got, err, user)
+	}
 }

@@ -57,7 +57,7 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 	if json.Unmarshal(line, &l) != nil && l.Type == "" || l.Data.Parent != "" {
 		return nil
 	}
-	return record.Join(d.state(l), d.work.of(l))
+	return record.Join(d.state(l), record.ByModel(d.work.of(l), l.Data.Model))
 }
 
 // state returns what the line says of the state of the agent CLI.

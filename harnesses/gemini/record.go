@@ -57,7 +57,8 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 		return nil
 	}
 	text, results := l.content()
-	return d.work.marked(record.Join(l.state(text, results), d.work.of(l, text)), l, text)
+	work := record.ByModel(d.work.of(l, text), d.work.model)
+	return d.work.withoutRepeats(record.Join(l.state(text, results), work), l, text)
 }
 
 // state returns what the line says of the state of the agent CLI. The arguments are the

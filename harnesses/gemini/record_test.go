@@ -32,3 +32,32 @@ func TestACommandOfTheUserIsNoTurn(t *testing.T) {
 		}
 	}
 }
+
+// After a denial Gemini CLI writes its whole history again. The last of these lines would say
+// that a tool has answered, and so that the turn goes on.
+func TestARepeatedHistoryIsNoTurn(t *testing.T) {
+	t.Parallel()
+	d := newDecoder()
+	line := func(kind, content string) []record.Entry {
+		return d.Decode([]byte(`{"id":"1","timestamp":"2026-11-23T22:46:33.957Z","type":"` + kind + `","content":` +
+			content + `}`))
+	}
+	prompt := `[{"text":"run ls"}]`
+	result := `[{"functionResponse":{"id":"a","name":"run_shell_command","response":{"output":"x"}}}]`
+	if got := line("user", prompt); len(got) != 1 || got[0].Kind != record.Prompt {
+		t.Errorf("the prompt is told as %+v", got)
+	}
+	if got := line("info", `"Request cancelled."`); len(got) != 1 || got[0].Kind != record.End {
+		t.Errorf("the denial is told as %+v", got)
+	}
+	for _, repeated := range [][2]string{{"user", `[{"text":"<session_context>"}]`}, {"user", prompt},
+		{"gemini", `[{"functionCall":{"id":"a","name":"run_shell_command"}}]`}, {"user", result}} {
+		if got := line(repeated[0], repeated[1]); len(got) != 0 {
+			t.Errorf("the repeated line %s is told as %+v", repeated[1], got)
+		}
+	}
+	d.Decode([]byte(`{"$set":{"messages":[],"lastUpdated":"2026-11-23T22:46:33.968Z"}}`))
+	if got := line("user", prompt); len(got) != 1 || got[0].Kind != record.Prompt {
+		t.Errorf("the next prompt is told as %+v", got)
+	}
+}

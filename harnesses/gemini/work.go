@@ -107,8 +107,9 @@ func textOf(m message) string {
 	return text
 }
 
-// marked marks the prompts in entries that the line repeats.
-func (w *worker) marked(entries []record.Entry, l recordLine, text string) []record.Entry {
+// withoutRepeats returns the entries of a line, or nil if the line repeats an older one. A
+// repeated prompt begins no turn, and a repeated result of a tool is no work.
+func (w *worker) withoutRepeats(entries []record.Entry, l recordLine, text string) []record.Entry {
 	switch {
 	case l.Type == "info" && text == cancelled:
 		w.ended = true
@@ -117,10 +118,12 @@ func (w *worker) marked(entries []record.Entry, l recordLine, text string) []rec
 	case l.Type != "user" && !l.isReplayed():
 		w.repeats = false
 	}
-	for i := range entries {
-		if entries[i].Kind == record.Prompt {
-			w.asked, entries[i].Repeated = !w.repeats, w.repeats
-		}
+	if w.repeats {
+		w.asked = false
+		return nil
+	}
+	for _, e := range entries {
+		w.asked = w.asked || e.Kind == record.Prompt
 	}
 	return entries
 }
@@ -129,7 +132,7 @@ func (w *worker) marked(entries []record.Entry, l recordLine, text string) []rec
 func (w *worker) of(l recordLine, text string) []record.Entry {
 	short, _ := coleo.CutWork(text)
 	switch {
-	case l.isReplayed() || w.repeats && l.Type == "user":
+	case l.isReplayed():
 		return nil
 	case l.Type == "gemini":
 		return w.said(l, text)

@@ -158,6 +158,9 @@ func (w *worker) once(key string, work coleo.Work, reply string, ms int64) []tol
 	w.told[key] = true
 	e := record.Worked(work, reply, time.UnixMilli(ms))
 	e.Position, e.Key = w.seq, key
+	if reply != "" {
+		e.Model = w.model
+	}
 	return []told{{entry: e}}
 }
 

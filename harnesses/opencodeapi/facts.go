@@ -32,7 +32,7 @@ type asked struct {
 	id       string
 	question bool
 	dialogs  []coleo.Dialog // there is at least one
-	answers  []string       // answers to the first dialogs, but never to all; empty in a new session
+	answers  [][]string     // labels that answer the first dialogs, but never all; empty in a new session
 }
 
 // dialog returns the dialog that must be answered next.
@@ -101,6 +101,7 @@ type (
 		ID        string `json:"id"`
 		Questions []struct {
 			Question string `json:"question"`
+			Multiple bool   `json:"multiple"` // several options can be chosen
 			Options  []struct {
 				Label string `json:"label"`
 			} `json:"options"`
@@ -131,7 +132,7 @@ func (p permissionBody) asked() asked {
 func (q questionBody) asked() asked {
 	a := asked{id: q.ID, question: true}
 	for i, x := range q.Questions {
-		d := coleo.Dialog{Kind: coleo.DialogQuestion, Title: x.Question, Default: -1,
+		d := coleo.Dialog{Kind: coleo.DialogQuestion, Title: x.Question, Default: -1, Several: x.Multiple,
 			Fingerprint: coleo.Fingerprint(fmt.Sprintf("%s/%d", q.ID, i+1))}
 		if all := len(q.Questions); all > 1 {
 			d.Subject = fmt.Sprintf("question %d of %d", i+1, all)
@@ -226,7 +227,9 @@ func (s *Session) takePart(raw json.RawMessage) {
 		return
 	}
 	if part.Type == "text" && !part.Synthetic {
-		s.takePrompt(part.MessageID, part.Text)
+		s.mu.Lock()
+		s.tellTurn(part.MessageID, part.Text)
+		s.mu.Unlock()
 	}
 	s.update(func(f *facts) {
 		if part.Type != "tool" {

@@ -26,25 +26,31 @@ var description []byte
 
 // Harness implements coleo.Harness and coleo.Cataloguer.
 type Harness struct {
-	spec *rules.Spec
-	hold []string
+	spec    *rules.Spec
+	hold    []string
+	records *record.Watcher
 }
 
 var (
 	_ coleo.Harness    = (*Harness)(nil)
 	_ coleo.Cataloguer = (*Harness)(nil)
+	_ coleo.Teller     = (*Harness)(nil)
 )
 
-// New returns the harness. The argument hold is the command that starts a holder. New
-// fails only if a built-in harness.toml is invalid.
-func New(hold []string) (*Harness, error) {
-	return NewFrom("opencode-api/harness.toml", description, hold)
+// TellsAnswers returns true, because the server tells each message.
+func (h *Harness) TellsAnswers() bool { return true }
+
+// New returns the harness. The argument hold is the command that starts a holder. The
+// Watcher tells of changes of OpenCode's database. New fails only if a built-in harness.toml
+// is invalid.
+func New(hold []string, records *record.Watcher) (*Harness, error) {
+	return NewFrom("opencode-api/harness.toml", description, hold, records)
 }
 
 // NewFrom returns a harness that drives OpenCode through its HTTP API, and has the
 // description in text. The path is for errors. NewFrom fails only if text or a built-in
 // harness.toml is invalid.
-func NewFrom(path string, text []byte, hold []string) (*Harness, error) {
+func NewFrom(path string, text []byte, hold []string, records *record.Watcher) (*Harness, error) {
 	spec, err := rules.ParseSpec(path, text)
 	if err != nil {
 		return nil, err
@@ -58,7 +64,7 @@ func NewFrom(path string, text []byte, hold []string) (*Harness, error) {
 	spec.Launch.Parts = slices.DeleteFunc(slices.Clone(screen.Launch.Parts), func(p rules.Part) bool {
 		return len(p.Args) > 0
 	})
-	return &Harness{spec: spec, hold: hold}, nil
+	return &Harness{spec: spec, hold: hold, records: records}, nil
 }
 
 // Info describes the harness.
@@ -73,6 +79,13 @@ type extra struct {
 	Password string `json:"password"`
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
+	// Home and Started say where the record of the conversation is, and which part of it this
+	// start has written.
+	Home    string    `json:"home,omitempty"`
+	Started time.Time `json:"started,omitzero"`
+	// Fork is the conversation of which the server makes a copy, if there is no conversation
+	// yet.
+	Fork string `json:"fork,omitempty"`
 	// Client starts OpenCode's terminal program for this server. It is nil if the harness
 	// shows no window.
 	Client *Client `json:"client,omitempty"`
@@ -99,7 +112,8 @@ func (h *Harness) Start(ctx context.Context, c coleo.SpawnConfig) (*Session, err
 			"%s has no terminal that could be frozen: leave out --on-partition freeze, or use the harness 'opencode'",
 			h.Info().Title)
 	}
-	own := extra{Password: rand.Text(), Provider: c.Provider, Model: c.Model}
+	own := extra{Password: rand.Text(), Provider: c.Provider, Model: c.Model, Fork: c.Fork,
+		Home: launch.Home(&c), Started: time.Now()}
 	if c.Endpoint != "" { // the configured endpoint belongs to the provider "coleo"
 		own.Provider, own.Model = "coleo", c.Model
 		if own.Model == "" {

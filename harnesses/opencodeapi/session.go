@@ -9,6 +9,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal"
 	"coleo.dev/holder"
+	"coleo.dev/record"
 )
 
 const (
@@ -30,7 +31,9 @@ type Session struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	conversing chan struct{} // closed when the server listens and the conversation exists
+	record     *record.Follower // nil if nobody knows where the record is
+	opened     time.Time        // when this session was opened
+	conversing chan struct{}    // closed when the server listens and the conversation exists
 
 	sending sync.Mutex // lets one prompt or answer be sent at a time
 
@@ -64,10 +67,11 @@ func (h *Harness) open(handle coleo.Handle, own extra) (*Session, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Session{
 		h: h, own: own, client: client, handle: handle, log: terminal.NewChanges(), ctx: ctx, cancel: cancel,
-		facts: newFacts(), changed: make(chan struct{}), conversing: make(chan struct{}),
+		facts: newFacts(), changed: make(chan struct{}), conversing: make(chan struct{}), opened: time.Now(),
 		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: time.Now(), Known: true},
 	}
 	s.log.Add(coleo.Change{Time: s.reading.Since, Kind: coleo.ChangeState, Reading: s.reading})
+	s.followRecord(ctx)
 	s.work.Go(s.begin)
 	s.work.Go(s.watchProcess)
 	return s, nil
@@ -107,7 +111,7 @@ func (s *Session) begin() {
 	}
 }
 
-// converse makes sure that the conversation exists.
+// converse makes sure that the conversation exists. A new one may be a copy of another one.
 func (s *Session) converse(srv *server) error {
 	var made struct {
 		ID string `json:"id"`
@@ -120,7 +124,11 @@ func (s *Session) converse(srv *server) error {
 		}
 	}
 	if made.ID == "" {
-		if err := srv.do(s.ctx, "POST", "/session", struct{}{}, &made); err != nil {
+		path := "/session"
+		if id == "" && s.own.Fork != "" {
+			path += "/" + s.own.Fork + "/fork"
+		}
+		if err := srv.do(s.ctx, "POST", path, struct{}{}, &made); err != nil {
 			return err
 		}
 	}
@@ -186,25 +194,34 @@ func (s *Session) watchProcess() {
 }
 
 func (s *Session) ended(code int, how string) {
+	s.catchUp()
+	s.mu.Lock()
 	s.become(coleo.Reading{State: coleo.Dead, Rule: "process", Known: true, ExitCode: &code}, how)
+	s.mu.Unlock()
 	s.cancel()
 }
 
-// update changes the facts and the reading that results from them.
+// update changes the facts and the reading that results from them. Idle and error end a run.
+// All work is told before that: the server reports the end of a turn faster than the record is
+// read. The facts can change while the record is read, so the newest ones count.
 func (s *Session) update(change func(*facts)) {
 	s.mu.Lock()
 	change(&s.facts)
 	s.output = time.Now()
-	next := s.facts.reading()
+	next, last := s.facts.reading().State, s.reading.State
 	close(s.changed)
 	s.changed = make(chan struct{})
 	s.mu.Unlock()
-	s.become(next, "")
-}
-
-func (s *Session) become(next coleo.Reading, note string) {
+	if next != last && (next == coleo.Idle || next == coleo.Failed) {
+		s.catchUp()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.become(s.facts.reading(), "")
+}
+
+// become stores a new reading, and tells the change. The caller holds mu.
+func (s *Session) become(next coleo.Reading, note string) {
 	last, now := s.reading, time.Now()
 	if last.State == coleo.Dead {
 		return

@@ -62,8 +62,7 @@ func (s *Session) model() *model {
 }
 
 // SendPrompt sends a prompt. It returns when the server has begun to work on the
-// prompt. If p.Interrupt is set, SendPrompt first interrupts the running turn. It
-// returns one of these errors:
+// prompt. If p.Interrupt is set, SendPrompt first interrupts the running turn.
 //
 // The error is EInvalid if the prompt is empty. It is EBlocked if a dialog is open. It
 // is EBusy if the server is starting or working. It is EExited if the server has ended.
@@ -179,17 +178,35 @@ func (s *Session) open(dialog coleo.Fingerprint) (asked, bool) {
 	return asked{}, false
 }
 
-// answerTo returns the words that answer a question.
-func answerTo(question coleo.Dialog, d coleo.Decision) (string, error) {
-	words := d.Words
-	if d.Choice == coleo.Reply && d.Option >= 1 && d.Option <= len(question.Options) {
-		words = question.Options[d.Option-1]
+// answerTo returns the labels of the chosen options, and the words, that answer a
+// question.
+func answerTo(question coleo.Dialog, d coleo.Decision) ([]string, error) {
+	chosen := slices.Clone(d.Options)
+	if d.Option > 0 {
+		chosen = append(chosen, d.Option)
 	}
-	if d.Choice != coleo.Reply || words == "" {
-		return "", coleo.Errorf(coleo.EInvalid, "a question takes an option from 1 to %d, or words",
+	slices.Sort(chosen)
+	chosen = slices.Compact(chosen)
+	var answer []string
+	for _, n := range chosen {
+		if n < 1 || n > len(question.Options) {
+			return nil, coleo.Errorf(coleo.EInvalid, "nothing was sent: the question %q has options 1 to %d, not %d",
+				question.Title, len(question.Options), n)
+		}
+		answer = append(answer, question.Options[n-1])
+	}
+	if d.Words != "" {
+		answer = append(answer, d.Words)
+	}
+	switch {
+	case d.Choice != coleo.Reply || len(answer) == 0:
+		return nil, coleo.Errorf(coleo.EInvalid, "nothing was sent: a question takes an option from 1 to %d, or words",
 			len(question.Options))
+	case len(answer) > 1 && !question.Several:
+		return nil, coleo.Errorf(coleo.EInvalid, "nothing was sent: the question %q takes one option or words, not %d answers",
+			question.Title, len(answer))
 	}
-	return words, nil
+	return answer, nil
 }
 
 // reply returns the path and the body of the HTTP request with which decision d answers
@@ -199,11 +216,7 @@ func reply(a asked, d coleo.Decision) (path string, body any, err error) {
 		if d.Choice == coleo.Deny {
 			return "/question/" + a.id + "/reject", struct{}{}, nil
 		}
-		answers := make([][]string, 0, len(a.answers)) // each answer is a list of labels
-		for _, words := range a.answers {
-			answers = append(answers, []string{words})
-		}
-		return "/question/" + a.id + "/reply", map[string]any{"answers": answers}, nil
+		return "/question/" + a.id + "/reply", map[string]any{"answers": a.answers}, nil
 	}
 	words := map[coleo.Choice]string{coleo.Approve: "once", coleo.ApproveAlways: "always", coleo.Deny: "reject"}
 	word, ok := words[d.Choice]

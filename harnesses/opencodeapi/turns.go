@@ -26,15 +26,19 @@ func (s *Session) takeMessage(session string, raw json.RawMessage) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if info.ID > s.prompted { // ids grow with time; old messages are reported again
-		s.prompted, s.untold = info.ID, !s.delivering
+	s.takeID(info.ID)
+}
+
+// takeID notes the id of a message of the user. The caller holds mu.
+func (s *Session) takeID(message string) {
+	if message > s.prompted { // ids grow with time; old messages are reported again
+		s.prompted, s.untold = message, !s.delivering
 	}
 }
 
-// takePrompt tells a turn that Coleo has not begun, when the text of its prompt is known.
-func (s *Session) takePrompt(message, text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// tellTurn tells a turn that Coleo has not begun, when the text of its prompt is known. The
+// server and the record both name the prompt; the first one counts. The caller holds mu.
+func (s *Session) tellTurn(message, text string) {
 	if message != s.prompted || !s.untold || text == "" {
 		return
 	}
@@ -62,9 +66,10 @@ func (s *Session) follow(conversation string) bool {
 		return false
 	}
 	s.mu.Lock()
-	s.handle.Conversation, s.prompted = body.ID, ""
+	s.handle.Conversation = body.ID
 	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: s.reading, Note: body.ID})
 	s.mu.Unlock()
+	s.catchUp()
 	s.resync(srv)
 	return true
 }

@@ -28,13 +28,17 @@ type Harness struct {
 var (
 	_ coleo.Harness    = (*Harness)(nil)
 	_ coleo.Cataloguer = (*Harness)(nil)
+	_ coleo.Teller     = (*Harness)(nil)
 )
 
+// TellsAnswers returns true, because the server tells each message.
+func (h *Harness) TellsAnswers() bool { return true }
+
 // New returns the harness. The argument hold is the command that becomes a holder. With the
-// verb of package pane, its program is also the program in a window. New fails only if a
-// built-in harness.toml is invalid.
-func New(hold []string) (*Harness, error) {
-	api, err := opencodeapi.NewFrom("opencode-tui/harness.toml", description, hold)
+// verb of package pane, its program is also the program in a window. The Watcher tells of
+// changes of OpenCode's database. New fails only if a built-in harness.toml is invalid.
+func New(hold []string, records *record.Watcher) (*Harness, error) {
+	api, err := opencodeapi.NewFrom("opencode-tui/harness.toml", description, hold, records)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +36,13 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 		return s.printed(r)
 	}
 	return coleo.Answer{Text: s.rules().Answer.Read(s.above(), r.Text), Source: "screen"}, nil
+}
+
+// TellsAnswers reports whether the agent CLI tells its answers by its hook or by its own
+// record, and not only on its screen.
+func (h *Harness) TellsAnswers() bool {
+	return h.hooks.Answer != nil || h.spec.Transcript.File != "" ||
+		slices.ContainsFunc(h.spec.Hook.Reports, func(r rules.Report) bool { return r.Answer != "" })
 }
 
 const (

@@ -39,6 +39,9 @@ type Shared struct {
 // NewShared returns a Shared that no session uses yet.
 func NewShared() *Shared { return &Shared{floods: NewFloods(), records: record.NewWatcher()} }
 
+// Records returns the Watcher of all records.
+func (s *Shared) Records() *record.Watcher { return s.records }
+
 var (
 	_ coleo.Harness  = (*Harness)(nil)
 	_ coleo.Recorder = (*Harness)(nil)
@@ -46,6 +49,7 @@ var (
 	_ coleo.Asking   = (*Harness)(nil)
 	_ coleo.Moded    = (*Harness)(nil)
 	_ coleo.Logged   = (*Harness)(nil)
+	_ coleo.Teller   = (*Harness)(nil)
 )
 
 // Facts are what Hooks can know about a session.
@@ -56,6 +60,7 @@ type Facts struct {
 	Started      time.Time `json:"started"`
 	Account      string    `json:"account,omitempty"` // the file that .Account in a launch names
 	Version      string    `json:"version,omitempty"` // of the agent CLI; "" if it is not known
+	Fork         bool      `json:"fork,omitempty"`    // it was started with a copy of a conversation
 }
 
 // Hooks give the answers that a Spec cannot give. Each field can be nil.
@@ -181,7 +186,7 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 		return nil, err
 	}
 	facts := Facts{Home: launch.Home(&c), Workdir: c.Workdir, Conversation: c.Conversation, Started: time.Now(),
-		Account: launch.AccountPath(c.Dir), Version: launch.Version(h.spec, &c)}
+		Account: launch.AccountPath(c.Dir), Version: launch.Version(h.spec, &c), Fork: c.Fork != ""}
 	status, err := holder.Start(ctx, h.holder, plan)
 	if err != nil {
 		return nil, err
@@ -222,12 +227,21 @@ func Prove(h coleo.Handle) (holder.Status, error) {
 		return holder.Status{}, err
 	}
 	defer client.Close()
-	s, err := client.Status()
-	if err != nil {
-		return s, err
+	for end := time.Now().Add(exitTime); ; {
+		s, err := client.Status()
+		if err != nil {
+			return s, err
+		}
+		ended := s.Exit == nil && s.Process == h.Process && process.Look(h.Process) == process.Dead
+		if !ended || time.Now().After(end) {
+			return s, compare(h, s)
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
-	return s, compare(h, s)
 }
+
+// exitTime is for how long a holder can take to notice the end of its program.
+const exitTime = 2 * time.Second
 
 func compare(h coleo.Handle, s holder.Status) error {
 	switch {
@@ -237,8 +251,8 @@ func compare(h coleo.Handle, s holder.Status) error {
 	case s.Holder != h.Holder || s.Process != h.Process:
 		return coleo.Errorf(coleo.EUnproven, "the holder in %s runs another process than that of arm %s", h.Dir, h.Arm)
 	case s.Exit == nil && !process.Same(h.Process):
-		return coleo.Errorf(coleo.EUnproven, "process %d of arm %s is not the one that was started", h.Process.PID,
-			h.Arm)
+		return coleo.Errorf(coleo.EUnproven, "process %d of arm %s has ended or is another one, and its holder has not "+
+			"seen an end", h.Process.PID, h.Arm)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 type live struct {
 	reports func() []hook.Line                 // returns the hook's reports since its last call
 	entries func() []recordEntries             // returns the entries of the record since its last call
+	catchUp func() bool                        // reads the record to its end, and reports whether entries are there
 	work    func(recordEntries, coleo.Reading) // is told entries after the Reader
 
 	mu         sync.Mutex
@@ -24,9 +25,10 @@ type live struct {
 	lastOutput time.Time     // when the agent CLI last wrote output, counted from when the session was opened
 }
 
-func newLive(r *reading.Reader, reports func() []hook.Line, entries func() []recordEntries,
+func newLive(r *reading.Reader, reports func() []hook.Line, record *recordFollower,
 	work func(recordEntries, coleo.Reading)) *live {
-	return &live{reports: reports, entries: entries, work: work, reader: r, looked: make(chan struct{})}
+	return &live{reports: reports, entries: record.entries, catchUp: record.catchUp, work: work, reader: r,
+		looked: make(chan struct{})}
 }
 
 // lock returns the Reader. Until the caller calls unlock, nobody else uses the Reader.
@@ -124,10 +126,13 @@ func (l *live) hear(now time.Time) time.Duration {
 	return again
 }
 
-// end tells the Reader that the program has ended.
+// end tells the Reader that the program has ended. All work of the program is told first.
 func (l *live) end(code int, how string) {
 	w, unlock := l.watch()
 	defer unlock()
+	if l.catchUp() {
+		w.takeReports(time.Now())
+	}
 	w.Ended(time.Now(), code, how)
 	w.wake()
 }

@@ -64,6 +64,9 @@ func (f *recordFollower) add(entries []record.Entry) {
 	entries = slices.DeleteFunc(entries, func(e record.Entry) bool {
 		return !e.Time.IsZero() && e.Time.Before(f.started)
 	})
+	if len(entries) == 0 {
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.pending = append(f.pending, recordEntries{f.follower.Name(), entries})
@@ -71,6 +74,22 @@ func (f *recordFollower) add(entries []record.Entry) {
 	case f.woken <- struct{}{}:
 	default: // a wake-up is already pending
 	}
+}
+
+// catchUpLimit bounds how long a decision waits for the end of the record. A look takes
+// milliseconds. It takes longer only if the disk or the machine is stuck.
+const catchUpLimit = time.Second
+
+// catchUp reads the record to its present end. It reports whether there are entries that
+// the method entries has not returned yet.
+func (f *recordFollower) catchUp() bool {
+	if f.follower == nil {
+		return false
+	}
+	f.follower.CatchUp(catchUpLimit)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.pending) > 0
 }
 
 // entries returns the entries that came since the last call.

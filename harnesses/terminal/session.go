@@ -98,11 +98,16 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 	s.record = s.followRecord()
 	if s.record.follower != nil {
 		reader.ExpectRecord()
+		reader.AskForNews(s.record.catchUp)
 	}
-	if len(h.spec.Ready) > 0 || h.hooks.Record.TellsReady {
-		reader.ExpectReady(justStarted || time.Since(facts.Started) < startLasts)
+	starting := justStarted || time.Since(facts.Started) < startLasts
+	switch {
+	case facts.Fork && len(h.spec.ForkReady) > 0:
+		reader.ExpectFork(starting)
+	case len(h.spec.Ready) > 0 || h.hooks.Record.TellsReady:
+		reader.ExpectReady(starting)
 	}
-	s.live = newLive(reader, s.hook.lines, s.record.entries, s.worked)
+	s.live = newLive(reader, s.hook.lines, s.record, s.worked)
 	s.view = view{live: s.live, log: s.log, client: client}
 	s.typist = typing.New(s.view, h.spec)
 	go s.follow(stream, replay)

@@ -273,6 +273,9 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	if left > 0 {
 		return left
 	}
+	if r.hasNews(now) {
+		return 0
+	}
 	r.settlingSince = time.Time{}
 	if next.State == coleo.Idle {
 		r.settlePrompt(now)
@@ -285,6 +288,7 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 // last one.
 func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
 	last := r.reading
+	r.news.since = time.Time{}
 	next.Mode = last.Mode
 	if next.State == coleo.Idle && r.turn.unproven != "" {
 		next.Rule, next.Detail = coleo.RuleUnprovenIdle, r.turn.unproven

@@ -47,6 +47,7 @@ type Reader struct {
 	reading       coleo.Reading
 	shownMode     string    // the agent CLI's mode that the last picture shows; "" if it shows none
 	settlingSince time.Time // since when idle or error has lasted; zero: no state has to settle
+	news          news
 	unknown       unknown
 	redraws       redraws
 	prompt        prompt

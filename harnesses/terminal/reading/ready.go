@@ -28,12 +28,19 @@ type readiness struct {
 	told    bool      // this agent CLI gives a sign
 	awaited bool      // the sign is to come
 	again   bool      // it has announced that it ends, and starts again
+	fork    bool      // the sign is that the copy of a conversation is open
 	idle    time.Time // since when the screen has been idle without a sign; zero: it is not
 }
 
 // ExpectReady tells the Reader that a sign tells when the agent CLI's start is over. If it may
 // still be starting, an idle screen does not count until the sign comes.
 func (r *Reader) ExpectReady(starting bool) { r.ready = readiness{told: true, awaited: starting} }
+
+// ExpectFork is ExpectReady for a start with a copy of a conversation, of an agent CLI that
+// shows when the copy is open.
+func (r *Reader) ExpectFork(starting bool) {
+	r.ready = readiness{told: true, awaited: starting, fork: true}
+}
 
 // AwaitsReady reports whether the agent CLI's start is not over, and a sign is to come.
 func (r *Reader) AwaitsReady() bool { return r.ready.awaited && !r.ready.again }
@@ -62,7 +69,11 @@ func (r *Reader) unready(screen coleo.State, now time.Time) time.Duration {
 	if r.ready.again && !r.picture.Screen.Modes[string(pty.ModeBracketedPaste)] {
 		r.ready = readiness{told: true} // it has given the terminal back
 	}
-	if r.ready.awaited && len(r.spec.Ready) > 0 && r.picture.Shows(r.spec.Ready) {
+	sign := r.spec.Ready
+	if r.ready.fork {
+		sign = r.spec.ForkReady
+	}
+	if r.ready.awaited && len(sign) > 0 && r.picture.Shows(sign) {
 		r.noteReady()
 	}
 	if !r.ready.awaited || screen != coleo.Idle {

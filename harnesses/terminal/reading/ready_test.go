@@ -48,6 +48,16 @@ func TestIdleAtTheStartNeedsASignThatTheStartIsOver(t *testing.T) {
 	}
 }
 
+// A start with a copy of a conversation needs another sign than any other start.
+func TestIdleAfterAForkNeedsTheSignOfTheCopy(t *testing.T) {
+	t.Parallel()
+	b := newBenchOf(t, "fork_ready = [{ where = \"screen\", pattern = \"earlier\" }]\n"+headed)
+	b.r.ExpectFork(true)
+	b.shows("\x1b[2J\x1b[HWelcome\r\n> \r\n─────────\x1b[2;3H").after(10*time.Second).
+		wants(coleo.Initializing, ruleStarting)
+	b.shows("\x1b[2J\x1b[Hearlier\r\n> \r\n─────────\x1b[2;3H").after(time.Second).wants(coleo.Idle, "composer")
+}
+
 // The question is told at once. When it has been answered, the start still goes on.
 func TestAQuestionOfTheStartIsToldBeforeTheStartIsOver(t *testing.T) {
 	t.Parallel()

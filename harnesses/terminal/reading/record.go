@@ -87,3 +87,27 @@ func (r *recorded) took(bare string, sent time.Time) bool {
 	}
 	return false
 }
+
+// newsFor bounds how long new entries can put off idle or error. An agent CLI writes its
+// last entries within milliseconds. Without the bound, a program that never stops writing
+// would never be idle.
+const newsFor = 2 * time.Second
+
+// news is the last look for entries that the Reader has not got yet.
+type news struct {
+	come  func() bool // reports whether such entries have come; nil: none can come
+	since time.Time   // since when they put off idle or error; zero: they do not
+}
+
+// AskForNews makes the Reader call come before it tells that the agent CLI is idle or has
+// failed. If come returns true, the caller has entries for AddEntry, and the Reader decides
+// again at the next look. So the work of a turn is known before the end of the turn.
+func (r *Reader) AskForNews(come func() bool) { r.news.come = come }
+
+// hasNews reports whether idle or error must wait, because entries have come.
+func (r *Reader) hasNews(now time.Time) bool {
+	if r.news.since.IsZero() {
+		r.news.since = now
+	}
+	return r.news.come != nil && now.Sub(r.news.since) < newsFor && r.news.come()
+}

@@ -85,3 +85,17 @@ func TestARecordedPromptIsProven(t *testing.T) {
 		}
 	}
 }
+
+// A program that never stops writing to its record is idle nevertheless.
+func TestNewEntriesPutOffIdleForABoundedTime(t *testing.T) {
+	t.Parallel()
+	b := newBench(t).shows(casttest.Busy)
+	b.wants(coleo.Processing, "busy")
+	asked := 0
+	b.r.AskForNews(func() bool { asked++; return true })
+	b.shows(casttest.Idle).after(time.Second).wants(coleo.Processing, "busy")
+	if asked == 0 {
+		t.Error("nobody asked for new entries")
+	}
+	b.after(newsFor).wants(coleo.Idle, "composer")
+}

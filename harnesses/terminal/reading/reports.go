@@ -38,9 +38,10 @@ type turn struct {
 
 // tool is a tool and its input, as the agent CLI reported them.
 type tool struct {
-	at    time.Time
-	name  string
-	input json.RawMessage
+	at     time.Time
+	name   string
+	input  json.RawMessage
+	folder string // the folder in which it works; "" if the hook does not report one
 }
 
 func newHookReports(spec *rules.Hook) hookReports {
@@ -122,7 +123,7 @@ func (h *hookReports) take(l hook.Line, rep *rules.Report) (ended *turn) {
 		}
 	}
 	if input := l.Payload[rep.Input]; rep.Input != "" && len(input) > 0 {
-		h.tools = appendBounded(h.tools, tool{l.Time, l.Text(rep.Tool), input})
+		h.tools = appendBounded(h.tools, tool{l.Time, l.Text(rep.Tool), input, l.Text(rep.Folder)})
 	}
 	return ended
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -97,4 +99,79 @@ func leaves(d *json.Decoder, name string, take func(name, value string)) error {
 	}
 	_, err = d.Token() // the closing token
 	return err
+}
+
+// AskedTool returns the call that the dialog on the screen asks about, as the hook has
+// reported it. It returns EStale if the dialog is not on the screen. It returns
+// EUnsupported if no reported call fits what the dialog shows, or if different ones do.
+func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
+	v := r.verdict
+	switch {
+	case v.Dialog == nil || v.Dialog.Fingerprint != dialog || r.reading.Dialog == nil ||
+		r.reading.Dialog.Fingerprint != dialog:
+		return coleo.ToolRequest{}, coleo.Errorf(coleo.EStale, "that dialog is no longer on the screen")
+	case v.Dialog.Kind != coleo.DialogPermission:
+		return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported, "the dialog does not ask about a tool")
+	case len(r.spec.Policy.Tools) == 0:
+		return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported, "no hook of %s reports the call that the dialog is about",
+			r.spec.Title)
+	case r.DialogDoubtful():
+		return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported, "the screen may show an answered dialog once more")
+	}
+	var found []coleo.ToolRequest
+	for _, c := range r.hook.tools {
+		q, err := r.requestOf(c, v)
+		if err != nil {
+			return coleo.ToolRequest{}, err
+		}
+		if q != nil && !slices.ContainsFunc(found, func(f coleo.ToolRequest) bool { return reflect.DeepEqual(f, *q) }) {
+			found = append(found, *q)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported, "no call that the hook has reported fits what the dialog shows")
+	case 1:
+		return found[0], nil
+	}
+	return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported, "%d different calls fit what the dialog shows", len(found))
+}
+
+// requestOf returns a reported call if the dialog of v asks about it, and otherwise nil.
+// It returns EUnsupported if the dialog asks about it, and not all of it is understood.
+func (r *Reader) requestOf(c tool, v rules.Verdict) (*coleo.ToolRequest, error) {
+	p := &r.spec.Policy
+	t := p.Tool(c.name)
+	var inputs map[string]any
+	if t == nil || json.Unmarshal(c.input, &inputs) != nil {
+		return nil, nil
+	}
+	var shown []string
+	for _, name := range t.Shows {
+		text, _ := inputs[name].(string)
+		shown = append(shown, harmless(text))
+	}
+	if !v.IsAbout(t, shown) {
+		return nil, nil
+	}
+	q := &coleo.ToolRequest{Tool: c.name, Category: t.Category, Folder: c.folder, Shell: p.Shell}
+	for name, value := range inputs {
+		text, isText := value.(string)
+		switch {
+		case slices.Contains(t.Free, name):
+		case !isText:
+			return nil, coleo.Errorf(coleo.EUnsupported, "the call of %s has an input that is no text: %s", t.Name, oneLine(name))
+		case name == t.Command:
+			q.Command = text
+		case slices.Contains(t.Files, name):
+			q.Files = append(q.Files, text)
+		case !slices.Contains(t.Shows, name):
+			return nil, coleo.Errorf(coleo.EUnsupported, "the call of %s has an input that is not known: %s", t.Name, oneLine(name))
+		}
+	}
+	slices.Sort(q.Files)
+	if t.Command != "" && q.Command == "" || len(q.Files) < len(t.Files) {
+		return nil, coleo.Errorf(coleo.EUnsupported, "the call of %s has no command or no file", t.Name)
+	}
+	return q, nil
 }

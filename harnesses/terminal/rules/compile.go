@@ -60,6 +60,7 @@ func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spe
 	c.launch(s.Launch)
 	c.settings(s.Settings)
 	c.asks(s.Asks)
+	c.work(s.Work)
 	c.support(s)
 	if s.Transport != string(coleo.TransportHTTP) {
 		c.screen(s)
@@ -75,6 +76,7 @@ func (c *compiler) screen(s *Spec) {
 	c.keys("keys.queue", s.Keys.Queue)
 	c.keys("keys.interrupt", s.Keys.Interrupt)
 	c.keys("keys.clear", s.Keys.Clear)
+	c.keys("keys.leave", s.Keys.Leave)
 	c.atMost("rule", len(s.Rules), maxRules)
 	c.atMost("dialog", len(s.Dialogs), maxRules)
 	for i := range s.Rules {
@@ -89,12 +91,16 @@ func (c *compiler) screen(s *Spec) {
 	if len(s.Ready) > 0 {
 		c.conds("ready", "ready", s.Ready)
 	}
+	if len(s.ForkReady) > 0 {
+		c.conds("fork_ready", "fork_ready", s.ForkReady)
+	}
 	if len(s.InterruptWhen) > 0 {
 		c.conds("interrupt_when", "interrupt_when", s.InterruptWhen)
 	}
 	c.modes(s)
 	s.background = c.regexp("background", s.Background)
 	c.hook(&s.Hook)
+	c.policy(&s.Policy)
 	c.composer(&s.Composer)
 	c.regexps("answer.", map[string]pattern{"begin": {s.Answer.Begin, &s.Answer.begin},
 		"end": {s.Answer.End, &s.Answer.end}, "strip": {s.Answer.Strip, &s.Answer.strip}})

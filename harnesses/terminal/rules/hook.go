@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"coleo.dev"
 	"coleo.dev/hook"
@@ -81,10 +82,102 @@ type Report struct {
 	// The key of the input of that tool. If the screen cuts the subject of a dialog
 	// off, Coleo completes the subject with this input.
 	Input string `toml:"input"`
+	// The key of the folder in which that tool works, such as `cwd`.
+	Folder string `toml:"folder"`
 	// The key of a text for people, such as the reason for an error. Coleo shows the
 	// text with the state.
 	Detail string `toml:"detail"`
 }
+
+// PolicyRule says how a policy judges what the agent CLI asks about. Without it, a policy
+// leaves each dialog to a person.
+type PolicyRule struct {
+	// Which shell runs commands.
+	Shell coleo.ShellRule `toml:"shell"`
+	// One tool of the agent CLI that a policy can judge.
+	Tools []PolicyTool `toml:"tool"`
+}
+
+// PolicyTool says how to judge the calls of one tool. A call with an input that is not
+// named here is left to a person.
+type PolicyTool struct {
+	// The agent CLI's name of the tool. The key is required.
+	Name string `toml:"name"`
+	// What the tool can do: `read`, `edit`, `execute`, `mcp`, `network` or `other`. The key
+	// is required.
+	Category string `toml:"category"`
+	// The name of the input that is a command line.
+	Command string `toml:"command"`
+	// The names of the inputs that are paths of files.
+	Files []string `toml:"files"`
+	// The names of the inputs that the dialog shows in its subject, from the top down. A
+	// dialog that shows anything else is about another call. The key is required.
+	Shows []string `toml:"shows"`
+	// The pattern of rows of the subject that show no input: `^ Bash command$`.
+	Rows patternText `toml:"rows"`
+	// The names of other inputs, which do not change what the tool does.
+	Free []string `toml:"free"`
+
+	rows *regexp.Regexp
+}
+
+// policyCategories are the categories that a tool can have.
+var policyCategories = []string{"read", "edit", "execute", "mcp", "network", "other"}
+
+func (c *compiler) policy(p *PolicyRule) {
+	for i := range p.Tools {
+		t := &p.Tools[i]
+		path := fmt.Sprintf("policy.tool[%d]", i)
+		t.rows = c.regexp(path+".rows", t.Rows)
+		switch {
+		case t.Name == "":
+			c.fail(path, "a tool of the policy needs a name")
+		case !slices.Contains(policyCategories, t.Category):
+			c.fail(path+".category", "tool %q: category must be one of %q, not %q", t.Name, policyCategories, t.Category)
+		case len(t.Shows) == 0:
+			c.fail(path, "tool %q needs shows: which inputs does the dialog show?", t.Name)
+		case t.Category == "execute" && t.Command == "":
+			c.fail(path, "tool %q needs command: which input is the command line?", t.Name)
+		case t.Command != "" && !slices.Contains(t.Shows, t.Command):
+			c.fail(path+".shows", "tool %q: the dialog must show the command line %q", t.Name, t.Command)
+		}
+	}
+}
+
+// Tool returns how to judge a tool, or nil if the policy leaves it to a person.
+func (p *PolicyRule) Tool(name string) *PolicyTool {
+	if i := slices.IndexFunc(p.Tools, func(t PolicyTool) bool { return t.Name == name }); i >= 0 {
+		return &p.Tools[i]
+	}
+	return nil
+}
+
+// IsAbout reports whether the dialog asks about a call of the tool t. The texts are the
+// shown inputs of the call. If the dialog shows its whole subject, the subject must have
+// these texts and nothing else. If it is cut off, the visible rows must be part of them.
+// Blanks do not count.
+func (v Verdict) IsAbout(t *PolicyTool, texts []string) bool {
+	if v.Dialog == nil || v.Draft || v.Partial {
+		return false
+	}
+	var rows strings.Builder
+	for _, row := range v.subject {
+		if v.CutOff() {
+			row = strings.Trim(row, boxDrawing+"…")
+		}
+		if t.rows == nil || !t.rows.MatchString(row) {
+			rows.WriteString(row)
+		}
+	}
+	seen, want := squeeze(rows.String()), squeeze(strings.Join(texts, ""))
+	if v.CutOff() {
+		return seen != "" && strings.Contains(want, seen)
+	}
+	return seen != "" && seen == want
+}
+
+// CutOff reports whether the screen does not show the whole subject of the dialog.
+func (v Verdict) CutOff() bool { return v.shown != nil || v.Dialog.Truncated }
 
 // claimable are the states that a hook is allowed to claim. In each of these states,
 // the arm takes no new work.

@@ -288,6 +288,16 @@ func (c *compiler) trust(t *Trust) {
 	}
 }
 
+// work checks what the harness says about the events of its runs.
+func (c *compiler) work(w coleo.WorkTold) {
+	if (w.SubagentTool == "") != (w.SubagentInput == "") {
+		c.fail("work", "[work] needs both subagent_tool and subagent_input, or neither")
+	}
+	if w.SubagentInput != "" && !strings.Contains(w.SubagentInput, "{{.Task}}") {
+		c.fail("work.subagent_input", "work.subagent_input needs {{.Task}} in the place of the subagent's task")
+	}
+}
+
 // Render fills in a template of a Part. The template sees the fields of facts.
 func Render(text string, facts any) (string, error) {
 	if !strings.Contains(text, "{{") {

@@ -61,7 +61,7 @@ type Spec struct {
 	NoModel bool `toml:"no_model"`
 	// How Coleo talks to the agent CLI: `pty` through its terminal, `http` through its
 	// API. `http` is only for a harness that has Go code of its own. With `http`, only
-	// the top level, `[capabilities]` and `[launch]` have an effect.
+	// the top level, `[capabilities]`, `[work]` and `[launch]` have an effect.
 	Transport string `toml:"transport"`
 	// Whether the agent CLI draws an emoji such as ❤️ as one cell and a blank. Such an
 	// emoji is a character followed by U+FE0F.
@@ -92,6 +92,10 @@ type Spec struct {
 	// What the agent CLI can do through this harness. `coleo harness test` tests each
 	// claimed capability, and skips the others.
 	Capabilities coleo.Capabilities `toml:"capabilities"`
+	// Which work of the agent CLI the events of its runs tell. `coleo harness test`
+	// compares what is told with the model server's record. Leave the table out if Coleo
+	// reads no record of the agent CLI.
+	Work coleo.WorkTold `toml:"work"`
 	// How the agent CLI is started.
 	Launch Launch `toml:"launch"`
 	// A setting that users of the agent CLI may have chosen, and that changes its
@@ -114,6 +118,9 @@ type Spec struct {
 	// starts at certain moments. Leave the table out for an agent CLI that starts no
 	// such program.
 	Hook Hook `toml:"hook"`
+	// How a policy judges what the agent CLI asks about. It needs a hook that reports tools
+	// with their inputs and folders. Leave the table out if the hook does not.
+	Policy PolicyRule `toml:"policy"`
 	// The keys that Coleo presses. A key is `ENTER`, `TAB`, `SHIFT_TAB`, `SHIFT_ENTER`,
 	// `SPACE`, `ESCAPE`, `BACKSPACE`, `UP`, `DOWN`, `LEFT`, `RIGHT`, `CTRL_C`, `CTRL_D`,
 	// `CTRL_K`, `CTRL_L`, `CTRL_U`, `CTRL_Y`, `CTRL_Z` or one character. A blank separates two
@@ -137,6 +144,10 @@ type Spec struct {
 	// read as if these conditions had held, because the sign can be outside of the
 	// screen.
 	Ready []Cond `toml:"ready"`
+	// What the screen shows only when the agent CLI has opened the copy of a
+	// conversation. It is for an agent CLI that draws an empty composer before. After a
+	// start with a copy, these conditions count as those of `ready` do.
+	ForkReady []Cond `toml:"fork_ready"`
 	// What the screen shows between the first and the last key of `keys.interrupt`.
 	// Coleo presses the last key only while these conditions hold. If they do not hold,
 	// Coleo presses the first key again. Without this key, Coleo presses the keys one
@@ -207,6 +218,11 @@ type Keys struct {
 	// as long as each press changes something. So one press should remove a whole row,
 	// wherever in the row the cursor is.
 	Clear keysText `toml:"clear"`
+	// The keys that leave the mode which `composer.trap` shows, such as `ESCAPE`. Coleo
+	// presses them only in an empty composer of an idle agent CLI, and before each prompt
+	// that it types. They must change nothing else. Without this key, Coleo types nothing
+	// in such a mode.
+	Leave keysText `toml:"leave"`
 }
 
 // Milliseconds is a time in a harness.toml, in milliseconds.
@@ -274,8 +290,8 @@ func (s *Spec) Info() coleo.Info {
 		Pack: pack, Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked, Transport: coleo.Transport(s.Transport),
 		Catalog: s.Catalog,
 		Support: coleo.Support(s.Support), Missing: s.Missing, NoModel: s.NoModel, DaemonManaged: s.DaemonManaged,
-		Capabilities: s.Capabilities, Command: s.Command, Install: s.Install, Package: s.Package,
-		Trust: s.Launch.Trust.File, Attach: s.Attach,
+		Capabilities: s.Capabilities, Work: s.Work, Command: s.Command, Install: s.Install, Package: s.Package,
+		Trust: s.Launch.Trust.File, Attach: s.Attach, Forks: s.Launch.Fork,
 	}
 }
 

@@ -69,6 +69,14 @@ func TestAWrongSpecIsToldWithFileAndLine(t *testing.T) {
 			`setting "s": a sign with env or file needs a pattern`},
 		"a sign outside HOME": {"[[rule]]", "[[setting]]\nname = \"s\"\ndoc = \"S.\"\nargs = [\"--s\"]\n" +
 			"[[setting.seen]]\nfile = \"../x\"\npattern = \"1\"\n[[rule]]", `the file "../x" is not below HOME`},
+		"a tool of the policy without rows": {"[[rule]]",
+			"[[policy.tool]]\nname = \"T\"\ncategory = \"read\"\n[[rule]]", `x.toml:8: tool "T" needs shows`},
+		"a tool of another category": {"[[rule]]",
+			"[[policy.tool]]\nname = \"T\"\ncategory = \"all\"\nshows = [\"a\"]\n[[rule]]", `tool "T": category must be one of`},
+		"a tool that executes nothing": {"[[rule]]",
+			"[[policy.tool]]\nname = \"T\"\ncategory = \"execute\"\nshows = [\"a\"]\n[[rule]]", `tool "T" needs command`},
+		"a command that is not shown": {"[[rule]]", "[[policy.tool]]\nname = \"T\"\ncategory = \"execute\"\n" +
+			"command = \"c\"\nshows = [\"a\"]\n[[rule]]", `tool "T": the dialog must show the command line "c"`},
 		"what asks without a doc": {"[[rule]]", "[[asks]]\nname = \"a\"\ntool = \"T\"\nkind = \"other\"\n[[rule]]",
 			`x.toml:8: [[asks]] "a" needs a doc`},
 		"what asks by two ways": {"[[rule]]", askLine + "tool = \"T\"\nstart = true\n[[rule]]",

@@ -50,6 +50,23 @@ func TestPicturesThatWereMisreadOnce(t *testing.T) {
 				" 3. Type your own answer\n  ┃\n" +
 				"  ┃  ↑↓       enter       esc\n  ┃  select   submit      dismiss\n  ┃\n",
 			coleo.WaitingApproval},
+		"Gemini CLI stays in its shell mode": {"gemini",
+			strings.Repeat(" ", 60) + "? for shortcuts\n" + strings.Repeat("─", 80) +
+				"\n  shell mode enabled (esc to disable)\n" + strings.Repeat("▄", 80) + "\n !   Type your shell command\n" +
+				strings.Repeat("▀", 80) + "\n workspace (/directory)\n",
+			coleo.Idle},
+		"also while a command runs": {"gemini",
+			"│ ⊶  Shell Command sleep 40\n│\n╰" + strings.Repeat("─", 79) + "\n ⠏ Thinking... (esc to cancel, 2s)\n" +
+				strings.Repeat("─", 80) + "\n  shell mode enabled (esc to disable)\n" + strings.Repeat("▄", 80) +
+				"\n !   Type your shell command\n" + strings.Repeat("▀", 80) + "\n workspace (/directory)\n",
+			coleo.Executing},
+		"Claude Code puts a stopped command into its composer again": {"claude-code",
+			strings.Repeat("─", 80) + "\n! touch a; sleep 40\n" + strings.Repeat("─", 80) + "\n  ! for shell mode\n",
+			coleo.Idle},
+		"Copilot CLI is in its shell mode": {"copilot",
+			strings.Repeat("─", 80) + "\n! Execute shell command\n" + strings.Repeat("─", 80) +
+				"\n ← open sidebar · Shell · Manual Approval · / commands · esc exit shell mode   mock-1\n",
+			coleo.Idle},
 	} {
 		screen, ok := pty.ReadStill([]byte(c.picture))
 		if !ok {

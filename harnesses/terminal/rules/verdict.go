@@ -17,6 +17,7 @@ type Verdict struct {
 	by      *DialogRule // the rule that recognized the dialog
 	Late    bool        // the rule does not count while the agent CLI is still starting
 	shown   []string    // the visible rows of the subject, if the subject is cut off
+	subject []string    // the visible rows of the subject
 	options optionRows  // what the options show in addition to their labels
 
 	Draft   bool // the subject of the dialog is not drawn yet
@@ -30,7 +31,10 @@ func (s *Spec) Read(p *Picture) Verdict {
 		d := &s.Dialogs[i]
 		if ok, _, rows := p.matchAll(d.When); ok {
 			v := Verdict{State: coleo.WaitingApproval, Rule: d.Name, Rows: rows, by: d}
-			v.Dialog, v.shown, v.options = d.parse(p)
+			v.Dialog, v.subject, v.options = d.parse(p)
+			if v.Dialog.Truncated {
+				v.shown = v.subject
+			}
 			if v.Draft = d.isDraft(p); v.Draft {
 				v.Dialog.Truncated = true
 			}
@@ -47,9 +51,9 @@ func (s *Spec) Read(p *Picture) Verdict {
 }
 
 // parse reads the parts of the dialog on a picture. A part that parse cannot find stays
-// empty, and the dialog still counts. If the screen cuts the subject off, the result
-// shown has the visible rows of the subject. The result options is what the rows of the
-// options show in addition to the labels.
+// empty, and the dialog still counts. The result shown has the visible rows of the
+// subject. The result options is what the rows of the options show in addition to the
+// labels.
 func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown []string, options optionRows) {
 	rows := make([]string, len(p.rows))
 	for i, row := range p.rows {
@@ -86,10 +90,8 @@ func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown []string, optio
 		shown = d.withoutState(rows[last+1 : behind])
 	}
 	out.Subject = joinRows(shown)
-	if out.Truncated = clipped || d.cutsOff(p, shown); out.Truncated {
-		return out, shown, options
-	}
-	return out, nil, options
+	out.Truncated = clipped || d.cutsOff(p, shown)
+	return out, shown, options
 }
 
 // withoutState returns rows without the text that matches the key `state`.

@@ -19,6 +19,10 @@ const (
 	// interrupt. After that time Coleo begins the interrupt again. OpenCode 1.18.33
 	// takes 0.1 s.
 	haltTimeout = 3 * time.Second
+	// drawnTimeout is how long an agent CLI can take to draw the work that its record or its
+	// hook has told. Until then the screen looks as if nothing ran, and no key would be
+	// pressed.
+	drawnTimeout = 3 * time.Second
 )
 
 // Interrupt stops the running turn. If a dialog is open, Interrupt denies the dialog,
@@ -105,11 +109,13 @@ func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) er
 		return err
 	}
 	if len(t.Spec().InterruptWhen) == 0 {
-		out.Pressed = strings.Fields(names)
-		return t.press(ctx, names)
+		return t.pressAll(ctx, out)
 	}
 	limit, cancel := context.WithTimeout(ctx, t.Spec().Timing.Interrupted.Duration())
 	defer cancel()
+	t.view.Await(limit, drawnTimeout, func(r *reading.Reader) bool {
+		return t.phaseOf(r) != phaseHalted || !r.Reading().State.Working()
+	})
 	for limit.Err() == nil {
 		now, err := t.progress(limit)
 		switch {

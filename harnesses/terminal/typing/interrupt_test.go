@@ -150,3 +150,31 @@ func TestAnInterruptOfAnIdleArmPressesNothing(t *testing.T) {
 		}
 	})
 }
+
+// A witness can tell work before the screen shows it. The interrupt then waits for the
+// screen, and presses its keys.
+func TestAnInterruptWaitsUntilTheScreenShowsTheWork(t *testing.T) {
+	t.Parallel()
+	spec := interruptSpec("a b", "interrupt_when = [{ where = \"below composer\", pattern = 'again to stop' }]\n")
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, spec, 60, 12)
+		st.say(casttest.Idle)
+		st.awaitState(coleo.Idle)
+		st.say("\x1b]7501;state=working\x07")
+		st.awaitState(coleo.Processing)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := st.Interrupt(t.Context())
+			ended <- err
+		}()
+		synctest.Wait()
+		st.say(casttest.Busy)
+		st.await("it types the first key", func() bool { return st.typed() == "a" || len(ended) > 0 })
+		st.say(armed)
+		st.await("it types both keys", func() bool { return st.typed() == "ab" || len(ended) > 0 })
+		st.say("\x1b]7501;state=done\x07" + casttest.Idle)
+		if err := <-ended; err != nil || st.typed() != "ab" {
+			t.Errorf("the interrupt: %v; typed was %q", err, st.typed())
+		}
+	})
+}

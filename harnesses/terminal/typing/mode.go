@@ -266,6 +266,9 @@ func (t *Typist) readyForCommand(ctx context.Context, left *unseen) error {
 		return err
 	}
 	t.view.Await(ctx, settledTimeout, func(r *reading.Reader) bool { return !r.Settling() })
+	if err := t.leaveTrap(ctx); err != nil {
+		return err
+	}
 	if _, err := t.view.Still(ctx, t.atRest); err != nil {
 		return err
 	}

@@ -115,6 +115,9 @@ func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Recei
 		return coleo.Receipt{}, err
 	}
 	t.view.Await(ctx, settledTimeout, func(r *reading.Reader) bool { return !r.Settling() })
+	if err := t.leaveTrap(ctx); err != nil {
+		return coleo.Receipt{}, err
+	}
 	if err := t.emptyComposer(ctx); err != nil {
 		return coleo.Receipt{}, err
 	}
@@ -217,6 +220,17 @@ func digesting(text string) time.Duration {
 // mayPrompt is the check before text is typed. It passes if the picture shows the
 // composer and no dialog, and the agent CLI takes prompts at present.
 func (t *Typist) mayPrompt(r *reading.Reader) error {
+	if err := t.mayType(r); err != nil {
+		return err
+	}
+	if r.Picture().Trapped() {
+		return t.trappedError()
+	}
+	return nil
+}
+
+// mayType is like mayPrompt, but also passes in a mode in which the composer takes no prompt.
+func (t *Typist) mayType(r *reading.Reader) error {
 	spec, v, picture, state := t.Spec(), r.Verdict(), r.Picture(), r.Reading().State
 	switch {
 	case state == coleo.Dead:
@@ -244,8 +258,6 @@ func (t *Typist) mayPrompt(r *reading.Reader) error {
 		// report it.
 		return Passing{coleo.Errorf(coleo.EBusy, "%s is working, although its screen does not show it, and keeps no "+
 			"queue: wait until it is idle, or interrupt it", spec.Title)}
-	case picture.Trapped():
-		return coleo.Errorf(coleo.EBusy, "%s is in a mode that takes no prompt: nothing was typed", spec.Title)
 	}
 	return nil
 }
@@ -259,7 +271,11 @@ func onScreen(p *rules.Picture, code coleo.Code, format string, args ...any) err
 
 // emptyComposer clears text that somebody left in the composer, because the agent CLI
 // would join that text to the prompt.
-func (t *Typist) emptyComposer(ctx context.Context) error {
+func (t *Typist) emptyComposer(ctx context.Context) error { return t.clearWhile(ctx, t.mayPrompt) }
+
+// clearWhile clears the composer. Before each key it runs the check may, and it types the
+// key only if the check passes.
+func (t *Typist) clearWhile(ctx context.Context, may Check) error {
 	keys, err := rules.KeySequence(t.Spec().Keys.Clear)
 	if err != nil {
 		return err
@@ -267,13 +283,13 @@ func (t *Typist) emptyComposer(ctx context.Context) error {
 	vain := 0
 	for round := 0; round < clearMost && vain < clearTries; round++ {
 		before, _, err := find(ctx, t.view, func(r *reading.Reader) (content, error) {
-			return contentOf(r), t.mayPrompt(r)
+			return contentOf(r), may(r)
 		})
 		if err != nil || before.empty {
 			return err
 		}
 		for _, key := range keys {
-			if err := t.typeIf(ctx, t.mayPrompt, key); err != nil {
+			if err := t.typeIf(ctx, may, key); err != nil {
 				return err
 			}
 		}

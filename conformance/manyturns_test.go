@@ -1,0 +1,108 @@
+package conformance
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/conformance/told"
+)
+
+var (
+	toldOf = flag.String("told", "claude-code,codex,gemini,opencode",
+		"harnesses whose events of many turns are held against the model's record")
+	toldTurns = flag.Int("told-turns", 12, "turns of each of them")
+)
+
+// turnsOfAHost is the number of turns after which another host agent takes the arm. With it,
+// that happens behind each kind of turn.
+const turnsOfAHost = 6
+
+// One conversation of many turns, with calls of all kinds: each call is told once, with its
+// id and its outcome, and each text once. Other host agents take the arm in between.
+func TestTheCallsOfManyTurnsAreToldAsTheModelMadeThem(t *testing.T) {
+	for name := range strings.SplitSeq(*toldOf, ",") {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			trial, err := newTrial(harnessOf(t, name), Config{Dir: t.TempDir(), Path: agentPath(), Environ: os.Environ(),
+				Isolated: true, Log: func(line string) { t.Log(line) }}, "many-turns")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Log(trial.evidence())
+				}
+				if err := trial.close(); err != nil {
+					t.Error(err)
+				}
+			})
+			start, cancel := patient(t.Context(), deedTimeout)
+			defer cancel()
+			switch err := trial.hostArm(start); {
+			case coleo.ErrorCode(err) == coleo.ENotInstalled && !required(name):
+				t.Skip(err)
+			case err != nil:
+				t.Fatal(err)
+			}
+			deeds := manyDeeds(trial.Harness.Info().Work, *toldTurns)
+			for i, d := range deeds {
+				if err := trial.doInTime(t.Context(), d, i > 0 && i%turnsOfAHost == 0); err != nil {
+					t.Fatalf("turn %d of %d: %v", i+1, len(deeds), err)
+				}
+			}
+			trial.checkTold(t, deeds)
+		})
+	}
+}
+
+// manyDeeds returns n turns: calls of all kinds, again and again, and then a last text.
+func manyDeeds(w coleo.WorkTold, n int) (out []deed) {
+	for len(out) < n-1 {
+		for _, d := range callDeeds(w) {
+			d.prompt = strings.NewReplacer("touch ", fmt.Sprintf("touch turn%d-", len(out)),
+				"new.txt", fmt.Sprintf("turn%d.txt", len(out))).Replace(d.prompt)
+			out = append(out, d)
+		}
+	}
+	return append(out[:n-1], deed{prompt: "say " + Nonce()})
+}
+
+// doInTime sends the prompt of a deed, which must be done within deedTimeout. With restart,
+// another host agent takes the arm first.
+func (t *Trial) doInTime(ctx context.Context, d deed, restart bool) error {
+	ctx, cancel := patient(ctx, deedTimeout)
+	defer cancel()
+	if restart {
+		if err := t.hosted.Restart(ctx); err != nil {
+			return err
+		}
+	}
+	return t.do(ctx, d)
+}
+
+// checkTold compares what the events of the arm tell with what the model has done.
+func (t *Trial) checkTold(tb testing.TB, deeds []deed) {
+	tb.Helper()
+	made, err := t.made(deeds)
+	if err != nil {
+		tb.Error(err)
+	}
+	log, err := t.doDeeds(tb.Context(), nil)
+	if err != nil {
+		tb.Error(err)
+	}
+	if err := log.CheckCalls(made); err != nil {
+		tb.Error(err)
+	}
+	sent := told.SentIn(t.Model.Record())
+	if err := log.CheckTexts(sent); err != nil {
+		tb.Error(err)
+	}
+	tb.Logf("%d turns: %d calls of %d and %d texts of %d are told", len(deeds), len(log.Calls), len(made),
+		len(log.Replies), len(sent))
+}

@@ -1,0 +1,33 @@
+package conformance
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWhatMayBeMissingAfterARedraw(t *testing.T) {
+	t.Parallel()
+	before := strings.Split("a b c d e f g h i j k l m", " ")
+	for _, c := range []struct {
+		now  string
+		kept int
+		same bool
+	}{
+		{"a b c d e f g h i j k l m", 8, true},
+		{"a b c d e f g h j k l m", 8, true},    // a row that was wiped
+		{"a b c d e f g h m", 8, true},          // all rows that were wiped, but one
+		{"a b c d e f g h", 8, false},           // nothing was drawn again
+		{"a b c f g h i j k l m", 8, true},      // two rows above the wipe
+		{"a b h i j k l m", 8, true},            // five rows above the wipe
+		{"a i j k l m", 8, false},               // seven rows above the wipe
+		{"a b c f g h i j k l", 8, false},       // rows above the wipe, and the last row
+		{"a b d e g h i j k l m", 8, false},     // rows in two places
+		{"a b c x e f g h i j k l m", 8, false}, // another row
+		{"h i j k l m", 0, true},                // the transcript, after the whole screen was wiped
+		{"a b c i j k l m", 0, false},
+	} {
+		if d := differing(before, strings.Fields(c.now), c.kept); (d == "") != c.same {
+			t.Errorf("%s, of which %d were kept: %q", c.now, c.kept, d)
+		}
+	}
+}

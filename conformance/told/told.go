@@ -1,0 +1,187 @@
+// Package told compares what the events of an arm tell with what the model server has
+// recorded: calls of tools, texts and subagents. It is pure. It says what is wrong, never
+// why.
+package told
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+)
+
+// Log is what the events of one arm tell of its runs.
+type Log struct {
+	Calls     []Call           // in the order in which they began
+	Replies   []Reply          // the replies of the model that have a text, in order
+	Subagents []coleo.ToolCall // the calls that are told as the start of a subagent, in order
+
+	ended   map[string]coleo.SubagentEnd // ends of subagents, by the id of the call
+	prompts map[string]string            // of the runs, by the id of the run
+}
+
+// Call is one call of a tool, and its end.
+type Call struct {
+	coleo.ToolCall
+	Run string
+	End *coleo.ToolEnd // nil if no end is told
+}
+
+// Reply is one reply of the model that has a text.
+type Reply struct {
+	Run  string
+	Turn int
+	Text string // of all its texts, one behind the other
+}
+
+// inRunOf reports whether a run has this prompt. What belongs to a prompt of the agent CLI's
+// own, which has begun no run, may be told in any run.
+func (l Log) inRunOf(run, prompt string) bool {
+	same := func(other string) bool { return strings.TrimSpace(other) == strings.TrimSpace(prompt) }
+	return same(l.prompts[run]) || !slices.ContainsFunc(slices.Collect(maps.Values(l.prompts)), same)
+}
+
+// reader reads the events of one arm.
+type reader struct {
+	log   Log
+	open  map[string]bool // runs that have begun and not ended
+	ended map[string]bool // runs that have ended
+	wrong []error
+}
+
+// Read sorts the events of one arm, which are in the order of the log. Each broken rule of
+// runs is part of the error:
+//
+//   - run_start is the first event of a run, and run_end the last.
+//   - Each call, text and subagent belongs to a run.
+//   - Each call begins once, and ends once, in the same run. If it has no end, the end of
+//     the run names it.
+func Read(events []coleo.Event) (Log, error) {
+	r := reader{log: Log{ended: map[string]coleo.SubagentEnd{}, prompts: map[string]string{}}, open: map[string]bool{}, ended: map[string]bool{}}
+	for _, e := range events {
+		r.place(e)
+		if !e.Kind.IsWork() {
+			continue
+		}
+		w, err := coleo.DecodeWork(e)
+		if err != nil {
+			r.fail("%v", err)
+			continue
+		}
+		r.take(e, w)
+	}
+	for run := range r.open {
+		r.fail("run %s has no end", run)
+	}
+	return r.log, errors.Join(r.wrong...)
+}
+
+func (r *reader) fail(format string, args ...any) {
+	r.wrong = append(r.wrong, fmt.Errorf(format, args...))
+}
+
+// place checks the place of an event in its run.
+func (r *reader) place(e coleo.Event) {
+	switch {
+	case e.Run == "" && judged(e.Kind):
+		r.fail("event %d, a %s, belongs to no run: %s", e.Seq, e.Kind, e.Payload)
+	case e.Run == "" || e.Kind == coleo.EventDecision || e.Kind == coleo.EventState:
+	case e.Kind == coleo.EventRunStart:
+		if r.open[e.Run] || r.ended[e.Run] {
+			r.fail("run %s begins twice", e.Run)
+		}
+		r.open[e.Run] = true
+		var begun coleo.Receipt
+		if err := json.Unmarshal(e.Payload, &begun); err != nil {
+			r.fail("read the start of run %s: %w", e.Run, err)
+		}
+		r.log.prompts[e.Run] = begun.Text
+	case r.ended[e.Run]:
+		r.fail("event %d, a %s, is told behind the end of its run %s", e.Seq, e.Kind, e.Run)
+	case !r.open[e.Run]:
+		r.fail("event %d, a %s, is told before its run %s begins", e.Seq, e.Kind, e.Run)
+	case e.Kind == coleo.EventRunEnd:
+		delete(r.open, e.Run)
+		r.ended[e.Run] = true
+		r.endRun(e)
+	}
+}
+
+// endRun checks that the end of a run names exactly the calls of the run without an end.
+func (r *reader) endRun(e coleo.Event) {
+	end, err := coleo.DecodeRunEnd(e)
+	if err != nil {
+		r.fail("%w", err)
+	}
+	var open []string
+	for _, c := range r.log.Calls {
+		if c.Run == e.Run && c.End == nil {
+			open = append(open, c.ID)
+		}
+	}
+	if !slices.Equal(open, end.Orphans) {
+		r.fail("the end of run %s names the unfinished calls %v, and they are %v", e.Run, end.Orphans, open)
+	}
+}
+
+// judged reports whether events of this kind must belong to a run.
+func judged(k coleo.EventKind) bool {
+	return slices.Contains([]coleo.EventKind{coleo.EventToolStart, coleo.EventToolEnd, coleo.EventAssistantText,
+		coleo.EventSubagentStart, coleo.EventSubagentEnd}, k)
+}
+
+func (r *reader) take(e coleo.Event, w coleo.Work) {
+	switch w := w.(type) {
+	case coleo.ToolCall:
+		if r.call(w.ID) != nil {
+			r.fail("the call %s of %s begins twice", w.ID, w.Name)
+			return
+		}
+		r.log.Calls = append(r.log.Calls, Call{ToolCall: w, Run: e.Run})
+	case coleo.ToolEnd:
+		switch c := r.call(w.ID); {
+		case c == nil:
+			r.fail("the call %s ends, and has not begun", w.ID)
+		case c.End != nil:
+			r.fail("the call %s of %s ends twice: %s, then %s", w.ID, c.Name, c.End.Outcome, w.Outcome)
+		default:
+			c.End = &w
+		}
+	case coleo.AssistantText:
+		r.text(Reply{Run: e.Run, Turn: e.Turn, Text: w.Text})
+	case coleo.SubagentStart:
+		if c := r.call(w.ID); c != nil {
+			r.log.Subagents = append(r.log.Subagents, c.ToolCall)
+		} else {
+			r.fail("the subagent of call %s begins before the call", w.ID)
+		}
+	case coleo.SubagentEnd:
+		if _, twice := r.log.ended[w.ID]; twice {
+			r.fail("the subagent of call %s ends twice", w.ID)
+		}
+		r.log.ended[w.ID] = w
+	}
+}
+
+// call returns the call with an id, or nil.
+func (r *reader) call(id string) *Call {
+	for i := range r.log.Calls {
+		if r.log.Calls[i].ID == id {
+			return &r.log.Calls[i]
+		}
+	}
+	return nil
+}
+
+// text adds a text to the reply to which it belongs.
+func (r *reader) text(t Reply) {
+	if n := len(r.log.Replies); n > 0 && r.log.Replies[n-1].Run == t.Run && r.log.Replies[n-1].Turn == t.Turn {
+		r.log.Replies[n-1].Text += t.Text
+		return
+	}
+	r.log.Replies = append(r.log.Replies, t)
+}

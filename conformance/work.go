@@ -1,0 +1,196 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/conformance/hosted"
+	"coleo.dev/conformance/modelserver"
+	"coleo.dev/conformance/told"
+)
+
+// deed is a prompt in the words of the scripted model, and the outcomes of the calls that
+// it leads to.
+type deed struct {
+	prompt string
+	denies bool // each dialog is denied
+	want   []coleo.ToolOutcome
+}
+
+// decide answers the dialogs of a deed.
+func (d deed) decide(coleo.Dialog) coleo.Decision {
+	if d.denies {
+		return coleo.Decision{Choice: coleo.Deny}
+	}
+	return coleo.Decision{Choice: coleo.Approve}
+}
+
+// callDeeds lead to calls of each kind: two at once, one that changes a file, one that
+// fails, one of a tool that does not exist, one with arguments that are not JSON, and one
+// that is denied. The denial is the last call, because some agent CLIs end the turn with it.
+func callDeeds(w coleo.WorkTold) []deed {
+	ok, failed := coleo.ToolSuccess, coleo.ToolError
+	malformed := []coleo.ToolOutcome{failed}
+	if w.RepeatsMalformed {
+		malformed = []coleo.ToolOutcome{told.Unfinished, failed}
+	}
+	return []deed{
+		{"together say two at once and also run touch one and also run touch two", false, []coleo.ToolOutcome{ok, ok}},
+		{"write new.txt with new words", false, []coleo.ToolOutcome{ok}},
+		{"run touch three && exit 3", false, []coleo.ToolOutcome{failed}},
+		{"use no_such_tool {\"a\":1}", false, []coleo.ToolOutcome{failed}},
+		{"garble", false, malformed},
+		{"run touch four", true, []coleo.ToolOutcome{coleo.ToolDenied}},
+		{"say " + Nonce(), false, nil},
+	}
+}
+
+// hostArm starts an agent CLI that a host agent drives, and waits until it takes input.
+func (t *Trial) hostArm(ctx context.Context) error {
+	c := t.spawnConfig()
+	c.Arm = "hosted-" + filepath.Base(t.dir)
+	if err := t.placeWindow(&c); err != nil {
+		return err
+	}
+	arm, err := hosted.Start(ctx, hosted.Config{Dir: filepath.Join(t.dir, "host"), Harness: t.Harness,
+		Environ: t.config.Environ}, c)
+	if err != nil {
+		return err
+	}
+	t.hosted = arm
+	_, err = coleo.WaitForIdle(ctx, arm.Session())
+	return err
+}
+
+// doDeeds sends the prompts one after another. It returns what the events of the arm tell.
+func (t *Trial) doDeeds(ctx context.Context, deeds []deed) (told.Log, error) {
+	for _, d := range deeds {
+		if err := t.do(ctx, d); err != nil {
+			return told.Log{}, err
+		}
+	}
+	events, err := t.hosted.Events(ctx)
+	if err != nil {
+		return told.Log{}, err
+	}
+	return told.Read(events)
+}
+
+// busyLook is the time between two attempts to prompt an agent CLI that works.
+const busyLook = 100 * time.Millisecond
+
+// do sends the prompt of a deed. If the agent CLI has begun a turn by itself, do waits for
+// the end of that turn. It does not prompt an agent CLI whose last turn has no proven end.
+func (t *Trial) do(ctx context.Context, d deed) error {
+	for {
+		reading, err := coleo.WaitForIdle(ctx, t.hosted.Session())
+		if err != nil {
+			return err
+		}
+		err = t.hosted.Prompt(ctx, d.prompt, d.decide)
+		switch {
+		case err == nil:
+			return nil
+		case coleo.ErrorCode(err) != coleo.EBusy || reading.Rule == coleo.RuleUnprovenIdle:
+			return fmt.Errorf("%q: %w", cut(d.prompt), err)
+		}
+		select {
+		case <-time.After(busyLook):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// toolEvents checks that the events tell each call of the model with its outcome.
+func toolEvents(ctx context.Context, t *Trial) error {
+	if err := t.hostArm(ctx); err != nil {
+		return err
+	}
+	deeds := callDeeds(t.Harness.Info().Work)
+	last := len(deeds) - 1
+	for _, d := range deeds[:last] {
+		if err := t.do(ctx, d); err != nil {
+			return err
+		}
+	}
+	if err := t.hosted.Restart(ctx); err != nil { // another host agent reads the record again, and tells nothing twice
+		return err
+	}
+	log, err := t.doDeeds(ctx, deeds[last:])
+	if err != nil {
+		return err
+	}
+	made, err := t.made(deeds)
+	if err != nil {
+		return err
+	}
+	t.details = fmt.Sprintf("%d calls are told as the model made them", len(made))
+	return log.CheckCalls(made)
+}
+
+// made returns the calls that the model has made, with the outcomes that the deeds name.
+func (t *Trial) made(deeds []deed) ([]told.Made, error) {
+	var want []coleo.ToolOutcome
+	for _, d := range deeds {
+		want = append(want, d.want...)
+	}
+	return told.WithOutcomes(told.MadeIn(t.Model.Record()), want)
+}
+
+// textBlocks checks that the events tell each text of the model once.
+func textBlocks(ctx context.Context, t *Trial) error {
+	if err := t.hostArm(ctx); err != nil {
+		return err
+	}
+	nonces := []string{Nonce(), Nonce(), Nonce(), Nonce()}
+	log, err := t.doDeeds(ctx, []deed{
+		{prompt: "say " + nonces[0]},
+		{prompt: "count to 60 every 20ms then say " + nonces[1]},
+		{prompt: "together say " + nonces[2] + " and also run touch one", want: []coleo.ToolOutcome{coleo.ToolSuccess}},
+		{prompt: "show markdown"},
+		{prompt: "say 日本語 né 👍🏽 " + nonces[3]},
+	})
+	if err != nil {
+		return err
+	}
+	sent := told.SentIn(t.Model.Record())
+	for _, nonce := range nonces {
+		if !slices.ContainsFunc(sent, func(s told.Sent) bool { return strings.Contains(s.Text, nonce) }) {
+			return fmt.Errorf("the model has not said %q", nonce)
+		}
+	}
+	t.details = fmt.Sprintf("%d texts are told as the model sent them", len(sent))
+	return log.CheckTexts(sent)
+}
+
+// subagentEvents checks that the events tell the start and the end of a subagent, and
+// nothing of what the subagent does.
+func subagentEvents(ctx context.Context, t *Trial) error {
+	if err := t.hostArm(ctx); err != nil {
+		return err
+	}
+	task := told.Task{Above: Nonce(), Below: Nonce()}
+	if err := t.Model.SetScript(task.Script(t.Harness.Info().Work)); err != nil {
+		return err
+	}
+	if err := t.hosted.Prompt(ctx, task.Prompt(), deed{}.decide); err != nil {
+		return err
+	}
+	answered := func(q modelserver.Request) bool { return q.Done && textOf(q.Reply) == task.Answer() }
+	if _, err := t.Model.Wait(ctx, answered); err != nil {
+		return fmt.Errorf("the subagent has not done its task: %w", err)
+	}
+	log, err := t.doDeeds(ctx, []deed{{prompt: "say " + Nonce()}})
+	if err != nil {
+		return err
+	}
+	own, below := task.Apart(t.Model.Record())
+	t.details = "the subagent is told by its start and its end"
+	return errors.Join(log.CheckSubagents(told.MadeIn(own), told.MadeIn(below)), log.CheckTexts(told.SentIn(own)))
+}

@@ -1,0 +1,67 @@
+package opencodeapi
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/opencode"
+	"coleo.dev/record"
+)
+
+// OpenCode keeps the work of a conversation in its database, also if it runs as a server. This
+// file follows the database, as the harness of OpenCode's terminal program does.
+
+// catchUpLimit bounds how long the end of a turn waits for the database. A look takes
+// milliseconds. It takes longer only if the disk or the machine is stuck.
+const catchUpLimit = time.Second
+
+// followRecord follows the record of the conversation until ctx ends. It does nothing if the
+// handle is from an older Coleo, and does not say where the record is.
+func (s *Session) followRecord(ctx context.Context) {
+	if s.own.Home == "" {
+		return
+	}
+	s.record = record.NewFollower(opencode.Conversations().Source, s.whereRecorded, s.worked)
+	s.work.Go(func() { s.record.Run(ctx, s.h.records) })
+}
+
+func (s *Session) whereRecorded() record.Where {
+	return record.Where{Home: s.own.Home, Conversation: s.Handle().Conversation, Since: s.own.Started}
+}
+
+// catchUp reads the record to its present end. The work in it is told when catchUp returns.
+func (s *Session) catchUp() {
+	if s.record != nil {
+		s.record.CatchUp(catchUpLimit)
+	}
+}
+
+// worked tells the work in new entries of the record. If a person has sent a prompt, the turn
+// is told before its work.
+func (s *Session) worked(entries []record.Entry) {
+	entries = slices.DeleteFunc(entries, func(e record.Entry) bool {
+		return !e.Time.IsZero() && e.Time.Before(s.own.Started)
+	})
+	name, told := s.record.Name(), 0
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, e := range entries {
+		if e.Kind != record.Prompt || e.Time.Before(s.opened) { // an earlier host agent has told that turn
+			continue
+		}
+		s.tellWork(name, entries[told:i])
+		told = i
+		s.takeID(e.Turn)
+		s.tellTurn(e.Turn, e.Text)
+	}
+	s.tellWork(name, entries[told:])
+}
+
+// tellWork adds the work in entries to the list of changes. The caller holds mu.
+func (s *Session) tellWork(name string, entries []record.Entry) {
+	if work := record.Activities(entries); len(work) > 0 {
+		s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeWork, Reading: s.reading, Work: work, Record: name})
+	}
+}

@@ -1,0 +1,137 @@
+package terminal
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/record"
+)
+
+// recordSpec has a sign of work below the composer.
+var recordSpec = strings.Replace(stageSpec, "[[rule]]", `[[rule]]
+name = "busy"
+state = "processing"
+when = [{ where = "screen", pattern = "working" }]
+[[rule]]`, 1)
+
+// silentRecord is a record of which no file system tells a change. So only a session that
+// asks for the entries gets them at a known time.
+type silentRecord struct {
+	mu      sync.Mutex
+	entries []record.Entry
+}
+
+func (r *silentRecord) write(e ...record.Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.entries = append(r.entries, e...)
+}
+
+func (r *silentRecord) Next() []record.Entry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := r.entries
+	r.entries = nil
+	return out
+}
+
+func (r *silentRecord) Close() {}
+
+// setRecordStage starts the program with a silent record of its conversation.
+func setRecordStage(t *testing.T) (*stage, *session, *silentRecord) {
+	t.Helper()
+	home, silent := t.TempDir(), &silentRecord{}
+	if err := os.WriteFile(filepath.Join(home, "one.log"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hooks := Hooks{Record: record.Source{Pattern: "{id}.log",
+		Open: func(string, record.Where) record.Tail { return silent }}}
+	st, s := setStageWith(t, recordSpec, hooks,
+		coleo.SpawnConfig{Cols: 40, Rows: 8, Conversation: "one", Environ: []string{"HOME=" + home}})
+	return st, s, silent
+}
+
+// toldOf returns the kinds of all work and the states of a session, in the order in which
+// they were told.
+func toldOf(t *testing.T, s *session) (out []string) {
+	t.Helper()
+	for c, err := range s.Changes(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Kind == coleo.ChangeState {
+			out = append(out, string(c.Reading.State))
+		}
+		for _, a := range c.Work {
+			out = append(out, string(coleo.KindOf(a.Work)))
+		}
+		if c.Cursor == s.log.Cursor() {
+			return out
+		}
+	}
+	return out
+}
+
+func worksAndEnds(st *stage, s *session, silent *silentRecord, end func()) []string {
+	st.t.Helper()
+	st.say(s, []byte(composing("")))
+	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
+	st.say(s, []byte("\x1b[2J\x1b[Hworking"))
+	st.await("it works", func() bool { return s.State().State == coleo.Processing })
+	silent.write(record.Worked(coleo.ToolEnd{ID: "a", Outcome: coleo.ToolDenied}, "", s.facts.Started))
+	end()
+	return toldOf(st.t, s)
+}
+
+// Idle ends a run. What the agent CLI has written down before that belongs to the run.
+func TestAllWorkIsToldBeforeIdle(t *testing.T) {
+	t.Parallel()
+	st, s, silent := setRecordStage(t)
+	got := worksAndEnds(st, s, silent, func() {
+		st.say(s, []byte("\x1b[2J\x1b[H"+composing("")))
+		st.await("it is idle again", func() bool { return s.State().State == coleo.Idle })
+	})
+	want := []string{"initializing", "idle", "processing", string(coleo.EventToolEnd), "idle"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the session told %q, want %q", got, want)
+	}
+}
+
+// An entry that comes right before idle may also tell that the work goes on.
+func TestAPromptInTheRecordPutsOffIdle(t *testing.T) {
+	t.Parallel()
+	st, s, silent := setRecordStage(t)
+	got := worksAndEnds(st, s, silent, func() {
+		silent.write(record.Entry{Kind: record.Prompt, Text: "more"})
+		st.say(s, []byte("\x1b[2J\x1b[H"+composing("")))
+		st.await("it works by its record", func() bool { return s.State().Rule == "record prompt" })
+		silent.write(record.Entry{Kind: record.End, Ending: record.Finished})
+		s.record.catchUp()
+		st.await("it is idle again", func() bool { return s.State().State == coleo.Idle })
+	})
+	want := []string{"initializing", "idle", "processing", string(coleo.EventToolEnd), "idle"}
+	if got = slices.DeleteFunc(got, func(k string) bool { return k == "" }); !slices.Equal(got, want) {
+		t.Errorf("the session told %q, want %q", got, want)
+	}
+}
+
+// The end of the program ends a run, too.
+func TestAllWorkIsToldBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	st, s, silent := setRecordStage(t)
+	got := worksAndEnds(st, s, silent, func() {
+		if err := s.client.End(s.Handle().Arm, 0); err != nil {
+			t.Fatal(err)
+		}
+		st.await("it is dead", func() bool { return s.State().State == coleo.Dead })
+	})
+	want := []string{"initializing", "idle", "processing", string(coleo.EventToolEnd), "dead"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the session told %q, want %q", got, want)
+	}
+}

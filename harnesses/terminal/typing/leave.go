@@ -1,0 +1,85 @@
+package typing
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+)
+
+// leaveTimeout is how long an agent CLI can take to show that it has left a mode that takes
+// no prompt. It takes some milliseconds, and longer on a loaded machine.
+const leaveTimeout = 5 * time.Second
+
+// leaveTrap leaves a mode of the agent CLI that takes no prompt, such as its shell mode. It
+// types only while the agent CLI is at rest. It clears the composer first, because the text
+// in it would become a part of the prompt. It does nothing if the description names no keys
+// for it. If the mode stays, mayPrompt refuses the prompt.
+func (t *Typist) leaveTrap(ctx context.Context) error {
+	keys := t.Spec().Keys.Leave
+	trapped := func(r *reading.Reader) (bool, error) { return r.Picture().Trapped() && t.mayLeave(r) == nil, nil }
+	if keys == "" {
+		return nil
+	}
+	if is, _, err := find(ctx, t.view, trapped); err != nil || !is {
+		return err
+	}
+	if err := t.clearWhile(ctx, t.mayLeave); err != nil {
+		return err
+	}
+	if is, _, err := find(ctx, t.view, trapped); err != nil || !is {
+		return err
+	}
+	_, _, err := sequenceWhile(ctx, t, string(keys), nothing(func(r *reading.Reader) error {
+		switch err := t.mayLeave(r); {
+		case err != nil:
+			return err
+		case !r.Picture().Composer.Empty:
+			return Passing{t.trappedError()}
+		}
+		return nil
+	}))
+	if err == nil {
+		t.view.Await(ctx, leaveTimeout, func(r *reading.Reader) bool { return !r.Picture().Trapped() })
+	}
+	return err
+}
+
+// pressAll presses the keys of an interrupt once. If the same keys leave a mode that takes no
+// prompt, they have left that mode and stopped nothing. Then pressAll presses them again.
+func (t *Typist) pressAll(ctx context.Context, out *coleo.Interruption) error {
+	keys := t.Spec().Keys
+	left := keys.Leave == keys.Interrupt && peek(t.view, func(r *reading.Reader) bool { return r.Picture().Trapped() })
+	press := func() error {
+		out.Pressed = append(out.Pressed, strings.Fields(string(keys.Interrupt))...)
+		return t.press(ctx, string(keys.Interrupt))
+	}
+	if err := press(); err != nil || !left {
+		return err
+	}
+	runs := func(r *reading.Reader) bool { return works(r) && !r.Picture().Trapped() }
+	stopped := func(r *reading.Reader) bool { return !r.Reading().State.Working() }
+	t.view.Await(ctx, leaveTimeout, func(r *reading.Reader) bool { return stopped(r) || runs(r) })
+	if !peek(t.view, runs) {
+		return nil
+	}
+	return press()
+}
+
+// mayLeave is the check before keys are typed that leave a mode. It passes if the agent CLI
+// shows its composer, and is at rest.
+func (t *Typist) mayLeave(r *reading.Reader) error {
+	if err := t.mayType(r); err != nil {
+		return err
+	}
+	if !resting(r.Verdict().State) || !resting(r.Reading().State) || r.MayAsk(time.Now()) {
+		return t.trappedError()
+	}
+	return nil
+}
+
+func (t *Typist) trappedError() error {
+	return coleo.Errorf(coleo.EBusy, "%s is in a mode that takes no prompt: nothing was typed", t.Spec().Title)
+}
