@@ -2,8 +2,11 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 
 	"coleo.dev"
+	"coleo.dev/api/token"
 	"coleo.dev/wire"
 )
 
@@ -29,12 +32,21 @@ type renameBody struct {
 	Name string `json:"name" minLength:"1" doc:"The new name"`
 }
 
+type memoBody struct {
+	Value json.RawMessage `json:"value" doc:"The whole new value: any JSON"`
+}
+
+type memoPatch struct {
+	Merge json.RawMessage `json:"merge" doc:"JSON Merge Patch (RFC 7396): keys to replace; null removes a key"`
+}
+
 type spawnInput struct {
 	Body wire.SpawnRequest
 }
 
 type armsInput struct {
-	All bool `query:"includeAll" doc:"Also idle arms of the harness manual that have no task"`
+	All   bool     `query:"includeAll" doc:"Also idle arms of the harness manual that have no task"`
+	Label []string `query:"label" doc:"Only arms with all of these labels: KEY=VALUE, with commas between"`
 }
 
 func (s *Server) armRoutes(d table) {
@@ -42,16 +54,28 @@ func (s *Server) armRoutes(d table) {
 	add(d, operation{post, "/api/arms", "create-arm", "Make a new arm and start it", 201}, s.createArm)
 	add(d, operation{get, "/api/arms/{id}", "get-arm", "Show one arm", 0}, s.getArm)
 	add(d, operation{del, "/api/arms/{id}", "delete-arm", "Forget a stopped arm", 0}, s.deleteArm)
+	add(d, operation{get, "/api/arms/{id}/memo", "get-memo", "Show the JSON value that is kept with the arm", 0},
+		do(s.brain.Memo))
+	add(d, operation{put, "/api/arms/{id}/memo", "set-memo",
+		"Replace the arm's memo; a value that does not fit its schema is refused", 0}, s.setMemo)
+	add(d, operation{patch, "/api/arms/{id}/memo", "patch-memo", "Change a part of the arm's memo", 0}, s.patchMemo)
 	add(d, operation{post, "/api/arms/{id}/spawn", "spawn-arm", "Start an arm; it is made when it is missing", 0},
 		s.spawnArm)
 	add(d, operation{post, "/api/arms/{id}/recover", "recover-arm", "Bring an arm back", 0}, s.recoverArm)
 	add(d, operation{post, "/api/arms/{id}/rename", "rename-arm", "Give an arm another name", 0}, s.renameArm)
+	add(d, operation{post, "/api/arms/{id}/labels", "label-arm", "Change the labels of an arm (not with a token)", 0},
+		personOnly(s.labelArm))
 	add(d, operation{post, "/api/arms/{id}/kill", "kill-arm", "End an arm's agent CLI and all it started", 0},
 		s.killArm)
 }
 
 func (s *Server) listArms(ctx context.Context, in *armsInput) (*reply[armsReply], error) {
+	want, err := coleo.ParseLabels(in.Label)
+	if err != nil {
+		return nil, err
+	}
 	arms, err := s.brain.Arms(ctx, in.All)
+	arms = slices.DeleteFunc(arms, func(a coleo.Arm) bool { return !a.Labels.Has(want) })
 	return &reply[armsReply]{armsReply{list(arms)}}, err
 }
 
@@ -65,9 +89,19 @@ func (s *Server) deleteArm(ctx context.Context, in *armOnly) (*reply[deleteReply
 	return &reply[deleteReply]{deleteReply{err == nil, dropped}}, err
 }
 
+func (s *Server) setMemo(ctx context.Context, in *armBody[memoBody]) (*reply[wire.Memo], error) {
+	out, err := s.brain.SetMemo(ctx, in.ID, in.Body.Value)
+	return &reply[wire.Memo]{out}, err
+}
+
+func (s *Server) patchMemo(ctx context.Context, in *armBody[memoPatch]) (*reply[wire.Memo], error) {
+	out, err := s.brain.PatchMemo(ctx, in.ID, in.Body.Merge)
+	return &reply[wire.Memo]{out}, err
+}
+
 func (s *Server) createArm(ctx context.Context, in *spawnInput) (*reply[wire.SpawnReply], error) {
-	if in.Body.Name == "" {
-		return nil, coleo.Errorf(coleo.EInvalid, "a new arm needs a name")
+	if err := named(in.Body); err != nil {
+		return nil, err
 	}
 	_, err := s.brain.Arm(ctx, in.Body.Name)
 	if err == nil {
@@ -76,7 +110,7 @@ func (s *Server) createArm(ctx context.Context, in *spawnInput) (*reply[wire.Spa
 	if coleo.ErrorCode(err) != coleo.ENotFound {
 		return nil, err
 	}
-	return s.spawn(ctx, in.Body)
+	return s.spawn(ctx, in.Body, false)
 }
 
 // spawnArm starts the arm in the path. The path has the id of an existing arm, or the
@@ -98,21 +132,46 @@ func (s *Server) spawnArm(ctx context.Context, in *armBody[*wire.SpawnRequest]) 
 		return nil, coleo.Errorf(coleo.EInvalid, "the path names the arm %q, the body %q", name, r.Name)
 	}
 	r.Name = name
-	return s.spawn(ctx, r)
+	return s.spawn(ctx, r, err == nil)
 }
 
-func (s *Server) spawn(ctx context.Context, r wire.SpawnRequest) (*reply[wire.SpawnReply], error) {
+// spawn starts an arm. known says that the arm exists already.
+func (s *Server) spawn(ctx context.Context, r wire.SpawnRequest, known bool) (*reply[wire.SpawnReply], error) {
 	if err := coleo.CheckName(r.Name); err != nil {
 		return nil, err
 	}
+	if err := s.checkSpawn(ctx, r, known); err != nil {
+		return nil, err
+	}
+	if operatorOf(ctx) != nil && !known {
+		r.Policy = coleo.PolicyOff // only a person gives an arm a policy
+	}
 	out, err := s.brain.Spawn(ctx, r)
 	return &reply[wire.SpawnReply]{out}, err
+}
+
+// checkSpawn returns EForbidden if the caller has an operator token, and the request has
+// something that such a token does not decide.
+func (s *Server) checkSpawn(ctx context.Context, r wire.SpawnRequest, known bool) error {
+	if operatorOf(ctx) == nil {
+		return nil
+	}
+	harnesses, err := s.brain.Harnesses(ctx)
+	if err != nil {
+		return err
+	}
+	return token.CheckSpawn(r, known, harnesses)
 }
 
 func (s *Server) recoverArm(ctx context.Context, in *armBody[*wire.RecoverRequest]) (*reply[wire.SpawnReply], error) {
 	var r wire.RecoverRequest
 	if in.Body != nil {
 		r = *in.Body
+	}
+	if operatorOf(ctx) != nil {
+		if err := token.CheckRecover(r); err != nil {
+			return nil, err
+		}
 	}
 	out, err := s.brain.Recover(ctx, in.ID, r)
 	return &reply[wire.SpawnReply]{out}, err
@@ -123,9 +182,30 @@ func (s *Server) renameArm(ctx context.Context, in *armBody[renameBody]) (*reply
 	return &reply[armReply]{armReply{arm}}, err
 }
 
+func (s *Server) labelArm(ctx context.Context, in *armBody[coleo.LabelChange]) (*reply[armReply], error) {
+	was, err := s.brain.Arm(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	arm, err := s.brain.Label(ctx, was.ID, in.Body)
+	if err != nil {
+		arm.Labels = nil // an order without an answer can have changed them
+	}
+	s.tokens.Relabelled(was.ID, in.Body, arm.Labels)
+	return &reply[armReply]{armReply{arm}}, err
+}
+
 func (s *Server) killArm(ctx context.Context, in *armOnly) (*reply[killReply], error) {
 	arm, err := s.brain.Kill(ctx, in.ID)
 	return &reply[killReply]{killReply{err == nil, arm}}, err
+}
+
+// Label changes the labels of an arm, and returns the arm. Only a person can do this. It
+// returns EInvalid for a bad label, and EForbidden if the client has a token.
+func (c *Client) Label(ctx context.Context, arm string, change coleo.LabelChange) (coleo.Arm, error) {
+	var out armReply
+	err := c.callFor(ctx, lookTime, post, armPath(arm, "/labels"), change, &out)
+	return out.Arm, err
 }
 
 // list returns l, or an empty list if l is nil. JSON would have null for a nil list,

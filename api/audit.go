@@ -128,18 +128,30 @@ func auditOf(in any) (arm string, detail any) {
 		return q.ID, map[string]int{"cols": q.Body.Cols, "rows": q.Body.Rows}
 	case *armBody[renameBody]:
 		return q.ID, q.Body
+	case *armBody[coleo.LabelChange]:
+		return q.ID, q.Body
 	case *threadPatch:
 		return "", map[string]string{"harness": q.Harness, "thread": q.ID, "title": short(q.Body.Title)}
 	case *threadDelete:
 		return "", map[string]any{"harness": q.Harness, "thread": q.ID, "file": q.File}
 	case *threadClone:
 		return q.Body.Name, map[string]any{"harness": q.Harness, "thread": q.ID, "start": spawned(q.Body)}
+	case *armBody[memoBody]:
+		return q.ID, map[string]int{"bytes": len(q.Body.Value)}
+	case *armBody[memoPatch]:
+		return q.ID, map[string]int{"bytes": len(q.Body.Merge)}
+	case *armBody[wire.SpawnRequest]:
+		return q.ID, map[string]any{"start": spawned(q.Body)}
 	case *armBody[threadSwitch]:
 		return q.ID, q.Body
 	case *armBody[modeBody]:
 		return q.ID, q.Body
 	case *armBody[modelBody]:
 		return q.ID, q.Body
+	case *tokenInput:
+		return "", q.Body
+	case *tokenOnly:
+		return "", map[string]string{"token": q.Name}
 	case *browserOnly:
 		return "", map[string]string{"browser": q.ID}
 	}
@@ -157,7 +169,7 @@ type spawnDetail struct {
 func spawned(q wire.SpawnRequest) spawnDetail {
 	q.InitialPrompt, q.Script = short(q.InitialPrompt), short(q.Script)
 	names := coleo.EnvNames(q.Env)
-	q.Env = nil
+	q.Env, q.MemoSchema = nil, nil // a schema can be long
 	return spawnDetail{SpawnRequest: q, Env: names}
 }
 

@@ -1,3 +1,9 @@
+// Package api offers the brain over HTTP and WebSocket to the dashboard, to the CLI and
+// to other programs. It also has the client for Go, which the CLI uses.
+//
+// Package api makes no decisions about arms: each route calls one method of the Brain.
+// The package decides who is allowed to call, how large and how slow a request can be,
+// and which HTTP status belongs to an error.
 package api
 
 import (
@@ -24,6 +30,12 @@ type Brain interface {
 	// Spawn starts the arm with the name r.Name. If there is no such arm, Spawn creates
 	// it. Spawn returns EConflict if the arm is running.
 	Spawn(ctx context.Context, r wire.SpawnRequest) (wire.SpawnReply, error)
+	// Memo returns the JSON value that is kept with an arm.
+	Memo(ctx context.Context, arm string) (wire.Memo, error)
+	// SetMemo replaces that value, and PatchMemo changes a part of it. They return EInvalid
+	// if the result does not fit the memo's schema, and then the memo is unchanged.
+	SetMemo(ctx context.Context, arm string, value json.RawMessage) (wire.Memo, error)
+	PatchMemo(ctx context.Context, arm string, patch json.RawMessage) (wire.Memo, error)
 	// Recover makes an arm work again. It returns EUnavailable if this is impossible.
 	Recover(ctx context.Context, arm string, r wire.RecoverRequest) (wire.SpawnReply, error)
 	// Kill ends all processes of an arm. After they have ended, it returns the arm's
@@ -34,6 +46,7 @@ type Brain interface {
 	Remove(ctx context.Context, arm string) (dropped int, err error)
 	// Rename changes the name of an arm. It returns EConflict if another arm has the
 	// new name.
+	Label(ctx context.Context, idOrName string, change coleo.LabelChange) (coleo.Arm, error)
 	Rename(ctx context.Context, arm, name string) (coleo.Arm, error)
 
 	// Prompt sends a prompt and waits for proof that the prompt was delivered. The ID

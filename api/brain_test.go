@@ -106,8 +106,8 @@ func (b *scriptedBrain) Audits(context.Context, coleo.AuditFilter) ([]coleo.Audi
 
 func testArms() []coleo.Arm {
 	return []coleo.Arm{
-		{ID: "a1", Name: "octavia", Harness: "h", State: coleo.Idle, Status: coleo.StatusIdle},
-		{ID: "a2", Name: "nautilus", Harness: "h", State: coleo.WaitingApproval, Status: coleo.StatusBusy},
+		{ID: "a1", Name: "octavia", Harness: "h", State: coleo.Idle, Status: coleo.StatusIdle, Labels: coleo.Labels{"team": "a"}},
+		{ID: "a2", Name: "nautilus", Harness: "h", State: coleo.WaitingApproval, Status: coleo.StatusBusy, Labels: coleo.Labels{"team": "b"}},
 	}
 }
 
@@ -126,6 +126,18 @@ func (b *scriptedBrain) Spawn(_ context.Context, r wire.SpawnRequest) (wire.Spaw
 	return b.spawn(r)
 }
 
+func (b *scriptedBrain) Memo(_ context.Context, arm string) (wire.Memo, error) {
+	return wire.Memo{Value: json.RawMessage(`"of ` + arm + `"`)}, b.fail
+}
+
+func (b *scriptedBrain) SetMemo(_ context.Context, _ string, value json.RawMessage) (wire.Memo, error) {
+	return wire.Memo{Value: value}, b.fail
+}
+
+func (b *scriptedBrain) PatchMemo(_ context.Context, _ string, patch json.RawMessage) (wire.Memo, error) {
+	return wire.Memo{Schema: patch}, b.fail
+}
+
 func (b *scriptedBrain) Recover(ctx context.Context, arm string, r wire.RecoverRequest) (wire.SpawnReply, error) {
 	a, err := b.Arm(ctx, arm)
 	return wire.SpawnReply{Recovered: true, RecoveryMode: coleo.RecoveryReattached, Arm: a, Model: r.Model}, err
@@ -138,6 +150,12 @@ func (b *scriptedBrain) Kill(ctx context.Context, arm string) (coleo.Arm, error)
 func (b *scriptedBrain) Rename(ctx context.Context, arm, name string) (coleo.Arm, error) {
 	a, err := b.Arm(ctx, arm)
 	a.Name = name
+	return a, err
+}
+
+func (b *scriptedBrain) Label(ctx context.Context, arm string, change coleo.LabelChange) (coleo.Arm, error) {
+	a, err := b.Arm(ctx, arm)
+	a.Labels = change.Set
 	return a, err
 }
 
@@ -310,7 +328,7 @@ func (b *scriptedBrain) Providers(context.Context) (json.RawMessage, error) {
 }
 
 func (b *scriptedBrain) Harnesses(context.Context) ([]coleo.Info, error) {
-	return []coleo.Info{{Name: "h"}}, b.fail
+	return []coleo.Info{{Name: "h", Capabilities: coleo.Capabilities{Approval: true}}}, b.fail
 }
 
 // newServer returns a server in front of b, with its address.

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"coleo.dev"
+	"coleo.dev/api/token"
 	"coleo.dev/localsocket"
 )
 
@@ -34,19 +35,81 @@ func withCaller(ctx context.Context, c coleo.Caller) context.Context {
 
 // errRevoked is the reason why a request or a WebSocket ends when the caller's token or
 // sign-in becomes invalid.
-var errRevoked = errors.New("signed out, or the API token was replaced")
+var errRevoked = errors.New("signed out, or the token was replaced, was revoked, has expired or has lost an arm")
 
 // pass is the permission to call the API. live ends when the caller's token or sign-in
 // becomes invalid.
 type pass struct {
-	caller coleo.Caller
-	live   context.Context
+	caller   coleo.Caller
+	live     context.Context
+	operator *operator // nil if the caller has no operator token
+}
+
+// operator is a caller with an operator token.
+type operator struct {
+	token coleo.OperatorToken
+	place place
+}
+
+// place is where a caller runs, as the kernel shows it.
+type place struct {
+	seen bool   // false if the kernel does not show it, as over TCP
+	arm  string // the id of the arm; "" outside of arms
+}
+
+type operatorKey struct{}
+
+// operatorOf returns the caller of a request, if the caller has an operator token. It
+// returns nil for all other callers.
+func operatorOf(ctx context.Context) *operator {
+	o, _ := ctx.Value(operatorKey{}).(*operator)
+	return o
+}
+
+// operatorPass returns a pass for the value of an operator token. by is what the kernel
+// says of the caller. It returns EForbidden if the caller runs in another arm than the one
+// for which the token was made.
+func (s *Server) operatorPass(ctx context.Context, value string, by visitor) (*pass, error) {
+	found, live, err := s.tokens.Check(ctx, value)
+	if err != nil {
+		return nil, err
+	}
+	if arm := by.place.arm; arm != "" && arm != found.RunsIn {
+		return nil, coleo.Errorf(coleo.EForbidden, "process %d belongs to arm %s, and the operator token %q was not made for "+
+			"that arm (`coleo token create --runs-in`); nothing was done", by.caller.PID, arm, found.Name)
+	}
+	by.caller.Kind, by.caller.ID = coleo.CallerOperator, found.Name
+	return &pass{by.caller, live, &operator{found, by.place}}, nil
+}
+
+// within refuses a request whose operator token does not allow the route, or does not reach
+// the arm in its path.
+func (s *Server) within(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if o := operatorOf(r.Context()); o != nil {
+			_, route := s.routes.Handler(r)
+			err := token.Check(o.token, route)
+			if reach, _ := token.ReachOf(route); err == nil && reach == token.OneArm {
+				r, err = s.withArm(o, route, r)
+			}
+			if err != nil {
+				s.log.Warn("a token was refused", "token", o.token.Name, "route", route, "error", err)
+				writeError(w, err)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // serveAs serves a request for the caller of p. If the pass becomes invalid, serveAs
 // cancels the request.
 func serveAs(p pass, next http.Handler, w http.ResponseWriter, r *http.Request) {
-	ctx, end := context.WithCancelCause(withCaller(r.Context(), p.caller))
+	ctx := withCaller(r.Context(), p.caller)
+	if p.operator != nil {
+		ctx = context.WithValue(ctx, operatorKey{}, p.operator)
+	}
+	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	defer context.AfterFunc(p.live, func() { end(errRevoked) })()
 	next.ServeHTTP(w, r.WithContext(ctx))
@@ -74,7 +137,7 @@ func (t *apiToken) check(shown string) (pass, bool) {
 	if t.value == "" || !same(shown, t.value) {
 		return pass{}, false
 	}
-	return pass{coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(t.value)}, t.live}, true
+	return pass{coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(t.value)}, t.live, nil}, true
 }
 
 // replace calls keep to store value, and then makes value the API token. It ends all
@@ -101,6 +164,7 @@ func fingerprint(token string) string {
 type visitor struct {
 	caller  coleo.Caller
 	refused error // why the process is not allowed to call the API; nil if it is allowed
+	place   place
 }
 
 // visitorKey is the key under which the context of a connection stores the visitor.
@@ -122,6 +186,10 @@ func (s *Server) inspect(conn syscall.Conn) visitor {
 	v := visitor{caller: coleo.Caller{Kind: coleo.CallerSocket}}
 	v.refused = localsocket.Inspect(conn, func(p localsocket.Peer) error {
 		v.caller.UID, v.caller.PID, v.caller.Program = p.UID, p.PID, programOf(p.PID)
+		if s.armOf != nil {
+			arm, err := s.armOf(p.PID)
+			v.place = place{err == nil, arm}
+		}
 		if s.admit == nil {
 			return nil
 		}

@@ -70,6 +70,29 @@ func (c *Client) Rename(ctx context.Context, arm, name string) (coleo.Arm, error
 	return out.Arm, err
 }
 
+// Memo returns the JSON value that is kept with an arm. SetMemo replaces it, and PatchMemo
+// changes a part of it, as JSON Merge Patch (RFC 7396) says. Both return the new memo. They
+// return EInvalid if the value does not fit the memo's schema; the memo is then unchanged.
+func (c *Client) Memo(ctx context.Context, arm string) (wire.Memo, error) {
+	var out wire.Memo
+	err := c.call(ctx, get, armPath(arm, "/memo"), nil, &out)
+	return out, err
+}
+
+// SetMemo is described at Memo.
+func (c *Client) SetMemo(ctx context.Context, arm string, value json.RawMessage) (wire.Memo, error) {
+	var out wire.Memo
+	err := c.call(ctx, put, armPath(arm, "/memo"), memoBody{value}, &out)
+	return out, err
+}
+
+// PatchMemo is described at Memo.
+func (c *Client) PatchMemo(ctx context.Context, arm string, change json.RawMessage) (wire.Memo, error) {
+	var out wire.Memo
+	err := c.call(ctx, patch, armPath(arm, "/memo"), memoPatch{change}, &out)
+	return out, err
+}
+
 // Remove deletes a stopped arm, and returns how many prompts were in its queue. It
 // returns EConflict if the arm is running.
 func (c *Client) Remove(ctx context.Context, arm string) (dropped int, err error) {
@@ -84,8 +107,13 @@ func (c *Client) Remove(ctx context.Context, arm string) (dropped int, err error
 // was delivered.
 func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var out promptReply
-	err := c.callFor(ctx, promptTime(p.Text), post, armPath(arm, "/prompt"),
-		promptBody{Prompt: p.Text, Interrupt: p.Interrupt, Unproven: p.Unproven, Lease: lease, Files: p.Files}, &out)
+	in, text := promptBody{Prompt: p.Text, Interrupt: p.Interrupt, Unproven: p.Unproven, Lease: lease, Files: p.Files},
+		p.Text
+	if q := p.Check; q != nil {
+		in.Schema, in.Retries, in.Input, in.InputSchema = q.Schema, &q.Retries, q.Input, q.InputSchema
+		text += string(q.Schema) + string(q.Input)
+	}
+	err := c.callFor(ctx, promptTime(text), post, armPath(arm, "/prompt"), in, &out)
 	return out.Receipt, notDelivered(err)
 }
 

@@ -40,6 +40,7 @@ var statusOf = map[coleo.Code]int{
 	coleo.ETurnFailed:      http.StatusConflict,
 	coleo.ETurnInterrupted: http.StatusConflict,
 	coleo.ETurnUnproven:    http.StatusConflict,
+	coleo.EAnswerUnfit:     http.StatusConflict,
 }
 
 // failure is the body of every answer that reports an error.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/api/token"
 )
 
 // contentPolicy lets the page load only files of this server. It allows inline styles,
@@ -34,12 +35,24 @@ func withHeaders(next http.Handler) http.Handler {
 
 // trust accepts requests over the socket without a token, because only the user can
 // open the socket. A process inside an arm also runs as this user, but trust refuses
-// its requests.
+// its requests, except with an operator token that was made for that arm. A request that
+// shows an operator token has the rights of that token alone.
 func (s *Server) trust(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := visitorOf(r)
-		if v.refused != nil {
+		value, ok := headerToken(r)
+		operates := ok && token.IsValue(value)
+		if v.refused != nil && (!operates || v.place.arm == "") {
 			writeError(w, v.refused)
+			return
+		}
+		if operates {
+			shown, err := s.operatorPass(r.Context(), value, v)
+			if err != nil {
+				writeError(w, err)
+				return
+			}
+			serveAs(*shown, next, w, r)
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(withCaller(r.Context(), v.caller)))
@@ -49,7 +62,8 @@ func (s *Server) trust(next http.Handler) http.Handler {
 // guard accepts a request over TCP under these conditions:
 //   - The Host header names this server.
 //   - The request does not come from a page of another origin.
-//   - The request has the API token, or the signature of a signed-in page.
+//   - The request has the API token, an operator token, or the signature of a signed-in
+//     page.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.checkPlace(r); err != nil {
@@ -70,7 +84,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		default:
 			writeError(w, coleo.Errorf(coleo.EUnauthorized,
-				"this needs the API token: send it as Authorization: Bearer, or as X-API-Key"))
+				"this needs a token: send it as Authorization: Bearer, or as X-API-Key"))
 		}
 	})
 }
@@ -138,15 +152,18 @@ func checkLoopback(addr string) error {
 	return nil
 }
 
-// shown returns a pass for the caller of a request, from the API token or the
-// signature. If the request has neither, shown returns nil without an error. A wrong
-// token is always an error, even if the request also has a signature.
+// shown returns a pass for the caller of a request, from a token or the signature. If the
+// request has neither, shown returns nil without an error. A wrong token is always an
+// error, even if the request also has a signature.
 func (s *Server) shown(w http.ResponseWriter, r *http.Request) (*pass, error) {
-	token, ok := headerToken(r)
-	if !ok {
+	value, ok := headerToken(r)
+	switch {
+	case !ok:
 		return s.signedBy(w, r)
+	case token.IsValue(value):
+		return s.operatorPass(r.Context(), value, visitor{})
 	}
-	p, ok := s.token.check(token)
+	p, ok := s.token.check(value)
 	if !ok {
 		return nil, coleo.Errorf(coleo.EUnauthorized, "the API token is wrong")
 	}

@@ -42,6 +42,7 @@ type stateReply struct {
 	Distributed bool          `json:"distributed"`
 	AgentID     string        `json:"agentId,omitempty"`
 	Mode        string        `json:"mode,omitempty"`
+	Labels      coleo.Labels  `json:"labels,omitempty"`
 	Dialog      *coleo.Dialog `json:"dialog,omitempty"`
 	Runtime     coleo.Runtime `json:"runtime"`
 }
@@ -82,7 +83,8 @@ func (s *Server) state(ctx context.Context, in *armOnly) (*reply[stateReply], er
 	}
 	return &reply[stateReply]{stateReply{
 		Arm: arm.ID, State: arm.State, Rule: arm.Rule, Status: arm.Status, HasSession: arm.Runtime.HasSession,
-		Distributed: arm.Runtime.Distributed, AgentID: arm.AgentID, Mode: arm.Mode, Dialog: arm.Dialog, Runtime: arm.Runtime,
+		Distributed: arm.Runtime.Distributed, AgentID: arm.AgentID, Mode: arm.Mode, Labels: arm.Labels, Dialog: arm.Dialog,
+		Runtime: arm.Runtime,
 	}}, nil
 }
 

@@ -90,4 +90,5 @@ const (
 	del  = http.MethodDelete
 
 	patch = http.MethodPatch
+	put   = http.MethodPut
 )

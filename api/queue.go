@@ -134,6 +134,8 @@ func callerWord(c coleo.Caller) string {
 		return "browser " + c.ID
 	case coleo.CallerToken:
 		return "a program with token " + c.ID
+	case coleo.CallerOperator:
+		return "operator token " + c.ID
 	}
 	return "an unknown caller"
 }

@@ -109,6 +109,10 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			return string(r.RecoveryMode) + " " + r.Model, err
 		},
 		"nautilus": func() (any, error) { a, err := c.Kill(ctx, "a2"); return a.Name, err },
+		"label k=v,team=a": func() (any, error) {
+			a, err := c.Label(ctx, "a1", coleo.LabelChange{Set: coleo.Labels{"team": "a", "k": "v"}, Remove: []string{"old"}})
+			return "label " + a.Labels.String(), err
+		},
 		"3 dropped": func() (any, error) {
 			n, err := c.Remove(ctx, "a1")
 			return fmt.Sprint(n, " dropped"), err

@@ -16,6 +16,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api/signin"
+	"coleo.dev/api/token"
 	"coleo.dev/web"
 )
 
@@ -37,6 +38,10 @@ type Config struct {
 	Addr    string // TCP address such as "127.0.0.1:8080"; must be loopback
 	Version string
 	Admit   func(pid int) error // returns why a process must not call over the socket; nil accepts all
+	// ArmOf returns the id of the arm to which a process belongs, or "". It returns an error
+	// if the system does not show it. If ArmOf is nil, nobody knows.
+	ArmOf  func(pid int) (arm string, err error)
+	Tokens token.Store // keeps the operator tokens; nil means that there are none
 	// KeepToken stores a new API token where programs look for it. If KeepToken is nil,
 	// the token cannot be replaced.
 	KeepToken func(token string) error
@@ -52,14 +57,16 @@ type Config struct {
 type Server struct {
 	brain   Brain
 	token   *apiToken
+	tokens  *token.Tokens
 	addr    string
 	version string
 	admit   func(pid int) error
+	armOf   func(pid int) (string, error)
 	log     *slog.Logger
 	now     func() time.Time
 	started time.Time
 	times   times
-	routes  *http.ServeMux
+	routes  *routes
 	sockets sync.WaitGroup // counts WebSockets, because net/http does not wait for them
 
 	keepToken func(string) error
@@ -80,8 +87,8 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		brain: c.Brain, token: newToken(c.Token), keepToken: c.KeepToken, addr: c.Addr, version: c.Version,
-		admit: c.Admit, log: c.Log, now: c.Now, times: usualTimes(),
+		token: newToken(c.Token), keepToken: c.KeepToken, addr: c.Addr, version: c.Version,
+		admit: c.Admit, armOf: c.ArmOf, log: c.Log, now: c.Now, times: usualTimes(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -94,6 +101,10 @@ func New(c Config) (*Server, error) {
 	if s.browsers, err = signin.Open(c.Browsers, s.origin(), s.now); err != nil {
 		s.log.Warn("every browser is signed out", "because", err)
 	}
+	if s.tokens, err = token.Open(context.Background(), c.Tokens, s.now); err != nil {
+		return nil, err
+	}
+	s.brain = fence{c.Brain, s.tokens}
 	return s, s.route()
 }
 
@@ -103,7 +114,7 @@ func New(c Config) (*Server, error) {
 //   - If trusted is false, requests need the token or a signed-in browser. Such a
 //     handler is for TCP.
 func (s *Server) Handler(trusted bool) http.Handler {
-	h := s.boundBodies(awaited(s.followed(s.routes)))
+	h := s.within(s.boundBodies(awaited(s.followed(s.routes))))
 	if trusted {
 		h = s.trust(h)
 	} else {
@@ -143,7 +154,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, trusted bool) error 
 
 // route builds the table of routes and the description of the API.
 func (s *Server) route() error {
-	s.routes = http.NewServeMux()
+	s.routes = &routes{ServeMux: http.NewServeMux()}
 	described := table{humago.New(s.routes, s.description()), s}
 	s.armRoutes(described)
 	s.steerRoutes(described)
@@ -155,6 +166,7 @@ func (s *Server) route() error {
 	s.auditRoutes(described)
 	s.providerRoutes(described)
 	s.browserRoutes(described)
+	s.tokenRoutes(described)
 	s.signinRoutes()
 	tidy(described.OpenAPI())
 	spec, err := json.Marshal(described.OpenAPI())
@@ -170,7 +182,31 @@ func (s *Server) route() error {
 	s.routes.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, coleo.Errorf(coleo.ENotFound, "no route %s %s; see /api/openapi.json", r.Method, r.URL.Path))
 	})
-	s.routes.Handle("/", web.Handler())
+	s.routes.HandleFunc("/", web.Handler().ServeHTTP)
+	return s.routes.unknown()
+}
+
+// routes is a mux that knows its patterns.
+type routes struct {
+	*http.ServeMux
+	patterns []string
+}
+
+// HandleFunc adds a route.
+func (r *routes) HandleFunc(pattern string, f func(http.ResponseWriter, *http.Request)) {
+	r.patterns = append(r.patterns, pattern)
+	r.ServeMux.HandleFunc(pattern, f)
+}
+
+// unknown returns an error if a route is not in the table of what operator tokens allow.
+func (r *routes) unknown() error {
+	for _, pattern := range r.patterns {
+		_, needs := token.Of(pattern)
+		_, reaches := token.ReachOf(pattern)
+		if !needs || !reaches {
+			return fmt.Errorf("the route %s is not in the tables of package api/token", pattern)
+		}
+	}
 	return nil
 }
 

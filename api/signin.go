@@ -66,7 +66,7 @@ func (s *Server) signedBy(w http.ResponseWriter, r *http.Request) (*pass, error)
 	if err != nil {
 		return nil, coleo.Errorf(coleo.EUnauthorized, "the page's request was refused: %w", err)
 	}
-	return &pass{coleo.Caller{Kind: coleo.CallerCookie, ID: found.ID}, found.Live}, nil
+	return &pass{coleo.Caller{Kind: coleo.CallerCookie, ID: found.ID}, found.Live, nil}, nil
 }
 
 // pageCookie returns the cookie of a signed-in browser from a request. It ignores the

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	"coleo.dev"
@@ -15,6 +16,26 @@ type promptBody struct {
 	Lease     string `json:"lease,omitempty" doc:"Of who types by hand just now"`
 
 	Files []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`
+
+	Schema      json.RawMessage `json:"schema,omitempty" doc:"JSON Schema that the answer must fit"`
+	Retries     *int            `json:"retries,omitempty" doc:"With schema: how often the model is asked again, from 0 to 5; 1 if left out"`
+	Input       json.RawMessage `json:"input,omitempty" doc:"JSON that is added to the text"`
+	InputSchema json.RawMessage `json:"input_schema,omitempty" doc:"JSON Schema that the input must fit"`
+}
+
+// check returns what is to be checked of the prompt, or nil if that is nothing.
+func (b promptBody) check() *coleo.Check {
+	if len(b.Schema) == 0 && len(b.Input) == 0 && len(b.InputSchema) == 0 {
+		return nil
+	}
+	c := coleo.Check{Schema: b.Schema, Input: b.Input, InputSchema: b.InputSchema}
+	switch {
+	case b.Retries != nil:
+		c.Retries = *b.Retries
+	case len(b.Schema) > 0:
+		c.Retries = coleo.DefaultRetries
+	}
+	return &c
 }
 
 type promptReply struct {
@@ -173,7 +194,7 @@ func (s *Server) answered(ctx context.Context, arm, id string, b suspensionBody)
 
 func (s *Server) prompt(ctx context.Context, in *armBody[promptBody]) (*reply[promptReply], error) {
 	p := coleo.Prompt{Text: in.Body.Prompt, Interrupt: in.Body.Interrupt, Unproven: in.Body.Unproven,
-		Files: in.Body.Files}
+		Files: in.Body.Files, Check: in.Body.check()}
 	receipt, err := s.brain.Prompt(ctx, in.ID, p, in.Body.Lease)
 	return &reply[promptReply]{promptReply{err == nil, receipt}}, err
 }

@@ -130,6 +130,10 @@ func (t *terminal) keys(data []byte) {
 // take takes or renews the lease. The audit records that a viewer takes the lease,
 // because the owner of the lease can type anything. The audit does not record renewals.
 func (t *terminal) take(holder string) {
+	if operatorOf(t.ctx) != nil {
+		t.postError(coleo.Errorf(coleo.EForbidden, "an operator token never types keys by hand"))
+		return
+	}
 	end := func(error) {}
 	if t.lease.ID == "" {
 		var err error

@@ -19,12 +19,19 @@ type Threads interface {
 	// Thread returns one conversation, and at most limit messages after the number after. It
 	// returns ENotFound if there is no such conversation.
 	Thread(ctx context.Context, harness, id string, after, limit int) (coleo.ThreadPage, error)
+	// ThreadSummary returns a conversation in a few lines. It returns ENotFound if there is
+	// no such conversation.
+	ThreadSummary(ctx context.Context, harness, id string) (coleo.ThreadSummary, error)
 	// ChangeThread changes what Coleo stores of a conversation. It returns EThreadLocked if
 	// an arm has a conversation that is to be deleted.
 	ChangeThread(ctx context.Context, harness, id string, c coleo.ThreadChange) (coleo.Thread, error)
 	// CloneThread starts an arm with a copy of a conversation. It returns EUnsupported if the
 	// agent CLI makes no copies.
 	CloneThread(ctx context.Context, harness, id string, r wire.SpawnRequest) (wire.SpawnReply, error)
+	// ForkArm starts a new arm with a copy of an arm's conversation and with its
+	// configuration. It returns EUnsupported if no copy can be made, and EBusy while the arm
+	// works.
+	ForkArm(ctx context.Context, arm string, r wire.SpawnRequest) (wire.SpawnReply, error)
 	// ArmThread returns the conversation of an arm. It returns ENotFound if the arm has none.
 	ArmThread(ctx context.Context, arm string) (coleo.Thread, error)
 	// SwitchThread makes an arm continue another conversation. It returns EThreadLocked if
@@ -52,6 +59,11 @@ type threadInput struct {
 
 type threadTitle struct {
 	Title string `json:"title" maxLength:"400" doc:"The new title; empty for the agent CLI's own title"`
+}
+
+type threadOnly struct {
+	Harness string `path:"harness" doc:"Harness of the conversation"`
+	ID      string `path:"id" doc:"The agent CLI's id of the conversation"`
 }
 
 type threadPatch struct {
@@ -86,12 +98,18 @@ func (s *Server) threadRoutes(d table) {
 		s.listThreads)
 	add(d, operation{get, "/api/threads/{harness}/{id}", "get-thread", "Show a conversation and its messages", 0},
 		s.getThread)
+	add(d, operation{get, "/api/threads/{harness}/{id}/summary", "summarise-thread",
+		"Show a conversation in a few lines: its first and last prompts, last answer, changed files and open tasks", 0},
+		s.summariseThread)
 	add(d, operation{patch, "/api/threads/{harness}/{id}", "rename-thread", "Give a conversation a title", 0},
 		s.renameThread)
 	add(d, operation{del, "/api/threads/{harness}/{id}", "delete-thread",
 		"Hide a conversation and forget its texts; 409 while an arm has it", 0}, s.deleteThread)
 	add(d, operation{post, "/api/threads/{harness}/{id}/clone", "clone-thread",
 		"Start an arm with a copy of a conversation", 201}, s.cloneThread)
+	add(d, operation{post, "/api/arms/{id}/fork", "fork-arm",
+		"Start a new arm with a copy of the arm's conversation and with its configuration; 409 while it works", 201},
+		s.forkArm)
 	add(d, operation{get, "/api/arms/{id}/thread", "arm-thread", "Show the conversation of an arm", 0}, s.armThread)
 	add(d, operation{post, "/api/arms/{id}/thread", "switch-thread",
 		"Start the arm again with another conversation; 409 while it works, or while another arm has that one", 0},
@@ -111,6 +129,11 @@ func (s *Server) getThread(ctx context.Context, in *threadInput) (*reply[coleo.T
 	return &reply[coleo.ThreadPage]{out}, err
 }
 
+func (s *Server) summariseThread(ctx context.Context, in *threadOnly) (*reply[coleo.ThreadSummary], error) {
+	out, err := s.brain.ThreadSummary(ctx, in.Harness, in.ID)
+	return &reply[coleo.ThreadSummary]{out}, err
+}
+
 func (s *Server) renameThread(ctx context.Context, in *threadPatch) (*reply[threadReply], error) {
 	t, err := s.brain.ChangeThread(ctx, in.Harness, in.ID, coleo.ThreadChange{Title: &in.Body.Title})
 	return &reply[threadReply]{threadReply{t}}, err
@@ -121,9 +144,30 @@ func (s *Server) deleteThread(ctx context.Context, in *threadDelete) (*reply[del
 	return &reply[deleteReply]{deleteReply{Deleted: err == nil}}, err
 }
 
+// named returns EInvalid if a request for a new arm has no name.
+func named(r wire.SpawnRequest) error {
+	if r.Name == "" {
+		return coleo.Errorf(coleo.EInvalid, "a new arm needs a name")
+	}
+	return nil
+}
+
+func (s *Server) forkArm(ctx context.Context, in *armBody[wire.SpawnRequest]) (*reply[wire.SpawnReply], error) {
+	if err := named(in.Body); err != nil {
+		return nil, err
+	}
+	out, err := s.brain.ForkArm(ctx, in.ID, in.Body)
+	return &reply[wire.SpawnReply]{out}, err
+}
+
 func (s *Server) cloneThread(ctx context.Context, in *threadClone) (*reply[wire.SpawnReply], error) {
-	if in.Body.Name == "" {
-		return nil, coleo.Errorf(coleo.EInvalid, "a new arm needs a name")
+	if err := named(in.Body); err != nil {
+		return nil, err
+	}
+	named := in.Body
+	named.Harness = in.Harness
+	if err := s.checkSpawn(ctx, named, false); err != nil {
+		return nil, err
 	}
 	out, err := s.brain.CloneThread(ctx, in.Harness, in.ID, in.Body)
 	return &reply[wire.SpawnReply]{out}, err
@@ -176,6 +220,14 @@ func (c *Client) Thread(ctx context.Context, harness, id string, after, limit in
 	return out, err
 }
 
+// ThreadSummary returns a conversation in a few lines, which are parts of its texts. It
+// returns ENotFound if there is no such conversation.
+func (c *Client) ThreadSummary(ctx context.Context, harness, id string) (coleo.ThreadSummary, error) {
+	var out coleo.ThreadSummary
+	err := c.callFor(ctx, lookTime, get, threadPath(harness, id)+"/summary", nil, &out)
+	return out, err
+}
+
 // RenameThread gives a conversation a title. The title "" means the agent CLI's own title.
 func (c *Client) RenameThread(ctx context.Context, harness, id, title string) (coleo.Thread, error) {
 	var out threadReply
@@ -193,6 +245,15 @@ func (c *Client) DeleteThread(ctx context.Context, harness, id string, file bool
 func (c *Client) CloneThread(ctx context.Context, harness, id string, r wire.SpawnRequest) (wire.SpawnReply, error) {
 	var out wire.SpawnReply
 	err := c.callFor(ctx, startTime, post, threadPath(harness, id)+"/clone", r, &out)
+	return out, err
+}
+
+// ForkArm starts the arm r.Name with a copy of another arm's conversation and with the
+// configuration of that arm, where r has no other. It returns EUnsupported if no copy can be
+// made, ENotFound if the arm has no conversation, and EBusy while the arm works.
+func (c *Client) ForkArm(ctx context.Context, arm string, r wire.SpawnRequest) (wire.SpawnReply, error) {
+	var out wire.SpawnReply
+	err := c.callFor(ctx, startTime, post, armPath(arm, "/fork"), r, &out)
 	return out, err
 }
 

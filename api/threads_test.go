@@ -32,9 +32,17 @@ func (b *scriptedBrain) ChangeThread(_ context.Context, harness, id string, c co
 	return coleo.Thread{ID: harness + "/" + id, Title: *c.Title}, b.fail
 }
 
+func (b *scriptedBrain) ThreadSummary(_ context.Context, harness, id string) (coleo.ThreadSummary, error) {
+	return coleo.ThreadSummary{ID: id, Harness: harness, First: "first"}, b.fail
+}
+
 func (b *scriptedBrain) CloneThread(_ context.Context, harness, id string, r wire.SpawnRequest) (wire.SpawnReply,
 	error) {
 	return wire.SpawnReply{Arm: coleo.Arm{Name: r.Name, Harness: harness, SessionID: "copy of " + id}}, b.fail
+}
+
+func (b *scriptedBrain) ForkArm(_ context.Context, arm string, r wire.SpawnRequest) (wire.SpawnReply, error) {
+	return wire.SpawnReply{Arm: coleo.Arm{Name: r.Name, SessionID: "copy of that of " + arm}}, b.fail
 }
 
 func (b *scriptedBrain) ArmThread(_ context.Context, arm string) (coleo.Thread, error) {
@@ -56,6 +64,10 @@ func TestM6EveryRouteOfThreadsThroughItsClient(t *testing.T) {
 		},
 		"h/a/b%c 3/4": func() (any, error) { p, err := c.Thread(ctx, "h", "a/b%c ", 3, 4); return p.Thread.ID, err },
 		"h/i0/0":      func() (any, error) { p, err := c.Thread(ctx, "h", "i", 0, 0); return p.Thread.ID, err },
+		"a/b%c  h first": func() (any, error) {
+			s, err := c.ThreadSummary(ctx, "h", "a/b%c ")
+			return s.ID + " " + s.Harness + " " + s.First, err
+		},
 		"h/i new": func() (any, error) {
 			th, err := c.RenameThread(ctx, "h", "i", "new")
 			return th.ID + " " + th.Title, err
@@ -74,6 +86,35 @@ func TestM6EveryRouteOfThreadsThroughItsClient(t *testing.T) {
 	}
 	if _, err := c.CloneThread(ctx, "h", "i", wire.SpawnRequest{}); coleo.ErrorCode(err) != coleo.EInvalid {
 		t.Errorf("a copy without a name: %v", err)
+	}
+}
+
+func TestM29EveryRouteOfAMemoThroughItsClient(t *testing.T) {
+	t.Parallel()
+	c, ctx := socketClient(t, newServer(t, &scriptedBrain{})), t.Context()
+	m, err := c.Memo(ctx, "octavia")
+	if err != nil || string(m.Value) != `"of octavia"` {
+		t.Errorf("Memo = %+v, %v", m, err)
+	}
+	for _, value := range []string{`{"a":[1,null]}`, `null`, `"x"`, `12345678901234567890`} {
+		if m, err := c.SetMemo(ctx, "octavia", []byte(value)); err != nil || string(m.Value) != value {
+			t.Errorf("SetMemo %s = %s, %v", value, m.Value, err)
+		}
+		if m, err := c.PatchMemo(ctx, "octavia", []byte(value)); err != nil || string(m.Schema) != value {
+			t.Errorf("PatchMemo %s = %s, %v", value, m.Schema, err)
+		}
+	}
+}
+
+func TestM20TheRouteOfAForkThroughItsClient(t *testing.T) {
+	t.Parallel()
+	c, ctx := socketClient(t, newServer(t, &scriptedBrain{})), t.Context()
+	r, err := c.ForkArm(ctx, "octavia", wire.SpawnRequest{Name: "two"})
+	if err != nil || r.Arm.Name != "two" || r.Arm.SessionID != "copy of that of octavia" {
+		t.Errorf("ForkArm = %+v, %v", r.Arm, err)
+	}
+	if _, err := c.ForkArm(ctx, "octavia", wire.SpawnRequest{}); coleo.ErrorCode(err) != coleo.EInvalid {
+		t.Errorf("a fork without a name: %v", err)
 	}
 }
 

@@ -77,7 +77,7 @@ func (o *office) start() {
 	var err error
 	o.db, err = store.OpenHost(filepath.Join(o.dir, "host.db"))
 	o.check(err)
-	o.desk = &toolcalls.Desk{DB: o.db, Write: o.db.ChangeTools, Now: time.Now,
+	o.desk = &toolcalls.Desk{DB: o.db, Write: o.db.ChangeTools, Now: time.Now, Arms: o,
 		Arm: func(id string) (toolcalls.Facts, error) {
 			return toolcalls.Facts{Name: "arm-" + id, Workdir: "/work", Run: "r1", Prompt: "do it", Tools: coleo.ArmTools()}, nil
 		}}

@@ -97,6 +97,25 @@ var descriptions = map[string]description{
 		text: "List the other arms that have claimed a file.", reads: true,
 		properties: `"file_path":{"type":"string"}`, required: []string{"file_path"},
 	},
+	coleo.ToolSpawnArm: {
+		text: "Start a subarm: another agent like you, that works for you on a prompt. Your user must approve it. " +
+			"It has your harness, and at most your permissions. Then call await_arm to wait for its answer.",
+		properties: `"name":{"type":"string","description":"1 to 20 letters, digits, '_' or '-'. Your own name is put before it."},` +
+			`"prompt":{"type":"string","description":"All that it is to do. It knows nothing of your conversation."},` +
+			`"folder":{"type":"string","description":"The folder in which it works, within yours. Default: yours."},` +
+			`"permission_mode":{"type":"string","enum":["plan","ask","edit","all"],"description":"Not more than yours. Default: yours."}`,
+		required: []string{"name", "prompt"},
+	},
+	coleo.ToolAwaitArm: {
+		text:  "Wait until one of your subarms has no prompt left to do, and read its last answer. This may take hours.",
+		reads: true, properties: `"name":{"type":"string","description":"Can be left out if you have one subarm."}`,
+	},
+	coleo.ToolMessageArm: {
+		text:       "Send a message to one of your subarms or to your parent, as a prompt. Your user must approve it.",
+		properties: `"to":{"type":"string","description":"The name of the subarm, or parent."},"text":{"type":"string"}`,
+		required:   []string{"to", "text"},
+	},
+	coleo.ToolListArms: {text: "List your subarms and your parent, with what they do now.", reads: true},
 }
 
 // lists returns the schemas of arguments that are lists of texts.

@@ -2,15 +2,20 @@ package brain
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/memo"
 	"coleo.dev/registry"
 	"coleo.dev/repeat"
 	"coleo.dev/store"
+	"coleo.dev/wire"
 )
 
 // Config is the configuration of a brain.
@@ -43,6 +48,7 @@ type Defaults struct {
 	Model    string
 
 	OnPartition coleo.OnPartition
+	Policy      coleo.PolicyMode // of new arms
 
 	Tools bool // new arms have Coleo's own tools, if their harness supports MCP
 }
@@ -63,8 +69,12 @@ type Brain struct {
 	hosts    map[string]*member
 	ordering map[string]int           // the number of open orders to start an arm, by arm id
 	moves    map[string]chan struct{} // closed when the hand-over of an arm ends, by arm id
+	requests map[string]bool          // the requests of arms that are being carried out, by id
 
 	numbering  sync.Mutex // held while a generation number is chosen and stored
+	memos      sync.Mutex // held while a memo is changed
+	labelling  sync.Mutex // held while labels are changed
+	counting   sync.Mutex // held while subarms are counted and the row of another one is made
 	publishing sync.Mutex // held while an arm's row is read and published
 
 	// publishFrom is the end of serve's log when this brain was made. A follower reads the
@@ -79,7 +89,7 @@ type Brain struct {
 // New returns a brain that follows no host until Run is called.
 func New(c Config) *Brain {
 	b := &Brain{Config: c, updates: newUpdates(), hosts: map[string]*member{}, ordering: map[string]int{},
-		moves: map[string]chan struct{}{}, displays: newDisplays()}
+		moves: map[string]chan struct{}{}, requests: map[string]bool{}, displays: newDisplays()}
 	if b.Arbiter == nil {
 		b.Arbiter = newArbiter()
 	}
@@ -194,4 +204,107 @@ func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, e
 	}
 	b.publishArm(ctx, arm.ID)
 	return b.Arm(ctx, arm.ID)
+}
+
+// memoKey is the setting that has the memo of an arm.
+func memoKey(arm string) string { return "memo." + arm }
+
+// Memo returns the memo of an arm: the JSON value that people and programs keep with it. It
+// returns ENotFound if there is no such arm.
+func (b *Brain) Memo(ctx context.Context, idOrName string) (wire.Memo, error) {
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return wire.Memo{}, err
+	}
+	return b.memoOf(ctx, arm.ID)
+}
+
+func (b *Brain) memoOf(ctx context.Context, arm string) (m wire.Memo, err error) {
+	text, err := b.DB.Config(ctx, memoKey(arm))
+	if err == nil && text != "" {
+		err = json.Unmarshal([]byte(text), &m)
+	}
+	return m, err
+}
+
+// SetMemo replaces the value of an arm's memo. PatchMemo changes a part of it, as JSON Merge
+// Patch says. Both return ENotFound if there is no such arm, and EInvalid if the value is too
+// large or does not fit the memo's schema. After an error the memo is as it was.
+func (b *Brain) SetMemo(ctx context.Context, idOrName string, value json.RawMessage) (wire.Memo, error) {
+	return b.changeMemo(ctx, idOrName, func(m wire.Memo) (wire.Memo, error) { return memo.Set(m, value, b.Now()) })
+}
+
+// PatchMemo is described at SetMemo.
+func (b *Brain) PatchMemo(ctx context.Context, idOrName string, patch json.RawMessage) (wire.Memo, error) {
+	return b.changeMemo(ctx, idOrName, func(m wire.Memo) (wire.Memo, error) { return memo.Merge(m, patch, b.Now()) })
+}
+
+func (b *Brain) changeMemo(ctx context.Context, idOrName string,
+	change func(wire.Memo) (wire.Memo, error)) (wire.Memo, error) {
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return wire.Memo{}, err
+	}
+	b.memos.Lock()
+	defer b.memos.Unlock()
+	m, err := b.memoOf(ctx, arm.ID)
+	if err != nil {
+		return m, err
+	}
+	if m, err = change(m); err != nil {
+		return m, coleo.Errorf(coleo.ErrorCode(err), "the memo of arm %s is unchanged: %v", arm.Name, err)
+	}
+	return m, b.keepMemo(ctx, arm.ID, m)
+}
+
+// keepMemo stores the memo of an arm. The caller holds memos.
+func (b *Brain) keepMemo(ctx context.Context, arm string, m wire.Memo) error {
+	if len(m.Value) == 0 && len(m.Schema) == 0 {
+		return b.DB.SetConfig(ctx, memoKey(arm), "")
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return b.DB.SetConfig(ctx, memoKey(arm), string(text))
+}
+
+// takeSchema gives the memo of an arm a schema, before the arm is started. Without a schema
+// it changes nothing. The function undo restores the memo.
+func (b *Brain) takeSchema(ctx context.Context, arm string, schema json.RawMessage) (undo func(), err error) {
+	if len(schema) == 0 {
+		return func() {}, nil
+	}
+	b.memos.Lock()
+	defer b.memos.Unlock()
+	was, err := b.memoOf(ctx, arm)
+	if err != nil {
+		return nil, err
+	}
+	next, err := memo.WithSchema(was, schema)
+	if err == nil {
+		err = b.keepMemo(ctx, arm, next)
+	}
+	if err != nil {
+		return nil, coleo.Errorf(coleo.ErrorCode(err), "nothing was started: %v", err)
+	}
+	return func() {
+		b.memos.Lock()
+		defer b.memos.Unlock()
+		_ = b.keepMemo(context.WithoutCancel(ctx), arm, was) // the start has failed, and its error is told
+	}, nil
+}
+
+// joinWarnings joins those warnings that are not empty.
+func joinWarnings(warnings ...string) string {
+	return strings.Join(slices.DeleteFunc(warnings, func(s string) bool { return s == "" }), "; ")
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
 }

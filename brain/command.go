@@ -119,7 +119,11 @@ func (b *Brain) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, lea
 	if err := b.takesFiles(ctx, idOrName, p.Files); err != nil {
 		return r, refused(err)
 	}
-	err := b.commanded(ctx, idOrName, bus.OpPrompt, PromptTime(p.Text), func(arm coleo.Arm) any {
+	op, text := bus.OpPrompt, p.Text
+	if p.Check != nil {
+		op, text = bus.OpChecked, text+string(p.Check.Input)+string(p.Check.Schema)
+	}
+	err := b.commanded(ctx, idOrName, op, PromptTime(text), func(arm coleo.Arm) any {
 		return bus.PromptOrder{Arm: arm.ID, Prompt: p, Lease: lease}
 	}, &r)
 	return r, refused(err)
@@ -146,7 +150,7 @@ func refused(err error) error {
 	case coleo.EConflict, coleo.EInvalid, coleo.ENotFound, coleo.EUnauthorized, coleo.EForbidden,
 		coleo.ENotInstalled, coleo.EBlocked, coleo.EBusy, coleo.EUnrecognised, coleo.EStale, coleo.EUnproven,
 		coleo.EUnsupported, coleo.EThreadLocked,
-		coleo.ETurnAsks, coleo.ETurnFailed, coleo.ETurnInterrupted, coleo.ETurnUnproven:
+		coleo.ETurnAsks, coleo.ETurnFailed, coleo.ETurnInterrupted, coleo.ETurnUnproven, coleo.EAnswerUnfit:
 	}
 	marked := *e
 	marked.Delivered = new(bool)
@@ -222,7 +226,8 @@ func (b *Brain) Remove(ctx context.Context, idOrName string) (dropped int, err e
 		return 0, err
 	}
 	b.publishRemoved(arm.ID)
-	return gone.Dropped, b.DB.SetConfig(ctx, generationKey(arm.ID), "")
+	return gone.Dropped, errors.Join(b.DB.SetConfig(ctx, generationKey(arm.ID), ""),
+		b.DB.SetConfig(ctx, memoKey(arm.ID), ""))
 }
 
 // Explain returns the evidence for the state of an arm. It returns ENotFound if there

@@ -257,13 +257,15 @@ func (b *Brain) wholeFilter(ctx context.Context, f wire.EventFilter) (wire.Event
 		}
 		f.Run = run.ID
 	}
-	known := coleo.EventKinds()
-	for _, kind := range f.Kinds {
-		if !slices.Contains(known, kind) {
-			return f, 0, coleo.Errorf(coleo.EInvalid, "no event has the kind %q: docs/api.md lists the kinds", kind)
+	kinds := slices.Clone(f.Kinds)
+	for i, name := range kinds {
+		kind, known := coleo.KindNamed(string(name))
+		if !known {
+			return f, 0, coleo.Errorf(coleo.EInvalid, "no event has the kind %q: docs/api.md lists the kinds", name)
 		}
+		kinds[i] = kind
 	}
-	f.Kinds = slices.Compact(slices.Sorted(slices.Values(f.Kinds)))
+	f.Kinds = slices.Compact(slices.Sorted(slices.Values(kinds)))
 	return f, after, nil
 }
 

@@ -229,9 +229,10 @@ func (b *Brain) writer(ctx context.Context, q graph.Question, runs []string) (gr
 	return found, of, partial, nil
 }
 
-// approver looks in the audit for who gave the decision of the answer.
+// approver looks in the audit for who gave the decision of the answer. A policy is not in
+// the audit.
 func (b *Brain) approver(ctx context.Context, a *graph.Answer) error {
-	if a.Approval == nil || a.ArmName == "" {
+	if a.Approval == nil || a.ArmName == "" || a.Approval.Approval != nil && a.Approval.Approval.Policy != "" {
 		return nil
 	}
 	at := a.Approval.Start

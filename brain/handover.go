@@ -78,7 +78,7 @@ func (b *Brain) handOver(ctx context.Context, arm coleo.Arm) (coleo.Arm, error) 
 	}
 	b.catchUp(ctx, coleo.LocalHost)
 	if err == nil {
-		if arm, err = b.giveRow(ctx, arm, to); err != nil {
+		if arm, err = b.moveRowToHost(ctx, arm, to); err != nil {
 			return arm, err
 		}
 	}
@@ -94,9 +94,9 @@ func (b *Brain) handOver(ctx context.Context, arm coleo.Arm) (coleo.Arm, error) 
 	return b.Arm(ctx, arm.ID)
 }
 
-// giveRow writes the new host of an arm into the arm's row, after host local has
+// moveRowToHost writes the new host of an arm into the arm's row, after host local has
 // released the arm. After that, the row accepts the events of the new host.
-func (b *Brain) giveRow(ctx context.Context, arm coleo.Arm, to bus.Beat) (coleo.Arm, error) {
+func (b *Brain) moveRowToHost(ctx context.Context, arm coleo.Arm, to bus.Beat) (coleo.Arm, error) {
 	return b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
 		if isLocal(row.AgentID) {
 			row.AgentID, row.Host = to.ID, to.Hostname

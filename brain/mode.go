@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/modelresolver"
+	"coleo.dev/recovery"
 	"coleo.dev/wire"
 )
 
@@ -141,6 +143,62 @@ func forgetChosen(c *coleo.SpawnConfig, model, permission string) {
 	})
 }
 
+// Label changes the labels of an arm, and returns the arm. It returns ENotFound if there is no
+// such arm, and EInvalid for a bad change. It returns EUnavailable or ETimeout if the host
+// agent did not reply; the labels may then be the old or the new ones. After every other
+// error, the arm has its old labels.
+func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelChange) (coleo.Arm, error) {
+	b.labelling.Lock()
+	defer b.labelling.Unlock()
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return arm, err
+	}
+	next, err := change.Apply(arm.Labels)
+	if err != nil {
+		return arm, err
+	}
+	var report bus.LabelReport
+	if arm.AgentID != "" {
+		err = b.commanded(ctx, arm.ID, bus.OpLabel, bus.DefaultTimeout, func(arm coleo.Arm) any {
+			return bus.LabelOrder{Arm: arm.ID, Labels: next}
+		}, &report)
+	}
+	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // not found: the host keeps no copy of the arm
+		return arm, err
+	}
+	if err := b.keepChosen(ctx, arm.ID, report.Chosen); err != nil {
+		return arm, err
+	}
+	_, err = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
+		if row.Labels = next; len(next) == 0 {
+			row.Labels = nil
+		}
+		return nil
+	})
+	if err != nil {
+		return arm, err
+	}
+	b.publishArm(ctx, arm.ID)
+	return b.Arm(ctx, arm.ID)
+}
+
+// labelNew gives a new arm its labels, besides those that it has from its parent. It returns
+// EInvalid for bad labels, and if an arm that exists should get labels.
+func labelNew(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known bool) error {
+	if known && len(labels) > 0 {
+		return coleo.Errorf(coleo.EInvalid, "arm %s exists already: 'coleo arm label' changes its labels; nothing was started",
+			arm.Name)
+	}
+	next, err := coleo.LabelChange{Set: labels}.Apply(arm.Labels)
+	if err != nil || known || len(next) == 0 {
+		return err
+	}
+	arm.Labels = next
+	c.Chosen = c.Chosen.Change(func(now *coleo.Chosen) { now.Labels = next })
+	return nil
+}
+
 // Models returns the models of the catalogue and those that arms have, with the number of
 // arms that have each, and where a user is logged in. A host that does not answer is left
 // out.
@@ -188,4 +246,88 @@ func (b *Brain) catalog(ctx context.Context) (modelresolver.Catalog, error) {
 		return modelresolver.Catalog{}, err
 	}
 	return modelresolver.ParseCatalog(raw)
+}
+
+// SwitchThread makes an arm continue another conversation: it ends the agent CLI, and
+// starts it again with that conversation. The conversation must be one of the arm's
+// harness, HOME and folder.
+//
+// SwitchThread returns ENotFound if there is no such arm or conversation. It returns
+// EThreadLocked if another arm has the conversation. It returns EBusy while the arm works,
+// and EBlocked while it asks something. After these errors, the arm is as it was.
+// If the start fails, the arm is stopped, and Recover continues its former conversation.
+func (b *Brain) SwitchThread(ctx context.Context, idOrName, conversation string) (wire.SpawnReply, error) {
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return wire.SpawnReply{}, err
+	}
+	if err := b.switchable(ctx, arm, conversation); err != nil {
+		return wire.SpawnReply{}, err
+	}
+	if arm.Status != coleo.StatusStopped {
+		if err := b.ask(ctx, arm, bus.OpKill, killTimeout, onArm(arm), nil); err != nil {
+			return wire.SpawnReply{}, err
+		}
+		b.catchUp(ctx, arm.AgentID)
+		if arm, err = b.Arm(ctx, arm.ID); err != nil {
+			return wire.SpawnReply{}, err
+		}
+	}
+	switched := arm
+	switched.SessionID = conversation
+	if err := b.restart(ctx, switched, wire.RecoverRequest{},
+		recovery.Remedy{Resume: true}); err != nil {
+		return wire.SpawnReply{}, err
+	}
+	b.catchUp(ctx, arm.AgentID)
+	reply, err := b.reply(ctx, arm.ID)
+	reply.Spawned, reply.Resumed = true, true
+	return reply, err
+}
+
+// switchable returns an error if an arm cannot continue a conversation now.
+func (b *Brain) switchable(ctx context.Context, arm coleo.Arm, conversation string) error {
+	h, err := b.Registry.Get(arm.Harness)
+	if err != nil {
+		return err
+	}
+	if !h.Info().Capabilities.Resume {
+		return coleo.Errorf(coleo.EUnsupported, "%s cannot continue an earlier conversation", h.Info().Title)
+	}
+	if arm.Status != coleo.StatusStopped && arm.SessionID == conversation {
+		return coleo.Errorf(coleo.EConflict, "arm %s has the conversation %s already", arm.Name, conversation)
+	}
+	if err := b.unlocked(ctx, conversation, arm.ID); err != nil {
+		return err
+	}
+	var list coleo.ThreadList
+	f := coleo.ThreadFilter{Arm: arm.ID, ID: conversation, Hidden: true}
+	if err := b.ask(ctx, arm, bus.OpThreads, bus.DefaultTimeout, f, &list); err != nil {
+		return err
+	}
+	if len(list.Threads) == 0 {
+		return coleo.Errorf(coleo.ENotFound, "arm %s cannot continue the conversation %q: it has none with this id in %s; "+
+			"'coleo thread resume' starts an arm in another folder", arm.Name, conversation, arm.Workdir)
+	}
+	return b.atRest(ctx, arm)
+}
+
+// atRest returns EBusy if an arm works, and EBlocked if it asks something.
+func (b *Brain) atRest(ctx context.Context, arm coleo.Arm) error {
+	if arm.Status == coleo.StatusStopped {
+		return nil
+	}
+	var now bus.ArmReport
+	if err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &now); err != nil {
+		return err
+	}
+	switch now.Reading.State {
+	case coleo.Idle, coleo.Failed, coleo.Dead:
+		return nil
+	case coleo.WaitingApproval:
+		return coleo.Errorf(coleo.EBlocked, "arm %s asks something: nothing was done; answer it first", arm.Name)
+	case coleo.Initializing, coleo.Processing, coleo.Executing:
+	}
+	return coleo.Errorf(coleo.EBusy, "arm %s works (%s): nothing was done; 'coleo arm wait %s' waits until it is idle",
+		arm.Name, strings.ReplaceAll(string(now.Reading.State), "_", " "), arm.Name)
 }

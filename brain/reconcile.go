@@ -73,6 +73,10 @@ func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 			return nil
 		}
 		var err error
+		row.ParentArmID = report.Config.Parent
+		if chosen := report.Config.Chosen; chosen != nil {
+			row.Labels = chosen.Labels
+		}
 		row.Config, err = json.Marshal(report.Config)
 		return err
 	})

@@ -3,6 +3,7 @@ package brain
 import (
 	"context"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -65,6 +66,9 @@ func (b *Brain) takeBeat(beat bus.Beat) {
 	b.takeArms(ctx, m, beat.ID, news, now)
 	if back {
 		b.publishArmsOf(ctx, beat.ID)
+	}
+	if beat.Requests > 0 {
+		b.following.Go(func() { b.fulfil(ctx, beat.ID) })
 	}
 	wake(m.grown)
 	if beat.Pulse == nil {
@@ -236,4 +240,22 @@ func (b *Brain) Hosts(ctx context.Context) ([]coleo.HostInfo, error) {
 		out = append(out, coleo.HostInfo{Host: h, PID: beat.PID, Arms: len(beat.Arms), Live: live})
 	}
 	return out, nil
+}
+
+func generationKey(arm string) string { return "generation." + arm }
+
+// nextGeneration stores and returns a generation number that no earlier order to start
+// the arm has used. Earlier orders include orders to other host agents that never
+// replied.
+func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) {
+	b.numbering.Lock()
+	defer b.numbering.Unlock()
+	key := generationKey(arm.ID)
+	text, err := b.DB.Config(ctx, key)
+	if err != nil {
+		return 0, err
+	}
+	last, _ := strconv.Atoi(text) // the text "" gives 0
+	next := max(last, arm.Generation) + 1
+	return next, b.DB.SetConfig(ctx, key, strconv.Itoa(next))
 }

@@ -40,10 +40,11 @@ func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q wire.Spawn
 	return nil
 }
 
-// understood returns EUnsupported if the host agent is too old to carry out the whole
-// order. Such a host agent would ignore what it does not know. It would start the arm
-// without its environment variables, with a real model, or without a freeze.
-func (b *Brain) understood(host string, o bus.SpawnOrder) error {
+// checkHostUnderstands returns EUnsupported if the host agent is too old to carry out
+// the whole order to start an arm. Such a host agent would ignore what it does not know.
+// It would start the arm without its environment variables, with a real model, or without
+// a freeze.
+func (b *Brain) checkHostUnderstands(host string, o bus.SpawnOrder) error {
 	if err := b.knowsTools(host, o); err != nil {
 		return err
 	}

@@ -5,9 +5,9 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"coleo.dev"
@@ -24,11 +24,22 @@ import (
 // If the host agent does not reply, Spawn keeps the arm's row. The events of the host
 // show later whether the arm was started.
 func (b *Brain) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply, error) {
+	return b.spawn(ctx, q, nil)
+}
+
+// spawn is Spawn. If parent is not nil, a new arm begins with parent's configuration.
+func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Arm) (wire.SpawnReply, error) {
 	arm, known, err := b.named(ctx, q.Name)
+	if err == nil && parent != nil {
+		err = inherit(&arm, *parent, known)
+	}
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}
-	config, err := b.configure(&arm, q, known)
+	config, err := b.configure(&arm, q, known || parent != nil)
+	if err == nil {
+		err = labelNew(&arm, &config, q.Labels, known)
+	}
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}
@@ -52,8 +63,13 @@ func (b *Brain) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply
 	}
 	arm.Rule = ruleOrdered
 	defer b.ordered(arm.ID)()
-	was, err := b.enter(ctx, arm, known)
+	undo, err := b.takeSchema(ctx, arm.ID, q.MemoSchema)
 	if err != nil {
+		return wire.SpawnReply{}, err
+	}
+	was, err := b.writeOrderedRow(ctx, arm, known)
+	if err != nil {
+		undo()
 		return wire.SpawnReply{}, err
 	}
 	order := bus.SpawnOrder{
@@ -61,9 +77,13 @@ func (b *Brain) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply
 		Script: q.Script,
 		Drawn:  !known,
 	}
+	if parent != nil && len(q.Env) == 0 && len(config.EnvNames) > 0 {
+		order.EnvOf = parent.ID
+	}
 	if err := b.order(ctx, arm, order); err != nil {
 		if !bus.Unanswered(err) {
-			b.takeOut(ctx, arm, was)
+			b.undoOrderedRow(ctx, arm, was)
+			undo()
 		}
 		return wire.SpawnReply{}, err
 	}
@@ -133,6 +153,9 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 	forgetChosen(&c, q.Model, string(q.PermissionMode))
 	c.OnPartition = coleo.OnPartition(first(string(q.OnPartition), string(c.OnPartition),
 		string(b.Defaults.OnPartition)))
+	if c.Policy = coleo.PolicyMode(first(string(q.Policy), string(c.Policy))); c.Policy == "" && !known {
+		c.Policy = b.Defaults.Policy
+	}
 	c.TrustWorkdir = c.TrustWorkdir || q.TrustWorkdir
 	c.Cols, c.Rows = max(q.Cols, c.Cols), max(q.Rows, c.Rows)
 	for _, list := range []struct{ from, to *[]string }{{&q.Wrap, &c.Wrap}, {&q.Args, &c.Args}} {
@@ -163,20 +186,6 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 	}
 	arm.Workdir, arm.Provider, arm.Model = c.Workdir, c.Provider, c.Model
 	return c, nil
-}
-
-// joinWarnings joins those warnings that are not empty.
-func joinWarnings(warnings ...string) string {
-	return strings.Join(slices.DeleteFunc(warnings, func(s string) bool { return s == "" }), "; ")
-}
-
-func first(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 // harness returns the name of the harness for an arm. It returns the first of these
@@ -270,9 +279,9 @@ func (b *Brain) shared(ctx context.Context, arm coleo.Arm) string {
 	return fmt.Sprintf("arm %s works in the same folder (%s)", other, arm.Workdir)
 }
 
-// enter writes an arm's row before the arm's host is told to start the arm. It returns
+// writeOrderedRow writes an arm's row before the arm's host is told to start the arm. It returns
 // the previous row. For a new arm, the previous row has no id.
-func (b *Brain) enter(ctx context.Context, arm coleo.Arm, known bool) (coleo.Arm, error) {
+func (b *Brain) writeOrderedRow(ctx context.Context, arm coleo.Arm, known bool) (coleo.Arm, error) {
 	var was coleo.Arm
 	if !known {
 		return was, b.DB.CreateArm(ctx, arm)
@@ -280,6 +289,9 @@ func (b *Brain) enter(ctx context.Context, arm coleo.Arm, known bool) (coleo.Arm
 	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
 		if row.Status != coleo.StatusStopped {
 			return coleo.Errorf(coleo.EConflict, "Arm %s already exists with status: %s", row.Name, row.Status)
+		}
+		if !maps.Equal(row.Labels, arm.Labels) {
+			return coleo.Errorf(coleo.EConflict, "the labels of arm %s were changed meanwhile: nothing was started", row.Name)
 		}
 		was = *row
 		if arm.Generation = row.Generation; arm.AgentID == row.AgentID {
@@ -291,10 +303,11 @@ func (b *Brain) enter(ctx context.Context, arm coleo.Arm, known bool) (coleo.Arm
 	return was, err
 }
 
-// takeOut undoes enter after the host agent has reported that it started nothing. For a
-// new arm it deletes the row, and for an old arm it restores the previous row. It does
-// not restore a row that an event of the host has changed since enter.
-func (b *Brain) takeOut(ctx context.Context, arm, was coleo.Arm) {
+// undoOrderedRow undoes writeOrderedRow after the host agent has reported that it
+// started nothing. It deletes the row of a new arm, and restores the previous row of an
+// old arm. It does not restore a row that an event of the host has changed since
+// writeOrderedRow.
+func (b *Brain) undoOrderedRow(ctx context.Context, arm, was coleo.Arm) {
 	ctx = context.WithoutCancel(ctx)
 	if was.ID == "" {
 		_ = b.ask(ctx, arm, bus.OpRemove, killTimeout, onArm(arm), nil)
@@ -336,7 +349,7 @@ func (b *Brain) ordered(id string) func() {
 // order tells the host agent to start the next generation of an arm. It changes no row,
 // because the events of the host change the row.
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
-	err := b.understood(arm.AgentID, o)
+	err := b.checkHostUnderstands(arm.AgentID, o)
 	if err == nil && o.Resume && o.Config.Conversation != "" {
 		err = b.unlocked(ctx, o.Config.Conversation, arm.ID)
 	}
@@ -356,24 +369,6 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 		}
 	}
 	return err
-}
-
-func generationKey(arm string) string { return "generation." + arm }
-
-// nextGeneration stores and returns a generation number that no earlier order to start
-// the arm has used. Earlier orders include orders to other host agents that never
-// replied.
-func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) {
-	b.numbering.Lock()
-	defer b.numbering.Unlock()
-	key := generationKey(arm.ID)
-	text, err := b.DB.Config(ctx, key)
-	if err != nil {
-		return 0, err
-	}
-	last, _ := strconv.Atoi(text) // the text "" gives 0
-	next := max(last, arm.Generation) + 1
-	return next, b.DB.SetConfig(ctx, key, strconv.Itoa(next))
 }
 
 func (b *Brain) reply(ctx context.Context, id string) (wire.SpawnReply, error) {

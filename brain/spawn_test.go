@@ -99,10 +99,10 @@ func TestAnOlderHostAgentIsNotGivenWhatItWouldLeaveOut(t *testing.T) {
 		"a freeze":                  {Config: coleo.SpawnConfig{OnPartition: coleo.PartitionFreeze}},
 		"the scripted model":        {Config: coleo.SpawnConfig{Model: coleo.ModelScripted}},
 	} {
-		if err := b.understood("now", o); err != nil {
+		if err := b.checkHostUnderstands("now", o); err != nil {
 			t.Errorf("%s: %v, want no error from a host agent of now", what, err)
 		}
-		err := b.understood("old", o)
+		err := b.checkHostUnderstands("old", o)
 		if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), "v1") ||
 			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, want an error that names the version", what, err)
@@ -114,7 +114,7 @@ func TestAnOlderHostAgentIsNotGivenWhatItWouldLeaveOut(t *testing.T) {
 	if err := b.understandsFiles("now"); err != nil {
 		t.Errorf("files: %v, want no error from a host agent of now", err)
 	}
-	if err := b.understood("old", bus.SpawnOrder{Config: coleo.SpawnConfig{Model: "opus"}}); err != nil {
+	if err := b.checkHostUnderstands("old", bus.SpawnOrder{Config: coleo.SpawnConfig{Model: "opus"}}); err != nil {
 		t.Errorf("an order that an older host agent understands: %v", err)
 	}
 }

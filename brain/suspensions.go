@@ -2,10 +2,15 @@ package brain
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/subarm"
 	"coleo.dev/wire"
 )
 
@@ -50,11 +55,14 @@ func (b *Brain) AnswerSuspension(ctx context.Context, idOrName, id string, d col
 	if err := s.Check(d); err != nil {
 		return s, err
 	}
-	name := s.ArmName
+	name, host := s.ArmName, ""
 	err = b.commanded(ctx, s.Arm, bus.OpAnswer, bus.DefaultTimeout, func(arm coleo.Arm) any {
+		host = arm.AgentID
 		return bus.AnswerOrder{Arm: arm.ID, ID: s.ID, Decision: d, By: by}
 	}, &s)
-	s.ArmName = name
+	if s.ArmName = name; err == nil && s.Allowed() {
+		b.following.Go(func() { b.fulfil(b.ctx, host) })
+	}
 	return s, err
 }
 
@@ -96,11 +104,12 @@ func (b *Brain) knowsTools(host string, o bus.SpawnOrder) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m := b.hosts[host]
-	if m == nil || m.beat.PID == 0 || m.beat.TakesTools {
+	subarms := slices.ContainsFunc(o.Config.Tools, func(t string) bool { return slices.Contains(coleo.SubarmTools(), t) })
+	if m == nil || m.beat.PID == 0 || m.beat.TakesTools && (!subarms || m.beat.TakesSubarms) {
 		return nil // a host agent without a beat cannot be asked, so the order fails later
 	}
 	return unsent{coleo.Errorf(coleo.EUnsupported, "nothing was started: the host agent %s has version %s, which has "+
-		"no tools for arms: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
+		"not all of these tools for arms: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
 }
 
 // configureTools sets the tools of an arm. Without a word in the request, the arm keeps its
@@ -126,4 +135,141 @@ func (b *Brain) configureTools(c *coleo.SpawnConfig, q wire.SpawnRequest, harnes
 		}
 	}
 	return coleo.CheckTools(c.Tools)
+}
+
+// fulfil carries out the approved requests of the arms of a host: it starts subarms. If it
+// cannot reach the host, or is interrupted, the host's next beat makes it try again.
+func (b *Brain) fulfil(ctx context.Context, host string) {
+	var list []coleo.Suspension
+	if err := b.askHost(ctx, host, bus.OpRequests, bus.DefaultTimeout, nil, &list); err != nil {
+		b.Log.Warn("ask for the approved requests of arms", "host", host, "error", err)
+		return
+	}
+	for _, s := range list {
+		if s.Kind != coleo.SuspensionSubarm || !b.takeRequest(s.ID) {
+			continue
+		}
+		b.following.Go(func() {
+			defer b.dropRequest(s.ID)
+			b.fulfilOne(ctx, host, s)
+		})
+	}
+}
+
+func (b *Brain) takeRequest(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.requests[id] {
+		return false
+	}
+	b.requests[id] = true
+	return true
+}
+
+func (b *Brain) dropRequest(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.requests, id)
+}
+
+// fulfilOne starts the subarm of one request, and tells the host what became of it.
+func (b *Brain) fulfilOne(ctx context.Context, host string, s coleo.Suspension) {
+	out := coleo.RequestOutcome{Text: fmt.Sprintf("The subarm %s has started and gets its prompt. "+
+		"Call %s with the name %s to wait for its answer.", s.Request.Name, coleo.ToolAwaitArm, s.Request.Name)}
+	err := b.startSubarm(ctx, host, s)
+	if bus.Unanswered(err) || bus.Unreachable(err) || errors.Is(err, errUnread) || ctx.Err() != nil {
+		b.Log.Warn("start a subarm: tried again after the next beat", "arm", s.Request.Name, "error", err)
+		return
+	}
+	if err != nil {
+		out = coleo.RequestOutcome{Failed: true, Text: err.Error()}
+	}
+	err = b.askHost(ctx, host, bus.OpSettle, bus.DefaultTimeout, bus.SettleOrder{ID: s.ID, Outcome: out}, nil)
+	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // not found: the parent was removed
+		b.Log.Warn("tell what became of a request of an arm", "host", host, "request", s.ID, "error", err)
+	}
+}
+
+// errUnread means that the parent of a subarm may run, but that nobody reads its screen now.
+var errUnread = errors.New("its parent is not read now")
+
+// startSubarm makes the row of a subarm and orders its start. If the row exists, an earlier
+// attempt was cut off, and startSubarm only sends the order again. The host agent starts a
+// subarm once, however often it gets the order.
+func (b *Brain) startSubarm(ctx context.Context, host string, s coleo.Suspension) error {
+	arm, err := b.DB.Arm(ctx, s.Request.Arm)
+	known := err == nil
+	var config coleo.SpawnConfig
+	switch {
+	case known:
+		if err := json.Unmarshal(arm.Config, &config); err != nil {
+			return fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
+		}
+	case coleo.ErrorCode(err) != coleo.ENotFound:
+		return err
+	default:
+		if arm, config, err = b.enterSubarm(ctx, host, s); err != nil {
+			return err
+		}
+	}
+	defer b.ordered(arm.ID)()
+	first := coleo.Queued{ID: s.ID, Text: s.Request.Prompt, Added: s.AnsweredAt, By: "arm " + s.ArmName}
+	err = b.order(ctx, arm, bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config,
+		Drawn: !known, Request: s.ID, First: &first})
+	if err != nil && !known && !bus.Unanswered(err) {
+		b.undoOrderedRow(ctx, arm, coleo.Arm{})
+	}
+	return err
+}
+
+// enterSubarm checks again whether the parent may have the subarm, and makes the subarm's row.
+func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension) (coleo.Arm, coleo.SpawnConfig, error) {
+	var none coleo.SpawnConfig
+	var parent bus.ArmReport
+	err := b.askHost(ctx, host, bus.OpReport, bus.DefaultTimeout, bus.ArmOrder{Arm: s.Arm}, &parent)
+	switch {
+	case err != nil:
+		return coleo.Arm{}, none, err
+	case parent.Proof == bus.Gone || parent.Config == nil:
+		return coleo.Arm{}, none, coleo.Errorf(coleo.EExited, "nothing was started: the parent %s does not run", parent.Name)
+	case !parent.Attached:
+		return coleo.Arm{}, none, errUnread
+	}
+	r := s.Request
+	if err := subarm.Possible(*parent.Config); err != nil {
+		return coleo.Arm{}, none, err
+	}
+	b.counting.Lock()
+	defer b.counting.Unlock()
+	arms, err := b.DB.Arms(ctx, true)
+	if err != nil {
+		return coleo.Arm{}, none, err
+	}
+	row, children, fleet := coleo.Arm{}, 0, 0
+	for _, a := range arms {
+		if a.ID == s.Arm {
+			row = a
+		}
+		if a.ParentArmID == "" || a.Status == coleo.StatusStopped {
+			continue
+		}
+		if fleet++; a.ParentArmID == s.Arm {
+			children++
+		}
+	}
+	if err := subarm.Room(children, fleet); err != nil {
+		return coleo.Arm{}, none, err
+	}
+	config := subarm.Config(s.Arm, *parent.Config, *r)
+	arm := coleo.Arm{ID: r.Arm, Name: r.Name, Harness: r.Harness, ParentArmID: s.Arm, Domain: row.Domain, AgentID: host,
+		Host: row.Host, Status: coleo.StatusStarting, State: coleo.Initializing, Rule: ruleOrdered, Workdir: config.Workdir,
+		Provider: config.Provider, Model: config.Model, CreatedAt: b.Now().UTC(), Labels: row.Labels}
+	if len(row.Labels) > 0 {
+		config.Chosen = config.Chosen.Change(func(c *coleo.Chosen) { c.Labels = row.Labels })
+	}
+	if arm.Config, err = json.Marshal(config); err != nil {
+		return arm, config, err
+	}
+	_, err = b.writeOrderedRow(ctx, arm, false)
+	return arm, config, err
 }

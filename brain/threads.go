@@ -3,6 +3,7 @@ package brain
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +11,8 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
-	"coleo.dev/recovery"
+	"coleo.dev/store"
+	"coleo.dev/summary"
 	"coleo.dev/wire"
 )
 
@@ -133,6 +135,61 @@ func (b *Brain) Thread(ctx context.Context, harness, id string, after, limit int
 	return page, err
 }
 
+// summaryPage is how many messages or events are read at once.
+const summaryPage = 200
+
+// ThreadSummary returns a summary of a conversation. It reads the whole conversation, and
+// the events of the arms that may have had it. It returns ENotFound if there is no such
+// conversation.
+func (b *Brain) ThreadSummary(ctx context.Context, harness, id string) (coleo.ThreadSummary, error) {
+	var m *summary.Maker
+	var t coleo.Thread
+	for after := 0; ; {
+		page, err := b.Thread(ctx, harness, id, after, summaryPage)
+		if err != nil {
+			return coleo.ThreadSummary{}, err
+		}
+		if m == nil {
+			t = page.Thread
+			m = summary.New(t)
+		}
+		for _, message := range page.Messages {
+			m.Message(message)
+		}
+		if after = page.Next; after == 0 {
+			break
+		}
+	}
+	arms, err := b.DB.Arms(ctx, true)
+	if err != nil {
+		return coleo.ThreadSummary{}, err
+	}
+	for _, arm := range arms {
+		if arm.SessionID == t.ID || t.Folder != "" && arm.Workdir == t.Folder {
+			m.Arm(arm.SessionID == t.ID)
+			if err := b.eachEvent(ctx, arm.ID, summary.Kinds(), m.Event); err != nil {
+				return coleo.ThreadSummary{}, err
+			}
+		}
+	}
+	return m.Summary(), nil
+}
+
+// eachEvent calls take with each event of an arm that has one of the kinds, in the order of
+// the log.
+func (b *Brain) eachEvent(ctx context.Context, arm string, kinds []coleo.EventKind, take func(coleo.Event)) error {
+	for after := uint64(0); ; {
+		list, next, err := b.DB.RunEvents(ctx, store.EventFilter{Arm: arm, Kinds: kinds, After: after, Limit: summaryPage})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, e := range list {
+			take(e)
+		}
+		after = next
+	}
+}
+
 // ChangeThread changes what Coleo stores of a conversation. It returns ENotFound if there is
 // no such conversation, and EThreadLocked if an arm has a conversation that is to be
 // deleted.
@@ -180,6 +237,10 @@ func configureThread(c *coleo.SpawnConfig, q wire.SpawnRequest) error {
 		return coleo.Errorf(coleo.EInvalid, "an arm either copies a conversation or continues one, not both")
 	}
 	c.Conversation, c.Fork = first(q.Conversation, c.Conversation), q.Fork
+	if q.Fork != "" && (c.ForkedFrom == nil || c.ForkedFrom.Conversation != q.Fork) {
+		c.Parent, c.Depth = "", 0 // no model has asked for the fork
+		c.ForkedFrom = &coleo.ForkOrigin{Conversation: q.Fork}
+	}
 	for _, id := range []string{q.Conversation, q.Fork} {
 		if strings.HasPrefix(id, "-") {
 			return coleo.Errorf(coleo.EInvalid, "%q is no id of a conversation: it would be an option", id)
@@ -210,6 +271,78 @@ func (b *Brain) CloneThread(ctx context.Context, harness, id string, q wire.Spaw
 	return b.Spawn(ctx, q)
 }
 
+// ForkArm starts a new arm with a copy of an arm's conversation, and with the configuration
+// of that arm where q has no other. The agent CLI makes the copy, and the arm stays as it is.
+//
+// ForkArm returns ENotFound if there is no such arm, or if the arm has no conversation yet.
+// It returns EUnsupported if the agent CLI makes no copies. It returns EBusy while the arm
+// works, and EBlocked while it asks something, because its conversation is not whole then.
+// It also returns the errors of Spawn.
+func (b *Brain) ForkArm(ctx context.Context, idOrName string, q wire.SpawnRequest) (wire.SpawnReply, error) {
+	parent, err := b.Arm(ctx, idOrName)
+	if err == nil {
+		err = b.forkable(parent, q)
+	}
+	var t coleo.Thread
+	if err == nil {
+		t, err = b.ArmThread(ctx, parent.ID)
+	}
+	if err != nil {
+		return wire.SpawnReply{}, err
+	}
+	if t.Path == "" {
+		return wire.SpawnReply{}, noConversation(parent)
+	}
+	if err := b.atRest(ctx, parent); err != nil {
+		return wire.SpawnReply{}, err
+	}
+	q.Fork, q.Recover, q.Conversation = t.ID, false, ""
+	return b.spawn(ctx, q, &parent)
+}
+
+// forkable returns an error if no copy of the arm's conversation can be made at any time.
+func (b *Brain) forkable(parent coleo.Arm, q wire.SpawnRequest) error {
+	h, err := b.Registry.Get(parent.Harness)
+	if err != nil {
+		return err
+	}
+	var c coleo.SpawnConfig
+	switch {
+	case !h.Info().Forks:
+		return coleo.Errorf(coleo.EUnsupported, "nothing was started: Coleo knows no way to copy a "+
+			"conversation of %s", h.Info().Title)
+	case q.Harness != "" && q.Harness != parent.Harness:
+		return coleo.Errorf(coleo.EInvalid, "the conversation of arm %s is one of %s: leave out the harness %s", parent.Name,
+			h.Info().Title, q.Harness)
+	case json.Unmarshal(parent.Config, &c) == nil && c.Scripted():
+		return coleo.Errorf(coleo.EUnsupported, "arm %s has the scripted model and a HOME of its own, which another arm "+
+			"cannot read: nothing was started", parent.Name)
+	}
+	return nil
+}
+
+// inherit gives a new arm the configuration of its parent, with the parent as its origin. It
+// returns EConflict if the arm is not new.
+func inherit(arm *coleo.Arm, parent coleo.Arm, known bool) error {
+	if known {
+		return coleo.Errorf(coleo.EConflict, "Arm %s already exists: a fork is a new arm, with another name", arm.Name)
+	}
+	var c coleo.SpawnConfig
+	if err := json.Unmarshal(parent.Config, &c); err != nil {
+		return fmt.Errorf("read the configuration of arm %s: %w", parent.Name, err)
+	}
+	c.ForkedFrom = &coleo.ForkOrigin{Arm: parent.ID, Name: parent.Name, Conversation: parent.SessionID}
+	c.Parent, c.Depth = "", 0 // a fork is an arm of the one who orders it, also that of a subarm
+	raw, err := json.Marshal(c)
+	arm.Config, arm.Harness, arm.Domain, arm.ContextBudget = raw, parent.Harness, parent.Domain, parent.ContextBudget
+	arm.AgentID, arm.Labels = parent.AgentID, parent.Labels
+	return err
+}
+
+func noConversation(arm coleo.Arm) error {
+	return coleo.Errorf(coleo.ENotFound, "arm %s has no conversation yet: it begins with the first prompt", arm.Name)
+}
+
 // ArmThread returns the conversation that an arm has, or had last. It returns ENotFound if
 // there is no such arm, or if the arm has no conversation yet.
 func (b *Brain) ArmThread(ctx context.Context, idOrName string) (coleo.Thread, error) {
@@ -218,8 +351,7 @@ func (b *Brain) ArmThread(ctx context.Context, idOrName string) (coleo.Thread, e
 		return coleo.Thread{}, err
 	}
 	if arm.SessionID == "" {
-		return coleo.Thread{}, coleo.Errorf(coleo.ENotFound, "arm %s has no conversation yet: it begins with the first "+
-			"prompt", arm.Name)
+		return coleo.Thread{}, noConversation(arm)
 	}
 	page, err := b.Thread(ctx, "", arm.SessionID, 0, 0)
 	switch {
@@ -234,83 +366,4 @@ func (b *Brain) ArmThread(ctx context.Context, idOrName string) (coleo.Thread, e
 		t.Arm = arm.Name
 	}
 	return t, nil
-}
-
-// SwitchThread makes an arm continue another conversation: it ends the agent CLI, and
-// starts it again with that conversation. The conversation must be one of the arm's
-// harness, HOME and folder.
-//
-// SwitchThread returns ENotFound if there is no such arm or conversation. It returns
-// EThreadLocked if another arm has the conversation. It returns EBusy while the arm works,
-// and EBlocked while it asks something. After these errors, the arm is as it was.
-// If the start fails, the arm is stopped, and Recover continues its former conversation.
-func (b *Brain) SwitchThread(ctx context.Context, idOrName, conversation string) (wire.SpawnReply, error) {
-	arm, err := b.Arm(ctx, idOrName)
-	if err != nil {
-		return wire.SpawnReply{}, err
-	}
-	if err := b.switchable(ctx, arm, conversation); err != nil {
-		return wire.SpawnReply{}, err
-	}
-	if arm.Status != coleo.StatusStopped {
-		if err := b.ask(ctx, arm, bus.OpKill, killTimeout, onArm(arm), nil); err != nil {
-			return wire.SpawnReply{}, err
-		}
-		b.catchUp(ctx, arm.AgentID)
-		if arm, err = b.Arm(ctx, arm.ID); err != nil {
-			return wire.SpawnReply{}, err
-		}
-	}
-	switched := arm
-	switched.SessionID = conversation
-	if err := b.restart(ctx, switched, wire.RecoverRequest{},
-		recovery.Remedy{Resume: true}); err != nil {
-		return wire.SpawnReply{}, err
-	}
-	b.catchUp(ctx, arm.AgentID)
-	reply, err := b.reply(ctx, arm.ID)
-	reply.Spawned, reply.Resumed = true, true
-	return reply, err
-}
-
-// switchable returns an error if an arm cannot continue a conversation now.
-func (b *Brain) switchable(ctx context.Context, arm coleo.Arm, conversation string) error {
-	h, err := b.Registry.Get(arm.Harness)
-	if err != nil {
-		return err
-	}
-	if !h.Info().Capabilities.Resume {
-		return coleo.Errorf(coleo.EUnsupported, "%s cannot continue an earlier conversation", h.Info().Title)
-	}
-	if arm.Status != coleo.StatusStopped && arm.SessionID == conversation {
-		return coleo.Errorf(coleo.EConflict, "arm %s has the conversation %s already", arm.Name, conversation)
-	}
-	if err := b.unlocked(ctx, conversation, arm.ID); err != nil {
-		return err
-	}
-	var list coleo.ThreadList
-	f := coleo.ThreadFilter{Arm: arm.ID, ID: conversation, Hidden: true}
-	if err := b.ask(ctx, arm, bus.OpThreads, bus.DefaultTimeout, f, &list); err != nil {
-		return err
-	}
-	if len(list.Threads) == 0 {
-		return coleo.Errorf(coleo.ENotFound, "arm %s cannot continue the conversation %q: it has none with this id in %s; "+
-			"'coleo thread resume' starts an arm in another folder", arm.Name, conversation, arm.Workdir)
-	}
-	if arm.Status == coleo.StatusStopped {
-		return nil
-	}
-	var now bus.ArmReport
-	if err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &now); err != nil {
-		return err
-	}
-	switch now.Reading.State {
-	case coleo.Idle, coleo.Failed, coleo.Dead:
-		return nil
-	case coleo.WaitingApproval:
-		return coleo.Errorf(coleo.EBlocked, "arm %s asks something: nothing was done; answer it first", arm.Name)
-	case coleo.Initializing, coleo.Processing, coleo.Executing:
-	}
-	return coleo.Errorf(coleo.EBusy, "arm %s works (%s): nothing was done; 'coleo arm wait %s' waits until it is idle",
-		arm.Name, strings.ReplaceAll(string(now.Reading.State), "_", " "), arm.Name)
 }

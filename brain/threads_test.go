@@ -92,3 +92,18 @@ func TestAnOptionIsNoConversation(t *testing.T) {
 		}
 	}
 }
+
+func TestM19AForkOfASubarmIsNoSubarm(t *testing.T) {
+	t.Parallel()
+	config, err := json.Marshal(coleo.SpawnConfig{Parent: "arm-boss", Depth: 1, Workdir: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fork := coleo.Arm{Name: "fork"}
+	err = inherit(&fork, coleo.Arm{ID: "arm-kid", Name: "boss.kid", ParentArmID: "arm-boss", Config: config}, false)
+	var c coleo.SpawnConfig
+	if err != nil || json.Unmarshal(fork.Config, &c) != nil || c.Parent != "" || c.Depth != 0 || c.Workdir != "/w" ||
+		fork.ParentArmID != "" {
+		t.Errorf("the fork is %+v with %+v, %v", fork, c, err)
+	}
+}

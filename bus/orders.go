@@ -17,9 +17,11 @@ const (
 	OpKill      Op = "kill"      // ArmOrder -> ArmReport
 	OpRemove    Op = "remove"    // ArmOrder -> Removed: delete a stopped arm and its files
 	OpRename    Op = "rename"    // RenameOrder -> nothing
+	OpLabel     Op = "label"     // LabelOrder -> LabelReport: change the arm's labels
 	OpList      Op = "list"      // nothing -> []ArmReport
 	OpReport    Op = "report"    // ArmOrder -> ArmReport
 	OpPrompt    Op = "prompt"    // PromptOrder -> coleo.Receipt
+	OpChecked   Op = "checked"   // PromptOrder -> coleo.Receipt: a prompt with a check, which an older host agent would ignore
 	OpRespond   Op = "respond"   // RespondOrder -> nothing
 	OpInterrupt Op = "interrupt" // ArmOrder -> coleo.Interruption
 	OpSteer     Op = "steer"     // PromptOrder -> coleo.Steering: a prompt for now, also during a turn
@@ -45,6 +47,8 @@ const (
 	OpQueue     Op = "queue"     // QueueOrder -> coleo.QueueReport: change the arm's queue, or ask for it
 	OpAnswer    Op = "answer"    // AnswerOrder -> coleo.Suspension: answer what the arm has asked with a tool
 	OpTasks     Op = "tasks"     // ArmOrder -> []coleo.Task: the tasks that the arm has written with a tool
+	OpRequests  Op = "requests"  // nothing -> []coleo.Suspension: the approved requests of arms that serve must carry out
+	OpSettle    Op = "settle"    // SettleOrder -> nothing: what became of such a request
 	OpTake      Op = "take"      // ArmOrder -> ArmReport: take up an arm whose folder names this host
 
 	OpThreads      Op = "threads"       // coleo.ThreadFilter -> coleo.ThreadList: the conversations of this machine
@@ -54,7 +58,12 @@ const (
 
 // Types reports whether an order of this kind types into an arm's terminal.
 func (o Op) Types() bool {
-	return o == OpPrompt || o == OpSteer || o == OpAbort || o == OpCompact || o == OpMode || o == OpModel || o == OpRespond || o == OpInterrupt || o == OpInput
+	switch o {
+	case OpPrompt, OpChecked, OpSteer, OpAbort, OpCompact, OpMode, OpModel, OpRespond, OpInterrupt, OpInput:
+		return true
+	default:
+		return false
+	}
 }
 
 // SpawnOrder starts an arm. Serve sets Config.Generation to a number above all
@@ -71,6 +80,10 @@ type SpawnOrder struct {
 	// values are in no other message. If Env is empty, the host agent uses the
 	// variables that it has stored for the arm.
 	Env map[string]string `json:"env,omitempty"`
+	// EnvOf is the id of another arm of this host whose variables the new arm also gets. It
+	// is empty if Env is not. A host agent of before refuses an order whose variables it
+	// does not have.
+	EnvOf string `json:"env_of,omitempty"`
 	// Script has the replies of the scripted model, as JSON. If Script is empty, the
 	// host agent uses the script that it has stored for the arm.
 	Script string `json:"script,omitempty"`
@@ -78,6 +91,13 @@ type SpawnOrder struct {
 	// Drawn means that serve has made a new random ID for this order. So the arm was
 	// never started: it has no files, and no process has its mark.
 	Drawn bool `json:"drawn,omitempty"`
+
+	// Request is the id of the request that this order carries out, for a subarm. If the
+	// subarm was started before, the host agent starts nothing and reports it, so that serve
+	// can send the order again.
+	Request string `json:"request,omitempty"`
+	// First is the first prompt of a subarm. It is in the queue when the subarm has started.
+	First *coleo.Queued `json:"first,omitempty"`
 }
 
 // ArmOrder is an order about one arm.
@@ -183,6 +203,17 @@ type RenameOrder struct {
 	Name string `json:"name"`
 }
 
+// LabelOrder gives an arm the labels Labels, in place of the labels that it has.
+type LabelOrder struct {
+	Arm    string       `json:"arm"`
+	Labels coleo.Labels `json:"labels"`
+}
+
+// LabelReport says what the user has chosen for the arm now, the labels among it.
+type LabelReport struct {
+	Chosen *coleo.Chosen `json:"chosen,omitempty"`
+}
+
 // RespondOrder answers a dialog. If the fingerprint is empty, the order answers the
 // dialog that is open.
 type RespondOrder struct {
@@ -198,6 +229,12 @@ type AnswerOrder struct {
 	ID       string         `json:"id"`
 	Decision coleo.Decision `json:"decision"`
 	By       string         `json:"by,omitempty"` // who answers, for people
+}
+
+// SettleOrder says what became of a request that an arm's model has made.
+type SettleOrder struct {
+	ID      string               `json:"id"`
+	Outcome coleo.RequestOutcome `json:"outcome"`
 }
 
 // ScreenOrder asks for the screen of an arm: the present screen if At is zero,

@@ -145,6 +145,13 @@ type Beat struct {
 	TakesFiles bool `json:"takes_files,omitempty"`
 	// TakesTools means that the host agent knows SpawnConfig.Tools.
 	TakesTools bool `json:"takes_tools,omitempty"`
+	// TakesSubarms means that the host agent knows the tools for subarms.
+	TakesSubarms bool `json:"takes_subarms,omitempty"`
+	// TakesPolicy means that the host agent knows SpawnConfig.Policy. With an older host
+	// agent, a person answers each dialog.
+	TakesPolicy bool `json:"takes_policy,omitempty"`
+	// Requests is the number of requests that OpRequests returns.
+	Requests int `json:"requests,omitempty"`
 }
 
 // ArmBeat is the part of a beat for one arm.

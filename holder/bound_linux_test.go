@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -46,7 +45,7 @@ func awaitPause(t *testing.T, count func() int) int {
 	t.Helper()
 	const pause = 300 * time.Millisecond
 	last, since := count(), time.Now()
-	for deadline := time.Now().Add(patience); time.Since(since) <= pause; runtime.Gosched() {
+	for deadline := time.Now().Add(patience); time.Since(since) <= pause; time.Sleep(betweenLooks) {
 		if now := count(); now != last {
 			last, since = now, time.Now()
 		}

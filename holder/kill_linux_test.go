@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -186,7 +185,7 @@ func children(pid int) []int {
 // awaitGuard waits for a guard of the holder that is another one than the last.
 func awaitGuard(t *testing.T, s Status, last int) int {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
+	for deadline := time.Now().Add(patience); ; time.Sleep(betweenLooks) {
 		for _, pid := range children(s.Holder.PID) {
 			if pid != s.Process.PID && pid != last {
 				return pid

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -41,12 +40,14 @@ type arm struct {
 	// run is the newest open run. The older open runs are in record.
 	run      *coleo.Receipt
 	lease    coleo.Lease
-	busy     bool   // the arm is being started, attached to or ended
-	blocked  string // why the arm cannot continue; "" if it can
-	silent   bool   // the holder did not reply when the host agent tried to attach
-	asleep   bool   // a signal had stopped the holder when it did not reply
+	busy     bool              // the arm is being started, attached to or ended
+	judged   coleo.Fingerprint // the last dialog that the arm's policy has judged
+	blocked  string            // why the arm cannot continue; "" if it can
+	silent   bool              // the holder did not reply when the host agent tried to attach
+	asleep   bool              // a signal had stopped the holder when it did not reply
 	choosing choosing
 	dead     chan struct{} // closed when the goroutine that follows the session has ended
+	watched  chan struct{} // closed when the arm may have changed; nil if nobody waits for that
 	gone     bool          // another host has taken the arm
 	late     []work        // work whose run has not begun yet
 
@@ -124,6 +125,7 @@ func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 			a.host.Log.Error("record a change", "arm", a.name(), "error", err)
 		}
 		a.noted(change.Cursor)
+		a.considerDialog(following, s, change)
 		if change.Reading.State == coleo.Idle {
 			a.restoreMode(s)
 		}
@@ -246,6 +248,13 @@ func (a *arm) intend(ctx context.Context, fn func(*store.ArmRecord) []coleo.Even
 }
 
 func (a *arm) changeAs(ctx context.Context, p purpose, fn func(*store.ArmRecord) []coleo.Event) error {
+	return a.changeWith(ctx, p, nil, fn)
+}
+
+// changeWith is like changeAs, and writes what a tool has changed in the same transaction. It
+// reads tools after fn has returned.
+func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange,
+	fn func(*store.ArmRecord) []coleo.Event) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
 	a.mu.Lock()
@@ -253,7 +262,7 @@ func (a *arm) changeAs(ctx context.Context, p purpose, fn func(*store.ArmRecord)
 	events := fn(&a.record)
 	changed := a.record
 	a.mu.Unlock()
-	err := a.host.write(ctx, p, writing{events: events, put: a})
+	err := a.host.write(ctx, p, writing{events: events, put: a, tools: tools})
 	if err == nil || p != intended {
 		a.wake() // the queue may be sent now
 		return err
@@ -383,12 +392,4 @@ func silence(h coleo.Handle) string {
 			h.Holder.PID)
 	}
 	return fmt.Sprintf("its holder, process %d, does not answer", h.Holder.PID)
-}
-
-// removeFiles deletes all files of the arm, including its journals.
-func (a *arm) removeFiles() error {
-	if err := os.RemoveAll(a.root()); err != nil {
-		return fmt.Errorf("remove the files of arm %s: %w", a.name(), err)
-	}
-	return nil
 }

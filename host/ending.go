@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -320,6 +321,14 @@ func (a *arm) sweepToStart(next int) error {
 		return coleo.Errorf(coleo.EConflict,
 			"start %d of arm %s, or a later one, runs on this machine already (processes %v): nothing was started",
 			next, a.name(), newer)
+	}
+	return nil
+}
+
+// removeFiles deletes all files of the arm, including its journals.
+func (a *arm) removeFiles() error {
+	if err := os.RemoveAll(a.root()); err != nil {
+		return fmt.Errorf("remove the files of arm %s: %w", a.name(), err)
 	}
 	return nil
 }

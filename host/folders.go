@@ -163,6 +163,9 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 	if kept, _ = h.atHome(kept); kept.Handle == nil && kept.Rule != ruleCopied {
 		kept.Handle = found(kept)
 	}
+	if there && kept.Queue == nil && kept.Generation == r.Generation {
+		kept.Queue = r.Queue // the folder has no queue: see writeFolder
+	}
 	err := h.DB.PutArm(ctx, kept)
 	if coleo.ErrorCode(err) == coleo.EConflict {
 		kept.Name = kept.ID // another arm has taken the name

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/checked"
 )
 
 // Files in the arm's folder with the data that the user gave to the arm.
@@ -35,7 +37,13 @@ func (a *arm) takeGiven(c *coleo.SpawnConfig, o bus.SpawnOrder) (undo func() err
 			return nil, err
 		}
 	}
-	undoEnv, err := a.takeEnv(c, o.Env)
+	given := o.Env
+	if o.EnvOf != "" {
+		if given, err = a.host.envOf(o.EnvOf); err != nil {
+			return nil, errors.Join(err, undoScript())
+		}
+	}
+	undoEnv, err := a.takeEnv(c, given)
 	if err != nil {
 		return nil, errors.Join(err, undoScript())
 	}
@@ -89,6 +97,18 @@ func (a *arm) keptEnv() (map[string]string, error) {
 			path, a.name())
 	}
 	return env, nil
+}
+
+// envOf returns the stored environment of the arm with an id. It returns nil if this host
+// has no such arm.
+func (h *Host) envOf(id string) (map[string]string, error) {
+	h.mu.Lock()
+	a := h.arms[id]
+	h.mu.Unlock()
+	if a == nil {
+		return nil, nil
+	}
+	return a.keptEnv()
 }
 
 // replace writes a file in the arm's folder. It either replaces the whole file or
@@ -214,6 +234,64 @@ func attach(way string, p coleo.Prompt) string {
 		names = append(names, strings.ReplaceAll(way, "{path}", f))
 	}
 	return strings.Join(names, " ") + "\n" + p.Text
+}
+
+// takeCheck checks the input of a prompt, and adds the input and the schema of the answer
+// to its text. It returns what the prompt's run keeps of the check: nil if nothing is
+// checked. Nothing may be typed if it returns an error:
+//
+//   - EInvalid if a schema is wrong, or if the input does not fit. In the second case an
+//     event tells it.
+//   - EUnsupported if the answer cannot be checked, because only the screen shows it
+func (a *arm) takeCheck(ctx context.Context, p *coleo.Prompt) (*coleo.Check, error) {
+	if p.Check == nil {
+		return nil, nil
+	}
+	if err := a.tellsAnswers(); err != nil && len(p.Check.Schema) > 0 {
+		return nil, err
+	}
+	input, err := checked.Accept(*p.Check)
+	if err != nil {
+		if input.Error != "" {
+			err = errors.Join(err, a.host.append(ctx, event(a.record.ID, coleo.EventInputValidated, input)))
+		}
+		return nil, err
+	}
+	p.Text = checked.Text(p.Text, p.Check)
+	kept := *p.Check
+	kept.Input = nil // it is in the text
+	return &kept, nil
+}
+
+// tellsAnswers returns EUnsupported if only the screen shows the answers of the agent CLI.
+func (a *arm) tellsAnswers() error {
+	harness, err := a.host.Registry.Get(a.harnessName())
+	if err != nil {
+		return err
+	}
+	if t, ok := harness.(coleo.Teller); ok && t.TellsAnswers() {
+		return nil
+	}
+	return coleo.Errorf(coleo.EUnsupported, "an answer of arm %s cannot be checked, because only the screen shows it, "+
+		"which may lack a part: nothing was typed", a.name())
+}
+
+// specHash returns Receipt.SpecHash of a run that is about to begin. The parameter asked is
+// the caller's text. A run that asks a model again has the hash of the first run.
+func (a *arm) specHash(c *coleo.Check, asked string) string {
+	if c != nil && c.SpecHash != "" {
+		return c.SpecHash
+	}
+	a.mu.Lock()
+	spec := checked.Spec{Harness: a.record.Harness, Model: a.runsModel(), Args: a.record.Spec.Args, Mode: a.reading.Mode}
+	if spec.Mode == "" {
+		spec.Mode = string(a.record.Spec.PermissionMode)
+	}
+	a.mu.Unlock()
+	if c != nil {
+		spec.Asked = &checked.Asked{Prompt: asked, Schema: c.Schema, InputSchema: c.InputSchema}
+	}
+	return checked.Hash(spec)
 }
 
 func (a *arm) harnessName() string {

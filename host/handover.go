@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -45,6 +46,11 @@ func (h *Host) release(ctx context.Context, o bus.ReleaseOrder) (any, error) {
 		return nil, a.busyError("somebody types into it")
 	}
 	defer a.typing.Unlock()
+	if list, err := h.DB.Requests(ctx); err != nil || slices.ContainsFunc(list, func(s coleo.Suspension) bool {
+		return s.Arm == a.record.ID
+	}) {
+		return nil, errors.Join(err, a.busyError("a subarm of it is being started"))
+	}
 	return nil, a.handTo(ctx, o.To)
 }
 

@@ -1,3 +1,9 @@
+// Package host is the host agent. It has the sessions, the states and the event log of
+// the arms on one machine.
+//
+// A host agent can be killed at any moment. The next host agent finds the holders of
+// the arms, attaches to those that prove their identity, and continues. If an arm needs
+// a remedy, the brain chooses the remedy and sends an order to the host agent.
 package host
 
 import (
@@ -40,13 +46,17 @@ type Config struct {
 	// ToolServer is the command that serves Coleo's own tools to an agent CLI by MCP. Its
 	// arguments are --door PATH --tools NAME[,NAME...].
 	ToolServer []string
-	StartedAt  time.Time
-	Ready      func()           // called as soon as Run carries out orders; can be nil
-	Now        func() time.Time // the time of day; nil means time.Now
-	Registry   *registry.Registry
-	DB         *store.HostDB
-	Bus        *bus.Conn
-	Log        *slog.Logger
+	// Policy says where the rules of arms' policies are. Judged, if it is set, is called
+	// between the decision of a policy and its answer. Tests use it.
+	Policy    PolicyFiles
+	Judged    func(coleo.PolicyDecision)
+	StartedAt time.Time
+	Ready     func()           // called as soon as Run carries out orders; can be nil
+	Now       func() time.Time // the time of day; nil means time.Now
+	Registry  *registry.Registry
+	DB        *store.HostDB
+	Bus       *bus.Conn
+	Log       *slog.Logger
 }
 
 // Host is a running host agent.
@@ -309,7 +319,7 @@ func (h *Host) newBeat() bus.Beat {
 	return bus.Beat{
 		ID: h.ID, Hostname: h.Hostname, Platform: h.Platform, Version: h.Version, PID: os.Getpid(),
 		StartedAt: h.StartedAt, MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(), TakesGiven: true, TakesLocal: true,
-		TakesForks: true, TakesFiles: true, TakesTools: true,
+		TakesForks: true, TakesFiles: true, TakesTools: true, TakesSubarms: true, TakesPolicy: true, Requests: h.countRequests(),
 	}
 }
 

@@ -5,12 +5,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/holder/process"
 	"coleo.dev/store"
+	"coleo.dev/subarm"
 )
 
 // spawn starts an arm, or the next generation of a stopped arm.
@@ -27,6 +29,9 @@ func (h *Host) spawn(ctx context.Context, o bus.SpawnOrder) (any, error) {
 		return nil, err
 	}
 	defer a.begin()()
+	if o.Request != "" && a.carriedOut(o) {
+		return a.report(), nil // an earlier serve has sent the same order
+	}
 	if err := a.drive(); err != nil {
 		h.delist(a)
 		return nil, err
@@ -54,7 +59,7 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 			return nil, coleo.Errorf(coleo.EConflict, "another arm of this host is called %q", o.Name)
 		}
 	}
-	if running >= h.MaxArms {
+	if again := o.Request != "" && h.arms[o.ID] != nil; running >= h.MaxArms && !again {
 		return nil, coleo.Errorf(coleo.EConflict,
 			"Agent at capacity (%d arms): stop one, or start the host agent with a larger --max-arms", h.MaxArms)
 	}
@@ -67,6 +72,32 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	}}
 	h.arms[o.ID] = a
 	return a, nil
+}
+
+// carriedOut reports whether the order to start a subarm was carried out before: a session has
+// begun. An agent CLI that has died before it got the first prompt does not count.
+func (a *arm) carriedOut(o bus.SpawnOrder) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r := &a.record
+	died := r.Status == coleo.StatusStopped && r.Desired == coleo.DesiredRunning
+	return r.Handle != nil && (!died || o.First == nil || !waits(r, o.First.ID))
+}
+
+// waits reports whether the prompt with the given id is in the queue of a record.
+func waits(r *store.ArmRecord, id string) bool {
+	return slices.ContainsFunc(queueOf(r).Entries, func(e coleo.Queued) bool { return e.ID == id })
+}
+
+// queueFirst puts the first prompt of a subarm into its queue, in the write that comes before
+// its start. So it is there however the start is found again.
+func queueFirst(r *store.ArmRecord, first *coleo.Queued) []coleo.Event {
+	if first == nil || waits(r, first.ID) {
+		return nil
+	}
+	q := queueOf(r)
+	q.Entries = append(slices.Clip(q.Entries), *first)
+	return setQueue(r, q, coleo.QueueAdded, first.ID)
 }
 
 // delist forgets an arm that enlist created for a start, if the arm was never started.
@@ -83,6 +114,9 @@ func (h *Host) delist(a *arm) {
 func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder) error {
 	if _, err := a.live(); err == nil {
 		return coleo.Errorf(coleo.EConflict, "Arm %s is already running on this agent", o.Name)
+	}
+	if err := a.withinParent(o); err != nil {
+		return err
 	}
 	next := max(a.newest()+1, o.Config.Generation) // another host may have started later generations
 	if err := a.vacant(); err != nil {
@@ -123,9 +157,10 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		}
 		left := lose(r, coleo.Reading{State: coleo.Dead, Rule: "another generation", Known: true,
 			Since: time.Now().UTC()})
-		if !c.Resume {
+		if !c.Resume && o.Request == "" {
 			left = append(left, pauseAnew(r)...)
 		}
+		left = append(left, queueFirst(r, o.First)...)
 		r.Spec, r.Workdir = c, c.Workdir
 		r.Provider, r.Model = c.ModelOf()
 		r.Status, r.State, r.Rule, r.Handle, a.run = coleo.StatusStarting, coleo.Initializing, "", nil, nil
@@ -162,7 +197,11 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 	handle := s.Handle()
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Handle, r.Spec.Conversation = &handle, handle.Conversation
-		return []coleo.Event{event(r.ID, coleo.EventSpawned, handle)}
+		events := []coleo.Event{event(r.ID, coleo.EventSpawned, handle)}
+		if chosen := r.Spec.Chosen; r.Generation == 1 && chosen != nil && len(chosen.Labels) > 0 {
+			events = append(events, event(r.ID, coleo.EventLabels, coleo.Labelled{Labels: chosen.Labels}))
+		}
+		return events
 	})
 	if err != nil {
 		err = errors.Join(err, s.Kill(context.WithoutCancel(ctx)), s.Close())
@@ -173,6 +212,22 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 	a.hold(s, harness)
 	a.host.beatOf(a)
 	return nil
+}
+
+// withinParent returns an error if the order is for a subarm whose folder is not within the
+// folder of its parent any more.
+func (a *arm) withinParent(o bus.SpawnOrder) error {
+	if o.Request == "" {
+		return nil
+	}
+	parent, err := a.host.arm(o.Config.Parent)
+	if err != nil {
+		return err
+	}
+	parent.mu.Lock()
+	outer := parent.record.Spec.Workdir
+	parent.mu.Unlock()
+	return subarm.Within(outer, o.Config.Workdir)
 }
 
 // adopt attaches to a session that an earlier host agent started. The holder of the

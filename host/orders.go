@@ -54,6 +54,7 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpKill:    decoded(h.kill),
 		bus.OpRemove:  onArm(h, h.remove),
 		bus.OpRename:  decoded(h.rename),
+		bus.OpLabel:   decoded(h.label),
 		bus.OpReport:  onArm(h, func(_ context.Context, a *arm) (any, error) { return a.report(), nil }),
 		bus.OpRelease: decoded(h.release),
 		bus.OpTake:    decoded(h.take),
@@ -104,15 +105,8 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpUsage:   onArm(h, usage),
 		bus.OpScreen:  decoded(h.screen),
 		bus.OpRecord:  decoded(h.recording),
-		bus.OpPrompt: decoded(func(ctx context.Context, o bus.PromptOrder) (any, error) {
-			a, err := h.arm(o.Arm)
-			if err != nil {
-				return nil, err
-			}
-			a.typing.RLock()
-			defer a.typing.RUnlock()
-			return a.prompt(ctx, o)
-		}),
+		bus.OpPrompt:  decoded(h.prompt),
+		bus.OpChecked: decoded(h.prompt),
 		bus.OpRespond: decoded(func(ctx context.Context, o bus.RespondOrder) (any, error) {
 			a, err := h.arm(o.Arm)
 			if err != nil {
@@ -132,10 +126,25 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpThread:       decoded(h.showThread),
 		bus.OpThreadChange: decoded(h.changeThread),
 		bus.OpAnswer:       decoded(h.answer),
+		bus.OpRequests:     decoded(func(ctx context.Context, _ struct{}) (any, error) { return h.DB.Requests(ctx) }),
+		bus.OpSettle: decoded(func(ctx context.Context, o bus.SettleOrder) (any, error) {
+			return nil, h.desk.Settle(ctx, o.ID, o.Outcome)
+		}),
 		bus.OpTasks: onArm(h, func(ctx context.Context, a *arm) (any, error) {
 			return h.desk.Tasks(ctx, a.record.ID)
 		}),
 	}
+}
+
+// prompt sends a prompt to an arm.
+func (h *Host) prompt(ctx context.Context, o bus.PromptOrder) (any, error) {
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	a.typing.RLock()
+	defer a.typing.RUnlock()
+	return a.prompt(ctx, o)
 }
 
 // kill ends an arm. It returns EStale if the order names a generation that is not the
@@ -228,4 +237,25 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 	}
 	a.fileOrLog()
 	return nil, nil
+}
+
+// label gives an arm other labels, also if the arm is stopped. The arm keeps a copy of them,
+// and the log tells them.
+func (h *Host) label(ctx context.Context, o bus.LabelOrder) (any, error) {
+	if err := o.Labels.Check(); err != nil {
+		return nil, err
+	}
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Spec.Chosen = r.Spec.Chosen.Change(func(c *coleo.Chosen) { c.Labels = o.Labels })
+		return []coleo.Event{event(r.ID, coleo.EventLabels, coleo.Labelled{Labels: o.Labels})}
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.fileOrLog()
+	return bus.LabelReport{Chosen: a.chosen()}, nil
 }

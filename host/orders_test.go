@@ -1,6 +1,9 @@
 package host
 
 import (
+	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +28,7 @@ func TestOrdersThatCannotBeCarriedOutAreRefusedWithTheirCode(t *testing.T) {
 		"an op of a newer serve":   {"juggle", nil, coleo.EUnsupported},
 		"an arm that is not there": {bus.OpReport, bus.ArmOrder{Arm: "nobody"}, coleo.ENotFound},
 		"an order of another form": {bus.OpPrompt, []string{"no"}, coleo.EInvalid},
+		"a label that is none":     {bus.OpLabel, bus.LabelOrder{Arm: id, Labels: coleo.Labels{"a b": "c"}}, coleo.EInvalid},
 		"an empty prompt":          {bus.OpPrompt, promptOrder(id, " "), coleo.EInvalid},
 		"an answer to no question": {bus.OpRespond,
 			bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.Deny}}, coleo.EStale},
@@ -109,5 +113,33 @@ func (s *stage) output(id string, from int64) string {
 			s.t.Fatalf("no more output at %d of an arm that has ended, and no end", o.Offset)
 		}
 		from = o.Offset + int64(len(o.Data))
+	}
+}
+
+// The host agent keeps a copy of the labels, and the log tells each change, also of an arm
+// that is stopped.
+func TestLabelsAreKeptAndTold(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	label := func(labels coleo.Labels) {
+		t.Helper()
+		report := must[bus.LabelReport](s, bus.OpLabel, bus.LabelOrder{Arm: id, Labels: labels})
+		now := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Config.Chosen
+		if !maps.Equal(report.Chosen.Labels, labels) || !maps.Equal(now.Labels, labels) || now.Number != report.Chosen.Number {
+			t.Errorf("the order reports %+v and the arm has %+v, want %v", report.Chosen, now, labels)
+		}
+	}
+	label(coleo.Labels{"team": "a"})
+	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id})
+	label(coleo.Labels{"team": "b", "k": "v"})
+	var told []string
+	for _, e := range s.events(id, coleo.EventLabels) {
+		var l coleo.Labelled
+		s.check(json.Unmarshal(e.Payload, &l))
+		told = append(told, coleo.Labels(l.Labels).String())
+	}
+	if want := []string{"team=a", "k=v,team=b"}; !slices.Equal(told, want) {
+		t.Errorf("the log tells %q, want %q", told, want)
 	}
 }

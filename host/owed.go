@@ -39,10 +39,10 @@ const (
 // writing is one transaction: events, and the update or the removal of an arm's record.
 type writing struct {
 	events []coleo.Event
-	put    *arm   // the arm whose record is stored, as the record is at the time of the write
-	traced *arm   // the arm of which only the trace is stored, as it is at the time of the write
-	forget string // the id of the arm whose record to remove
-	tools  *store.ToolChange
+	put    *arm              // the arm whose record is stored, as the record is at the time of the write
+	traced *arm              // the arm of which only the trace is stored, as it is at the time of the write
+	forget string            // the id of the arm whose record to remove
+	tools  *store.ToolChange // alone, or together with put
 }
 
 // owed has the writes that wait because the disk is full, in order.
@@ -97,7 +97,7 @@ func (h *Host) writeNow(ctx context.Context, w writing) error {
 		w.put.mu.Lock()
 		record := w.put.record
 		w.put.mu.Unlock()
-		err = h.DB.PutArm(ctx, record, w.events...)
+		err = h.DB.PutArmWith(ctx, record, w.tools, w.events...)
 	case w.traced != nil:
 		w.traced.mu.Lock()
 		id, state := w.traced.record.ID, w.traced.record.Trace

@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/checked"
 	"coleo.dev/host/queue"
 	"coleo.dev/store"
 )
@@ -138,6 +139,10 @@ func setQueue(r *store.ArmRecord, q coleo.Queue, step coleo.QueueStep, id string
 func (a *arm) wake() {
 	a.mu.Lock()
 	nudge := a.following.nudge
+	if a.watched != nil {
+		close(a.watched)
+		a.watched = nil
+	}
 	a.mu.Unlock()
 	select {
 	case nudge <- struct{}{}:
@@ -221,7 +226,8 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 		return
 	}
 	reading = s.State() // of the mode in which the prompt will be typed
-	run := coleo.Receipt{ID: first.ID, Time: time.Now(), Text: a.unsaid(text), FollowUp: true}
+	run := coleo.Receipt{ID: first.ID, Time: time.Now(), Text: a.unsaid(checked.Text(text, first.Check)), FollowUp: true,
+		Check: first.Check, SpecHash: a.specHash(first.Check, first.Text)}
 	taken := false
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		head, rest, ok := queue.Take(queueOf(r))
@@ -262,7 +268,7 @@ func (a *arm) sendTaken(ctx context.Context, s coleo.Session, e coleo.Queued, ru
 	receipt, err := s.SendPrompt(limited, coleo.Prompt{Text: run.Text})
 	switch code := coleo.ErrorCode(err); {
 	case err == nil:
-		receipt.ID, receipt.FollowUp = run.ID, true
+		receipt.ID, receipt.FollowUp, receipt.Check, receipt.SpecHash = run.ID, true, run.Check, run.SpecHash
 		lasting := context.WithoutCancel(ctx)
 		if err := a.open(lasting, receipt); err != nil {
 			a.host.Log.Error("begin the run of a prompt from the queue", "arm", a.name(), "error", err)

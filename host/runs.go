@@ -29,17 +29,23 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 	if err := a.mayType(o.Lease); err != nil {
 		return coleo.Receipt{}, err
 	}
+	asked := o.Prompt.Text
 	if o.Prompt.Text, err = a.withFiles(o.Prompt); err != nil {
 		return coleo.Receipt{}, err
 	}
-	o.Prompt.Files = nil
+	check, err := a.takeCheck(ctx, &o.Prompt)
+	if err != nil {
+		return coleo.Receipt{}, err
+	}
+	o.Prompt.Files, o.Prompt.Check = nil, nil
 	if !o.Prompt.Interrupt && !o.Prompt.Unproven { // both are for an arm that may be at work, in the mode it has
 		if err := a.settleMode(ctx, s); err != nil {
 			return coleo.Receipt{}, err
 		}
 	}
 	o.Prompt.Text = a.unsaid(o.Prompt.Text)
-	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: o.Prompt.Text}
+	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: o.Prompt.Text, Check: check,
+		SpecHash: a.specHash(check, asked)}
 	receipt, err := a.deliver(ctx, s, run, func(ctx context.Context) (coleo.Receipt, error) {
 		undo := func(error) {}
 		if o.Prompt.Interrupt {
@@ -99,7 +105,7 @@ func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 		return receipt, err
 	}
 	ctx = context.WithoutCancel(ctx) // the prompt was sent, so complete the rest
-	receipt.ID = run.ID
+	receipt.ID, receipt.Check, receipt.SpecHash = run.ID, run.Check, run.SpecHash
 	if err := a.open(ctx, receipt); err != nil {
 		return receipt, err
 	}
@@ -179,7 +185,11 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 		}
 		a.run, r.Run = &receipt, &receipt
 		r.Intended = without(r.Intended, receipt.ID)
-		return append([]coleo.Event{runEvent(r.ID, receipt.ID, coleo.EventRunStart, receipt)}, a.inputWork(receipt)...)
+		events := []coleo.Event{runEvent(r.ID, receipt.ID, coleo.EventRunStart, receipt)}
+		if c := receipt.Check; c != nil && len(c.InputSchema) > 0 { // an input that does not fit begins no run
+			events = append(events, runEvent(r.ID, receipt.ID, coleo.EventInputValidated, coleo.Validated{OK: true}))
+		}
+		return append(events, a.inputWork(receipt)...)
 	})
 }
 
@@ -243,6 +253,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 			}
 		}
 	}
+	checkAnswer(*run, &end)
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		shown := shownWork(*r, run.ID, end, noModel) // before closing, which changes the trace
 		return append(shown, closing(r, run.ID, end)...)
@@ -287,8 +298,9 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	var events []coleo.Event
 	for _, c := range open[:last] {
 		earlier := coleo.RunEnd{Status: end.Status, Outcome: coleo.OutcomeOf(end.Status, c.Interrupted),
-			Compact: c.Compact, Orphans: r.Trace.Orphans(c.ID)}
+			Compact: c.Compact, Orphans: r.Trace.Orphans(c.ID), Validated: unanswered(c)}
 		r.Trace = r.Trace.End(c.ID)
+		events = append(events, checkEvents(r, c, &earlier)...)
 		events = append(events, runEvent(r.ID, c.ID, coleo.EventRunEnd, earlier))
 	}
 	if end.Outcome == "" || open[last].Interrupted {
@@ -296,7 +308,8 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	}
 	end.Compact, end.Orphans = open[last].Compact, r.Trace.Orphans(run)
 	r.Trace = r.Trace.End(run)
-	end.Whole = end.Outcome == coleo.OutcomeFinished && end.Source != "" && end.Source != onScreen
+	end.Whole = end.Outcome == coleo.OutcomeFinished && isWhole(end)
+	events = append(events, checkEvents(r, open[last], &end)...)
 	return append(events, runEvent(r.ID, run, coleo.EventRunEnd, end))
 }
 

@@ -45,9 +45,19 @@ func TestMain(m *testing.M) {
 // input and its actions.
 const record = ".fake.jsonl"
 
+// script is a file in the work folder of the fake agent CLI, if it has a script.
+const script = "script.json"
+
 func playFake(workdir string) int {
-	code, err := fakeagent.Run(context.Background(), os.Stdin, os.Stdout,
-		fakeagent.Config{Record: filepath.Join(workdir, record)})
+	c := fakeagent.Config{Record: filepath.Join(workdir, record)}
+	if path := filepath.Join(workdir, script); exists(path) {
+		var err error
+		if c.Script, err = fakeagent.LoadScript(path); err != nil {
+			fmt.Println("fakeagent:", err)
+			return 1
+		}
+	}
+	code, err := fakeagent.Run(context.Background(), os.Stdin, os.Stdout, c)
 	if err != nil {
 		fmt.Println("fakeagent:", err)
 	}

@@ -43,7 +43,10 @@ func (a *arm) free(lease string) error {
 }
 
 // respond answers a dialog. It returns EStale if the arm has no open dialog.
-func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
+func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error { return a.respondBy(ctx, o, "") }
+
+// respondBy is respond. If a policy answers, rule is its rule, and otherwise "".
+func (a *arm) respondBy(ctx context.Context, o bus.RespondOrder, rule string) error {
 	s, err := a.live()
 	if err != nil {
 		return err
@@ -71,7 +74,7 @@ func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
 		return err
 	}
 	if err := a.host.append(ctx, runEvent(a.record.ID, a.openRun(), coleo.EventDecision,
-		coleo.Decided{Dialog: *d, Decision: o.Decision})); err != nil || words == "" {
+		coleo.Decided{Dialog: *d, Decision: o.Decision, Policy: rule})); err != nil || words == "" {
 		return err
 	}
 	return a.instead(ctx, s, o.Dialog, words, o.Lease)

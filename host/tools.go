@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/door"
 	"coleo.dev/holder/process"
+	"coleo.dev/host/queue"
 	"coleo.dev/host/toolcalls"
 	"coleo.dev/localsocket"
 	"coleo.dev/store"
@@ -27,7 +29,7 @@ type entry struct {
 
 // newDesk returns the desk that carries out the calls of the arms' tools.
 func (h *Host) newDesk() *toolcalls.Desk {
-	return &toolcalls.Desk{DB: h.DB, Write: h.writeTools, Arm: h.toolFacts, Now: h.Now}
+	return &toolcalls.Desk{DB: h.DB, Write: h.writeTools, Arm: h.toolFacts, Arms: family{h}, Now: h.Now}
 }
 
 // writeTools writes what a call of a tool changes. What an ended arm leaves behind waits
@@ -51,7 +53,7 @@ func (h *Host) toolFacts(id string) (toolcalls.Facts, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f := toolcalls.Facts{Name: a.record.Name, Harness: a.record.Harness, Workdir: a.record.Spec.Workdir,
-		Tools: a.record.Spec.Tools}
+		Tools: a.record.Spec.Tools, Config: a.record.Spec, Permissions: a.permissions()}
 	if a.gone || a.record.Status == coleo.StatusStopped {
 		return f, coleo.Errorf(coleo.EExited, "arm %s has ended", f.Name)
 	}
@@ -182,6 +184,151 @@ func (h *Host) tidyTools(ctx context.Context) {
 	}
 }
 
+// permissions returns the permission modes of what the arm's agent CLI may do now: that of its
+// start, of the mode that a user has chosen since, and of the mode that the screen shows. The
+// caller holds mu.
+func (a *arm) permissions() []coleo.PermissionMode {
+	out := []coleo.PermissionMode{a.record.Spec.PermissionMode}
+	moded, ok := a.harness.(coleo.Moded)
+	if !ok {
+		return out
+	}
+	for _, m := range moded.Modes() {
+		if m.Permission != "" && (m.ID == modeOf(a.record.Spec.Chosen) || m.ID == a.record.Trace.Shown) {
+			out = append(out, m.Permission)
+		}
+	}
+	return out
+}
+
+// family is what the tools that reach other arms need of the host's arms.
+type family struct{ host *Host }
+
+// Relatives returns the subarms of an arm, and its parent, sorted by name.
+func (f family) Relatives(id string) []toolcalls.Relative {
+	own, err := f.host.arm(id)
+	if err != nil {
+		return nil
+	}
+	own.mu.Lock()
+	parent := own.record.Spec.Parent
+	own.mu.Unlock()
+	var out []toolcalls.Relative
+	for _, a := range f.host.all() {
+		a.mu.Lock()
+		r, q := a.record, queueOf(&a.record)
+		related := !a.gone && (r.Spec.Parent == id || r.ID == parent)
+		asks := a.reading.Dialog != nil
+		a.mu.Unlock()
+		if related {
+			out = append(out, toolcalls.Relative{ID: r.ID, Name: r.Name, Parent: r.ID == parent,
+				Ended: r.Status == coleo.StatusStopped, State: r.State, Asks: asks, Queued: len(q.Entries), Workdir: r.Workdir})
+		}
+	}
+	slices.SortFunc(out, func(x, y toolcalls.Relative) int { return strings.Compare(x.Name, y.Name) })
+	return out
+}
+
+// Living returns the number of subarms on this host that have not ended.
+func (f family) Living() (n int) {
+	for _, a := range f.host.all() {
+		a.mu.Lock()
+		if a.record.Spec.Parent != "" && !a.gone && a.record.Status != coleo.StatusStopped {
+			n++
+		}
+		a.mu.Unlock()
+	}
+	return n
+}
+
+// Await waits until a subarm has no prompt left to do, or has ended. It returns what the
+// subarm has answered last.
+func (f family) Await(ctx context.Context, id string) (string, error) {
+	for {
+		a, err := f.host.arm(id)
+		if err != nil {
+			return "", err
+		}
+		how, changed := a.rests()
+		if how != "" {
+			return a.lastAnswer(ctx, how)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+// rests says how the arm is, if it has no prompt left to do. Otherwise it returns "", and a
+// channel that is closed when that may have changed.
+func (a *arm) rests() (how string, changed <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r, q := &a.record, queueOf(&a.record)
+	switch {
+	case a.gone || r.Status == coleo.StatusStopped:
+		return "has ended", nil
+	case a.run != nil || r.Run != nil || len(r.Intended) > 0 || r.State != coleo.Idle && r.State != coleo.Failed:
+	case q.Paused != "":
+		return "does not go on, because its queue is paused (" + q.Paused + ")", nil
+	case len(q.Entries) == 0:
+		return "has no prompt left to do", nil
+	}
+	if a.watched == nil {
+		a.watched = make(chan struct{})
+	}
+	return "", a.watched
+}
+
+// lastAnswer returns how the arm is, and the end of its newest run, for the model of its
+// parent.
+func (a *arm) lastAnswer(ctx context.Context, how string) (string, error) {
+	a.writing.Lock() // the end of the run may be on its way to the log
+	name := a.name()
+	a.writing.Unlock()
+	e, found, err := a.host.DB.Newest(ctx, a.record.ID, coleo.EventRunEnd)
+	if err != nil || !found {
+		return fmt.Sprintf("The subarm %s %s. It has done no prompt.", name, how), err
+	}
+	end, err := coleo.DecodeRunEnd(e)
+	answer, _ := coleo.CutWork(end.Answer)
+	return fmt.Sprintf("The subarm %s %s. Its last turn: %s. Its answer:\n%s", name, how, end.Outcome, answer), err
+}
+
+// Deliver adds a prompt to the queue of an arm, and writes c and its events in the same
+// transaction. It returns EExited if the arm has ended, and EBusy while it is handed over.
+func (f family) Deliver(ctx context.Context, to string, e coleo.Queued, c store.ToolChange, events ...coleo.Event) error {
+	a, err := f.host.arm(to)
+	if err != nil {
+		return err
+	}
+	if !a.typing.TryRLock() { // do not wait, because the hand-over can wait for the desk
+		return coleo.Errorf(coleo.EBusy, "nothing was done: the arm %s is being handed over; try again", a.name())
+	}
+	defer a.typing.RUnlock()
+	var refusal error
+	err = a.changeWith(ctx, intended, &c, func(r *store.ArmRecord) []coleo.Event {
+		if a.gone || r.Status == coleo.StatusStopped {
+			refusal = coleo.Errorf(coleo.EExited, "the arm %s has ended", r.Name)
+		}
+		q, err := queue.Add(queueOf(r), e)
+		if refusal == nil {
+			refusal = err
+		}
+		if refusal != nil {
+			c = store.ToolChange{} // write nothing
+			return nil
+		}
+		return append(setQueue(r, q, coleo.QueueAdded, e.ID), events...)
+	})
+	if refusal == nil && err == nil {
+		a.moved()
+	}
+	return errors.Join(refusal, err)
+}
+
 // answer answers what an arm has asked with a tool.
 func (h *Host) answer(ctx context.Context, o bus.AnswerOrder) (any, error) {
 	a, err := h.arm(o.Arm)
@@ -189,4 +336,13 @@ func (h *Host) answer(ctx context.Context, o bus.AnswerOrder) (any, error) {
 		return nil, err
 	}
 	return h.desk.Answer(ctx, a.record.ID, o.ID, o.By, o.Decision)
+}
+
+// countRequests returns the number of approved requests that serve must carry out.
+func (h *Host) countRequests() int {
+	list, err := h.DB.Requests(context.WithoutCancel(h.ctx))
+	if err != nil {
+		h.Log.Error("look for approved requests of arms", "error", err)
+	}
+	return len(list)
 }

@@ -19,6 +19,7 @@ var ownPayloads = map[coleo.EventKind]func() any{
 	coleo.EventRunStart:     func() any { return new(coleo.Receipt) },
 	coleo.EventRunEnd:       func() any { return new(coleo.RunEnd) },
 	coleo.EventDecision:     func() any { return new(coleo.Decided) },
+	coleo.EventLabels:       func() any { return new(coleo.Labelled) },
 	coleo.EventQueue:        func() any { return new(coleo.QueueChange) },
 }
 

@@ -2,9 +2,13 @@ package host
 
 import (
 	"context"
+	"crypto/rand"
 	"slices"
+	"time"
 
 	"coleo.dev"
+	"coleo.dev/checked"
+	"coleo.dev/host/queue"
 	"coleo.dev/store"
 	"coleo.dev/trace"
 )
@@ -100,6 +104,57 @@ func shownWork(r store.ArmRecord, run string, end coleo.RunEnd, noModel bool) []
 	return []coleo.Event{screenWork(r.ID, run, coleo.AssistantText{
 		Block: coleo.Block{ID: "answer", Text: text, Done: true, Truncated: cut}})}
 }
+
+// checkAnswer checks the answer of a run that ends, if the run's prompt had a schema. It sets
+// end.Validated. If the model is to be asked again, checkAnswer also draws end.Retry.
+func checkAnswer(run coleo.Receipt, end *coleo.RunEnd) {
+	if run.Check == nil || len(run.Check.Schema) == 0 {
+		return
+	}
+	told := *end
+	told.Whole = isWhole(*end)
+	v, canRetry := checked.Answer(*run.Check, told)
+	if end.Validated = &v; !v.OK && canRetry && run.Check.Retries > 0 {
+		end.Retry = rand.Text()
+	}
+}
+
+// unanswered returns the result of the check of a run whose turn has ended together with
+// the turn of a later prompt. It returns nil if the run's prompt had no schema.
+func unanswered(run coleo.Receipt) *coleo.Validated {
+	if run.Check == nil || len(run.Check.Schema) == 0 {
+		return nil
+	}
+	return &coleo.Validated{Error: "another prompt arrived before the turn had ended, so no answer is known to be the one"}
+}
+
+// checkEvents returns the events of the check of a run that ends. If the model is to be asked
+// again, checkEvents puts the prompt for that before all others of the queue. The caller
+// writes the events, the queue and the end of the run in one write. So a kill loses no
+// retry, and none is made twice. A run that did not finish is not checked.
+func checkEvents(r *store.ArmRecord, run coleo.Receipt, end *coleo.RunEnd) []coleo.Event {
+	v := end.Validated
+	if v == nil {
+		return nil
+	}
+	if end.Outcome != coleo.OutcomeFinished {
+		end.Validated, end.Retry = nil, ""
+		return nil
+	}
+	end.Validated = &coleo.Validated{OK: v.OK, Error: v.Error, Path: v.Path}
+	events := []coleo.Event{runEvent(r.ID, run.ID, coleo.EventOutputValidated, *v)}
+	if end.Retry == "" {
+		return events
+	}
+	next, text := checked.Again(run, *v)
+	events = append(events, runEvent(r.ID, run.ID, coleo.EventOutputRetry, coleo.Retry{Attempt: next.Attempt,
+		Left: next.Retries, Error: v.Error, Path: v.Path, Run: end.Retry}))
+	entry := coleo.Queued{ID: end.Retry, Text: text, Added: time.Now().UTC(), By: "coleo", Check: &next}
+	return append(events, setQueue(r, queue.Back(queueOf(r), entry, ""), coleo.QueueAdded, entry.ID)...)
+}
+
+// isWhole reports whether the answer of a run comes from the agent CLI's own report.
+func isWhole(end coleo.RunEnd) bool { return end.Source != "" && end.Source != onScreen }
 
 func screenWork(arm, run string, w coleo.Work) coleo.Event {
 	e := runEvent(arm, run, coleo.KindOf(w), w)

@@ -49,6 +49,8 @@ func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return applyMode(arm, e)
 	case coleo.EventModel:
 		return applyModel(arm, e)
+	case coleo.EventLabels:
+		return applyLabels(arm, e)
 	case coleo.EventRunStart, coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
 		arm.LastActivityAt = e.Time
 		return touched(arm, e.Time)
@@ -202,6 +204,17 @@ func applyModel(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return arm
 	}
 	arm.Provider, arm.Model = coleo.SplitModel(m.To)
+	return touched(arm, e.Time)
+}
+
+func applyLabels(arm coleo.Arm, e coleo.Event) coleo.Arm {
+	l, ok := payload[coleo.Labelled](e)
+	if !ok {
+		return arm
+	}
+	if arm.Labels = l.Labels; len(l.Labels) == 0 {
+		arm.Labels = nil
+	}
 	return touched(arm, e.Time)
 }
 

@@ -112,6 +112,28 @@ func TestEventsBecomeARow(t *testing.T) {
 	}
 }
 
+func TestLabelsBecomeAPartOfTheRow(t *testing.T) {
+	t.Parallel()
+	label := func(labels coleo.Labels) coleo.Event {
+		e := event(coleo.EventLabels, "a", coleo.Labelled{Labels: labels})
+		e.Host = "h1"
+		return e
+	}
+	a := Apply(Apply(coleo.Arm{}, fromHost("h1", spawn("a", 1))), label(coleo.Labels{"team": "a", "k": "v"}))
+	if got := a.Labels.String(); got != "k=v,team=a" {
+		t.Errorf("labels = %q", got)
+	}
+	if got := Apply(a, fromHost("h2", label(coleo.Labels{"team": "b"}))).Labels.String(); got != "k=v,team=a" {
+		t.Errorf("another host has made the labels %q", got)
+	}
+	if got := Apply(a, fromHost("h1", spawn("a", 2))).Labels.String(); got != "k=v,team=a" {
+		t.Errorf("the next start has made the labels %q", got)
+	}
+	if a = Apply(a, label(coleo.Labels{})); a.Labels != nil {
+		t.Errorf("labels = %v, want none", a.Labels)
+	}
+}
+
 func paused() coleo.Event {
 	return event(coleo.EventQueue, "a", coleo.QueueChange{Step: coleo.QueuePaused,
 		QueueState: coleo.QueueState{Length: 1, Paused: "a test"}})
@@ -338,6 +360,9 @@ func randomEvent(r *rand.Rand) coleo.Event {
 		return event(coleo.EventKind(pick("run_start", "run_end", "approval", "prompt_lost", "witness", "newer")), arm,
 			nil)
 	case 7:
+		if r.IntN(2) == 0 {
+			return event(coleo.EventLabels, arm, coleo.Labelled{Labels: coleo.Labels{"team": pick("a", "b")}})
+		}
 		return event(coleo.EventWitness, arm, nil)
 	case 8:
 		return event(coleo.EventWindow, arm, coleo.Change{Window: &coleo.Window{State: coleo.WindowState(pick("open", "closed"))}})

@@ -26,6 +26,8 @@ func ApplyRun(run coleo.Run, e coleo.Event) coleo.Run {
 		return applyRunStart(run, e)
 	case coleo.EventRunEnd:
 		return applyRunResult(run, e)
+	case coleo.EventOutputValidated:
+		return applyAnswerCheck(run, e)
 	case coleo.EventTurn:
 		if t, ok := payload[coleo.Turn](e); ok && t.Model != "" {
 			run.Model = t.Model
@@ -51,6 +53,22 @@ func applyRunStart(run coleo.Run, e coleo.Event) coleo.Run {
 	run.Started, run.Origin = e.Time, r.Origin
 	run.Compact = run.Compact || r.Compact
 	run.Prompt, run.PromptCut = cutText(r.Text)
+	run.SpecHash = r.SpecHash
+	if r.Check != nil && len(r.Check.Schema) > 0 {
+		run.AnswerCheck, run.RetryOf = coleo.AnswerPending, r.Check.RetryOf
+	}
+	return run
+}
+
+func applyAnswerCheck(run coleo.Run, e coleo.Event) coleo.Run {
+	v, ok := payload[coleo.Validated](e)
+	switch {
+	case !ok:
+	case v.OK:
+		run.AnswerCheck = coleo.AnswerFits
+	default:
+		run.AnswerCheck, run.CheckFault = coleo.AnswerUnfit, v.Line()
+	}
 	return run
 }
 
@@ -62,7 +80,10 @@ func applyRunResult(run coleo.Run, e coleo.Event) coleo.Run {
 	run.Ended, run.Status, run.Outcome, run.Whole = e.Time, end.Status, end.Outcome, end.Whole
 	run.Compact = run.Compact || end.Compact
 	run.Answer, run.AnswerCut = cutText(end.Answer)
-	run.Orphans = end.Orphans
+	run.Orphans, run.Retry = end.Orphans, end.Retry
+	if run.AnswerCheck == coleo.AnswerPending {
+		run.AnswerCheck = coleo.AnswerUnchecked
+	}
 	if len(run.Orphans) == 0 {
 		run.Orphans = nil
 	}

@@ -64,3 +64,118 @@ func (s *ServeDB) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audi
 	}
 	return list, nil
 }
+
+// tokenBounds is the JSON that is stored of what a token allows.
+type tokenBounds struct {
+	Scopes []coleo.TokenScope `json:"scopes"`
+	Arms   map[string]string  `json:"arms,omitempty"`
+
+	Labels coleo.Labels `json:"labels,omitempty"`
+
+	RunsIn   string   `json:"runsIn,omitempty"`
+	Prompted []string `json:"prompted,omitempty"`
+}
+
+func boundsOf(t coleo.OperatorToken) tokenBounds {
+	return tokenBounds{t.Scopes, t.Arms, t.Labels, t.RunsIn, t.Prompted}
+}
+
+// tokenRow is an operator token and what is stored as JSON of it.
+type tokenRow struct {
+	coleo.OperatorToken
+	bounds tokenBounds
+}
+
+func (r *tokenRow) fields() []field {
+	return []field{
+		{"name", textOf(&r.Name)},
+		{"hash", textOf(&r.Hash)},
+		{"bounds", documentOf(&r.bounds)},
+		{"created_at", moment{&r.Created}},
+		{"expires_at", moment{&r.Expires}},
+		{"used_at", moment{&r.Used}},
+	}
+}
+
+// AddToken stores a new operator token. It returns EConflict if there is a token with this
+// name. The write survives a power failure.
+func (s *ServeDB) AddToken(ctx context.Context, t coleo.OperatorToken) error {
+	r := tokenRow{t, boundsOf(t)}
+	added, err := s.changeTokens(ctx, insertion("operator_tokens", r.fields())+" ON CONFLICT (name) DO NOTHING",
+		cells(r.fields())...)
+	switch {
+	case err != nil:
+		return fmt.Errorf("store the token %s: %w", t.Name, err)
+	case !added:
+		return coleo.Errorf(coleo.EConflict, "there is a token %q already: revoke it, or choose another name", t.Name)
+	}
+	return nil
+}
+
+// NoteTokenUse stores when an operator token was used last. It does nothing if the token
+// was removed.
+func (s *ServeDB) NoteTokenUse(ctx context.Context, t coleo.OperatorToken) error {
+	_, err := s.changeTokens(ctx, "UPDATE operator_tokens SET used_at = ? WHERE hash = ?", moment{&t.Used}, t.Hash)
+	if err != nil {
+		return fmt.Errorf("store the use of the token %s: %w", t.Name, err)
+	}
+	return nil
+}
+
+// NotePrompted stores which arms an operator token has prompted. It returns ENotFound if the
+// token was removed. The write survives a power failure.
+func (s *ServeDB) NotePrompted(ctx context.Context, t coleo.OperatorToken) error {
+	bounds := boundsOf(t)
+	noted, err := s.changeTokens(ctx, "UPDATE operator_tokens SET bounds = ? WHERE hash = ?", documentOf(&bounds), t.Hash)
+	switch {
+	case err != nil:
+		return fmt.Errorf("store which arms the token %s has prompted: %w", t.Name, err)
+	case !noted:
+		return coleo.Errorf(coleo.ENotFound, "there is no token %q", t.Name)
+	}
+	return nil
+}
+
+// RemoveToken removes an operator token. It returns ENotFound if there is no such token.
+// The write survives a power failure.
+func (s *ServeDB) RemoveToken(ctx context.Context, name string) error {
+	removed, err := s.changeTokens(ctx, "DELETE FROM operator_tokens WHERE name = ?", name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("remove the token %s: %w", name, err)
+	case !removed:
+		return coleo.Errorf(coleo.ENotFound, "there is no token %q", name)
+	}
+	return nil
+}
+
+// changeTokens carries out a statement and reports whether it changed a row.
+func (s *ServeDB) changeTokens(ctx context.Context, statement string, args ...any) (changed bool, err error) {
+	err = s.db.write(ctx, intent, func(tx *sql.Tx) error {
+		done, err := tx.Exec(statement, args...)
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		changed = n > 0
+		return err
+	})
+	return changed, err
+}
+
+// Tokens returns all operator tokens, by name.
+func (s *ServeDB) Tokens(ctx context.Context) ([]coleo.OperatorToken, error) {
+	var shape tokenRow
+	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(shape.fields())+" FROM operator_tokens ORDER BY name")
+	list, err := collect(rows, err, func(r *tokenRow) []any { return cells(r.fields()) })
+	if err != nil {
+		return nil, fmt.Errorf("read the tokens: %w", err)
+	}
+	out := make([]coleo.OperatorToken, len(list))
+	for i, r := range list {
+		out[i] = r.OperatorToken
+		b := r.bounds
+		out[i].Scopes, out[i].Arms, out[i].Labels, out[i].RunsIn, out[i].Prompted = b.Scopes, b.Arms, b.Labels, b.RunsIn, b.Prompted
+	}
+	return out, nil
+}

@@ -209,7 +209,8 @@ func durabilityOf(events []coleo.Event) durability {
 	for _, e := range events {
 		switch e.Kind {
 		case coleo.EventSpawned, coleo.EventReattached, coleo.EventStopped, coleo.EventOrphaned,
-			coleo.EventRemoved, coleo.EventDecision, coleo.EventQueue:
+			coleo.EventRemoved, coleo.EventDecision, coleo.EventQueue, coleo.EventLabels,
+			coleo.EventPolicy:
 			return intent
 		default: // an observation
 		}
@@ -243,6 +244,22 @@ func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.E
 		return nil, fmt.Errorf("read the event log after %d: %w", after, err)
 	}
 	return events, nil
+}
+
+// Newest returns the newest event of an arm that has the given kind, and true. It returns false
+// if the log has none.
+func (h *HostDB) Newest(ctx context.Context, arm string, kind coleo.EventKind) (coleo.Event, bool, error) {
+	e := coleo.Event{Host: h.Host()}
+	err := h.db.reader.QueryRowContext(ctx, "SELECT seq, COALESCE(epoch, ?), "+columns(eventFields(&e))+
+		" FROM events WHERE arm_id = ? AND kind = ? ORDER BY seq DESC LIMIT 1", h.legacy, arm, string(kind)).
+		Scan(append([]any{&e.Seq, &e.Epoch}, cells(eventFields(&e))...)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return e, false, nil
+	}
+	if err != nil {
+		return e, false, fmt.Errorf("read the newest %s of arm %s: %w", kind, arm, err)
+	}
+	return e, true, nil
 }
 
 // Wait returns nil when the log has an event after the given sequence number. It

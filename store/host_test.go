@@ -136,6 +136,7 @@ func TestIntentsAreOnTheDiskAndTheRestIsCheap(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[coleo.EventKind]durability{
 		coleo.EventSpawned: intent, coleo.EventStopped: intent, coleo.EventDecision: intent, coleo.EventQueue: intent,
+		coleo.EventLabels:  intent,
 		coleo.EventWitness: ordinary, coleo.EventState: ordinary,
 	} {
 		h := host(t)

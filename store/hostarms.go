@@ -91,11 +91,20 @@ func recordCells(r *ArmRecord) []any { return cells(recordFields(r)) }
 // store observations. PutArm returns EConflict if another arm has the same name. It
 // returns EInvalid for a bad record.
 func (h *HostDB) PutArm(ctx context.Context, r ArmRecord, events ...coleo.Event) error {
+	return h.PutArmWith(ctx, r, nil, events...)
+}
+
+// PutArmWith is like PutArm, and writes what a tool has changed in the same transaction. The
+// parameter c can be nil.
+func (h *HostDB) PutArmWith(ctx context.Context, r ArmRecord, c *ToolChange, events ...coleo.Event) error {
 	if err := checkRecord(r); err != nil {
 		return err
 	}
 	_, err := h.append(ctx, intent, events, func(tx *sql.Tx) error {
 		_, err := tx.Exec(upsertion("arms", recordFields(&r)), recordCells(&r)...)
+		if err == nil && c != nil {
+			err = c.write(tx)
+		}
 		return err
 	})
 	if sqlite.Taken(err) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -64,6 +65,8 @@ func suspensionFields(s *coleo.Suspension) []field {
 		{"decision", documentOf(&s.Decision)},
 		{"answered_at", moment{&s.AnsweredAt}},
 		{"answered_by", textOf(&s.By)},
+		{"request", documentOf(&s.Request)},
+		{"outcome", documentOf(&s.Outcome)},
 	}
 }
 
@@ -146,6 +149,14 @@ func forgetTools(tx *sql.Tx, arm string) error {
 func (h *HostDB) Suspensions(ctx context.Context, arm string, unheard bool) ([]coleo.Suspension, error) {
 	return h.suspensions(ctx, `WHERE (?1 = '' OR arm_id = ?1) AND (answered_at IS NULL
 		OR ?2 AND heard_at IS NULL AND decision IS NOT NULL) ORDER BY asked_at, id`, arm, unheard)
+}
+
+// Requests returns the suspensions of all arms whose request was approved and must be carried
+// out, oldest first.
+func (h *HostDB) Requests(ctx context.Context) ([]coleo.Suspension, error) {
+	list, err := h.suspensions(ctx, `WHERE request IS NOT NULL AND decision IS NOT NULL AND outcome IS NULL
+		ORDER BY answered_at, id`)
+	return slices.DeleteFunc(list, func(s coleo.Suspension) bool { return !s.Allowed() }), err
 }
 
 // Suspension returns one suspension. It returns ENotFound if there is none with this id.

@@ -52,6 +52,11 @@ func runFields(r *runRow) []field {
 		{"reasoning_tokens", number{p: &r.Usage.Reasoning}},
 		{"cost", amount{&r.Usage.Cost}},
 		{"orphans", documentOf(&r.Orphans)},
+		{"spec_hash", textOf(&r.SpecHash)},
+		{"answer_check", textOf(&r.AnswerCheck)},
+		{"check_fault", textOf(&r.CheckFault)},
+		{"retry_of", textOf(&r.RetryOf)},
+		{"retry", textOf(&r.Retry)},
 	}
 }
 

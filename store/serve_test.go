@@ -44,8 +44,8 @@ func fullArm() coleo.Arm {
 		LastOutputAt:  start, RecoveryRequestedAt: start, Config: json.RawMessage(`{"a": "<b>"}`), PID: 1, Port: 2,
 		Provider: "p", Model: "m/n", Mode: "plan",
 		TotalTokens: 3, TotalCost: 0.25, CurrentTaskID: "t", CurrentTaskSubject: "s", CurrentBugID: "b",
-		CurrentBugTitle: "bt",
-		ParentArmID:     "pa", AgentID: "h1", Host: "box", SessionID: "c", Workdir: "/w", Generation: 9,
+		CurrentBugTitle: "bt", Labels: coleo.Labels{"team": "a"},
+		ParentArmID: "pa", AgentID: "h1", Host: "box", SessionID: "c", Workdir: "/w", Generation: 9,
 		Dialog: &coleo.Dialog{Kind: coleo.DialogPermission, Options: []string{"Yes", "No"}, Fingerprint: "f"},
 		Queue:  &coleo.QueueState{Length: 2, Paused: "a test", ByHand: true, Held: "busy"},
 	}

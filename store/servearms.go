@@ -32,6 +32,7 @@ func armFields(a *coleo.Arm) []field {
 		{"last_output_at", moment{&a.LastOutputAt}},
 		{"recovery_requested_at", moment{&a.RecoveryRequestedAt}},
 		{"config", raw{&a.Config}},
+		{"labels", documentOf(&a.Labels)},
 		{"generation", number{p: &a.Generation, kept: true}},
 		{"parent_arm_id", textOf(&a.ParentArmID)},
 		{"pid", number{p: &a.PID}},

@@ -1,14 +1,20 @@
 package wire
 
-import "coleo.dev"
+import (
+	"encoding/json"
+
+	"coleo.dev"
+)
 
 // SpawnRequest asks for a new arm, or for the next start of a stopped arm. If a field
 // has the zero value, its value comes from the template, from the stopped arm or from
 // the harness. The body of POST /api/arms/{id}/spawn is a SpawnRequest in JSON.
 type SpawnRequest struct {
-	Name     string `json:"name,omitempty" doc:"Name of the arm; random if left out"`
-	Domain   string `json:"domain,omitempty" doc:"What the arm is for, for people"`
-	Template string `json:"template,omitempty" doc:"Template that fills in what is left out"`
+	Name   string `json:"name,omitempty" doc:"Name of the arm; random if left out"`
+	Domain string `json:"domain,omitempty" doc:"What the arm is for, for people"`
+	// Labels are for a new arm. An arm that exists keeps its own.
+	Labels   coleo.Labels `json:"labels,omitempty" doc:"Labels of a new arm, as keys with values"`
+	Template string       `json:"template,omitempty" doc:"Template that fills in what is left out"`
 
 	Harness  string `json:"harness,omitempty" doc:"Harness that drives the arm"`
 	Workdir  string `json:"workdir,omitempty" doc:"Absolute path of the folder to work in, on the arm's host"`
@@ -35,6 +41,9 @@ type SpawnRequest struct {
 	Recover      bool   `json:"recover,omitempty" doc:"Take up the arm's last conversation"`
 	Fork         string `json:"fork,omitempty" doc:"Conversation of the agent CLI of which the arm gets a copy"`
 
+	// MemoSchema is a JSON Schema. Serve refuses a memo of the arm that does not fit it.
+	MemoSchema json.RawMessage `json:"memoSchema,omitempty" doc:"JSON Schema that the arm's memo must fit"`
+
 	InitialPrompt string `json:"initialPrompt,omitempty" doc:"Sent as soon as the agent CLI takes input"`
 	ContextBudget int    `json:"contextBudget,omitempty" doc:"Tokens"`
 
@@ -49,6 +58,9 @@ type SpawnRequest struct {
 	Headless *bool `json:"headless,omitempty" doc:"Whether there is no window; must fit the harness"`
 
 	OnPartition coleo.OnPartition `json:"onPartition,omitempty" enum:"run,freeze" doc:"What to do while serve is away"`
+
+	// Policy says what the arm's policy does at its approval dialogs: see docs/security.md.
+	Policy coleo.PolicyMode `json:"policy,omitempty" enum:"off,shadow,read" doc:"What the arm's policy answers"`
 
 	Cols int `json:"cols,omitempty" doc:"Width of the terminal in cells"`
 	Rows int `json:"rows,omitempty" doc:"Height of the terminal in cells"`

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"runtime"
 	"testing"
 	"time"
 )
@@ -44,11 +43,15 @@ func TestOutputIsBroughtToTheDisk(t *testing.T) {
 }
 
 // patience bounds every wait of these tests. A wait ends as soon as the state is there.
-const patience = 20 * time.Second
+const patience = time.Minute
+
+// betweenLooks is the time between two looks at a state. Without it, tests that run side
+// by side take the processor from the processes that they wait for.
+const betweenLooks = 2 * time.Millisecond
 
 func awaitSync(t *testing.T, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !done(); runtime.Gosched() {
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(betweenLooks) {
 		if time.Now().After(deadline) {
 			t.Fatal("it did not come about in time")
 		}

@@ -8,6 +8,7 @@ package process
 
 import (
 	"fmt"
+	"time"
 
 	"coleo.dev"
 )
@@ -22,6 +23,27 @@ func Identify(pid int) (coleo.Identity, error) {
 		return coleo.Identity{}, fmt.Errorf("identify process %d: %w", pid, err)
 	}
 	return id, nil
+}
+
+// ownTime is for how long IdentifyOwn tries. A shortage of descriptors or of memory mostly
+// passes within that time.
+const ownTime = 2 * time.Second
+
+// IdentifyOwn returns the identity of a child that this process has not waited for, also if
+// the child has ended. The system keeps the pid until then. IdentifyOwn tries again for up to
+// 2 s before it returns an error.
+func IdentifyOwn(pid int) (coleo.Identity, error) {
+	end := time.Now().Add(ownTime)
+	for {
+		id, err := identifyAny(pid)
+		if err == nil {
+			return id, nil
+		}
+		if time.Now().After(end) {
+			return coleo.Identity{}, fmt.Errorf("identify process %d: %w", pid, err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // Same reports whether the process that id names is still alive. Before Linux 6.9, two

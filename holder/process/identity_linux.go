@@ -42,7 +42,21 @@ func bootID() (string, error) {
 	return id, nil
 }
 
+// identify returns the identity of a process that has not ended.
 func identify(pid int) (coleo.Identity, error) {
+	fields, err := statFields(pid)
+	if err != nil {
+		return coleo.Identity{}, err
+	}
+	if len(fields) <= statState || fields[statState] == "Z" {
+		return coleo.Identity{}, unix.ESRCH
+	}
+	return identifyAny(pid)
+}
+
+// identifyAny also returns the identity of a process that has ended, until its parent has
+// waited for it.
+func identifyAny(pid int) (coleo.Identity, error) {
 	boot, err := bootID()
 	if err != nil {
 		return coleo.Identity{}, err
@@ -51,7 +65,7 @@ func identify(pid int) (coleo.Identity, error) {
 	if err != nil {
 		return coleo.Identity{}, err
 	}
-	if len(fields) <= statStartTime || fields[statState] == "Z" {
+	if len(fields) <= statStartTime {
 		return coleo.Identity{}, unix.ESRCH
 	}
 	start, err := strconv.ParseUint(fields[statStartTime], 10, 64)

@@ -2,8 +2,11 @@ package process
 
 //platform:linux A command to Coleo from inside an arm = is refused, by process tree, control group and mark
 
+//platform:linux The policy of an arm = knows the shell of the agent CLI from its environment
+
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -52,6 +55,13 @@ func OutsideArms(pid int) error {
 			"process %d belongs to arm %s: arms do not command Coleo; nothing was done", pid, arm)
 	}
 	return nil
+}
+
+// ArmOf returns the id of the arm to which the process pid belongs. It returns "" if the
+// process belongs to no arm, and "unknown" for an arm of an earlier version.
+func ArmOf(pid int) (string, error) {
+	arm, _ := armAround(pid)
+	return arm, nil
 }
 
 // OutsideOtherArms returns EForbidden if the process pid belongs to another arm than the
@@ -117,6 +127,19 @@ func markArm(pid int) (string, bool) {
 		}
 	}
 	return arm, arm != ""
+}
+
+// Environ returns the environment with which the process was started. It returns EExited
+// if the process has ended.
+func Environ(id coleo.Identity) ([]string, error) {
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(id.PID) + "/environ")
+	if err != nil {
+		return nil, fmt.Errorf("read the environment of process %d: %w", id.PID, err)
+	}
+	if Look(id) == Dead { // after the read, because another process may have got the pid
+		return nil, coleo.Errorf(coleo.EExited, "process %d has ended", id.PID)
+	}
+	return strings.Split(strings.TrimSuffix(string(raw), "\x00"), "\x00"), nil
 }
 
 // HideMemory prevents other processes of the user from reading this process's memory

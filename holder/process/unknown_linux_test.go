@@ -33,6 +33,32 @@ func TestAProcessIsNotDeadBecauseNobodyCouldLook(t *testing.T) {
 	}
 }
 
+// A child that has ended keeps its identity until its parent waits for it. The child ends
+// before it is looked at, because waitid waits for the end and leaves the child as it is.
+func TestAnEndedChildIsIdentifiedByItsParent(t *testing.T) {
+	cmd := exec.Command("true")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	if err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := Identify(pid); err == nil {
+		t.Errorf("Identify = %+v, want an error", id)
+	}
+	id, err := IdentifyOwn(pid)
+	if err != nil || id.PID != pid || id.StartTime == 0 || Look(id) != Dead {
+		t.Errorf("IdentifyOwn = %+v, %v; it is %s, want dead", id, err, Look(id))
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := IdentifyOwn(pid); err == nil {
+		t.Errorf("after the wait, IdentifyOwn = %+v, want an error", id)
+	}
+}
+
 // withoutDescriptors calls do while this process can open no file.
 func withoutDescriptors(t *testing.T, do func()) {
 	t.Helper()

@@ -30,6 +30,11 @@ type Facts struct {
 	Run     string   // the newest open run; "" if none is open
 	Prompt  string   // of that run
 	Tools   []string // the tools that the arm has
+
+	// Config is the configuration of the arm's start. Permissions has the permission modes of
+	// what the arm's agent CLI may do now.
+	Config      coleo.SpawnConfig
+	Permissions []coleo.PermissionMode
 }
 
 // Desk carries out the calls of all arms of a host. Several goroutines can use it.
@@ -39,11 +44,12 @@ type Desk struct {
 	// write before. On a full disk it returns an error and writes nothing.
 	Write func(ctx context.Context, c store.ToolChange, events ...coleo.Event) error
 	// Arm returns the facts of a live arm. It returns an error if the arm has ended.
-	Arm func(id string) (Facts, error)
-	Now func() time.Time
+	Arm  func(id string) (Facts, error)
+	Arms Arms
+	Now  func() time.Time
 
 	mu      sync.Mutex               // held while a call reads and changes the state
-	answers map[string]chan struct{} // by suspension; closed when it is answered
+	answers map[string]chan struct{} // by suspension; closed when it changes
 	beats   map[string]string        // the last heartbeat, by arm
 }
 
@@ -71,53 +77,69 @@ var tools = map[string]tool{
 	coleo.ToolInstructions: (*Desk).instructions,
 	coleo.ToolClaimFile:    (*Desk).claimFile,
 	coleo.ToolConflicts:    (*Desk).checkConflicts,
+	coleo.ToolListArms:     (*Desk).listArms,
 }
 
 // Call carries out a call of a tool for an arm, and returns the text for the model. If the
-// call waits for an answer, Call first calls waiting with the id of the suspension. Call
-// returns ctx's error if ctx ends first. The suspension then waits on.
+// call waits for an answer, Call first calls waiting with the id of the suspension. If it
+// waits for a subarm, that is the name of the subarm. Call returns ctx's error if ctx ends
+// first. What the call has asked then waits on.
 //
 // A call with a known key returns the result of the first call with this key.
 func (d *Desk) Call(ctx context.Context, arm string, q door.Request, waiting func(id string)) (string, error) {
-	text, id, err := d.begin(ctx, arm, q)
-	if err != nil || id == "" {
-		return text, err
+	text, on, err := d.begin(ctx, arm, q)
+	switch {
+	case err != nil:
+		return "", err
+	case on.subarm.ID != "":
+		waiting(on.subarm.Name)
+		return d.Arms.Await(ctx, on.subarm.ID)
+	case on.suspension == "":
+		return text, nil
 	}
-	waiting(id)
-	s, err := d.await(ctx, id)
+	waiting(on.suspension)
+	s, err := d.await(ctx, on.suspension)
 	if err != nil {
 		return "", err
 	}
-	return answerText(s), nil
+	return answerText(s)
 }
 
-// begin carries out a call that answers at once, or returns the id of the suspension for
-// which the call must wait.
-func (d *Desk) begin(ctx context.Context, arm string, q door.Request) (text, suspension string, err error) {
+// waitsOn is what a call waits for. It is empty if the call has a result at once.
+type waitsOn struct {
+	suspension string // the id
+	subarm     Relative
+}
+
+// begin carries out a call that answers at once, or returns what the call must wait for.
+func (d *Desk) begin(ctx context.Context, arm string, q door.Request) (text string, on waitsOn, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	facts, err := d.Arm(arm)
 	if err != nil {
-		return "", "", err
+		return "", on, err
 	}
 	c := call{arm: arm, facts: facts, key: q.Key, tool: q.Tool, input: q.Arguments}
 	if !slices.Contains(facts.Tools, c.tool) {
-		return "", "", coleo.Errorf(coleo.EUnsupported, "the arm has no tool %q", short(c.tool))
+		return "", on, coleo.Errorf(coleo.EUnsupported, "the arm has no tool %q", short(c.tool))
 	}
 	before, known, err := d.DB.ToolCall(ctx, arm, c.key)
 	if err != nil || known {
-		return before.Text, before.Suspension, err
+		return before.Text, waitsOn{suspension: before.Suspension}, err
 	}
 	if do, at := tools[c.tool]; at {
 		text, err = do(d, ctx, c)
-		return text, "", err
+		return text, on, err
 	}
-	if c.tool == coleo.ToolAwaitAnswer {
-		suspension, err = d.takeUp(ctx, c)
-	} else {
-		suspension, err = d.suspend(ctx, c)
+	switch c.tool {
+	case coleo.ToolAwaitAnswer:
+		on, err = d.takeUp(ctx, c)
+	case coleo.ToolAwaitArm:
+		on.subarm, err = d.awaited(c)
+	default:
+		on.suspension, err = d.suspend(ctx, c)
 	}
-	return "", suspension, err
+	return "", on, err
 }
 
 // done writes the change of a call that answers at once, with the call's text.
@@ -150,7 +172,7 @@ func (d *Desk) Ended(ctx context.Context, arm string) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range list {
+	for _, s := range list { // an approved request is settled by the one who carries it out
 		s.AnsweredAt = d.Now().UTC()
 		if err := d.settle(ctx, s); err != nil {
 			return err

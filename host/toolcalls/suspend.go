@@ -33,7 +33,18 @@ type question struct {
 }
 
 // asked returns the suspension that a call asks for, without id.
-func (c call) asked() (coleo.Suspension, error) {
+func (d *Desk) asked(c call) (coleo.Suspension, error) {
+	switch c.tool {
+	case coleo.ToolSpawnArm:
+		return d.askedSubarm(c)
+	case coleo.ToolMessageArm:
+		return d.askedMessage(c)
+	}
+	return c.question()
+}
+
+// question returns the suspension of a tool that only asks.
+func (c call) question() (coleo.Suspension, error) {
 	var q question
 	if err := c.read(&q); err != nil {
 		return coleo.Suspension{}, err
@@ -68,7 +79,7 @@ func (c call) asked() (coleo.Suspension, error) {
 // same, and the model has not got the answer yet, that is the suspension: an agent CLI has
 // cut the first call, and the model calls again. Otherwise suspend makes a new one.
 func (d *Desk) suspend(ctx context.Context, c call) (string, error) {
-	s, err := c.asked()
+	s, err := d.asked(c)
 	if err != nil {
 		return "", err
 	}
@@ -88,6 +99,12 @@ func (d *Desk) suspend(ctx context.Context, c call) (string, error) {
 	if waiting >= maxWaiting {
 		return "", coleo.Errorf(coleo.EBusy, "%d questions wait for an answer already: call await_answer", waiting)
 	}
+	if s.Kind == coleo.SuspensionSubarm {
+		if err := d.room(c, s, open); err != nil {
+			return "", err
+		}
+		s.Request.Arm = "arm-" + strings.ToLower(rand.Text()[:12])
+	}
 	s.ID, s.AskedAt = "q-"+strings.ToLower(rand.Text()[:idLength]), d.Now().UTC()
 	change := store.ToolChange{Arm: c.arm, Suspension: &s, Call: &store.ToolCall{Key: c.key, Suspension: s.ID}}
 	return s.ID, d.Write(ctx, change, d.event(c.arm, s.Run, coleo.Suspended{Suspension: s}))
@@ -98,77 +115,84 @@ func (d *Desk) join(ctx context.Context, c call, id string) error {
 	return d.Write(ctx, store.ToolChange{Arm: c.arm, Call: &store.ToolCall{Key: c.key, Suspension: id}})
 }
 
-// takeUp returns the id of the suspension for a call of await_answer. Without an id in the
-// call, it is the only one whose answer the model has not got.
-func (d *Desk) takeUp(ctx context.Context, c call) (string, error) {
+// takeUp returns what a call of await_answer waits for. Without an id in the call, it is the
+// only suspension whose answer the model has not got. The id can be the name of a subarm.
+func (d *Desk) takeUp(ctx context.Context, c call) (on waitsOn, err error) {
 	var in struct {
 		ID string `json:"id"`
 	}
 	if err := c.read(&in); err != nil {
-		return "", err
+		return on, err
 	}
 	if in.ID != "" {
 		s, err := d.DB.Suspension(ctx, short(in.ID))
 		if err == nil && s.Arm != c.arm {
 			err = coleo.Errorf(coleo.ENotFound, "no question has the id %q", short(in.ID))
 		}
-		if err != nil {
-			return "", err
+		if child, at := d.subarm(c, in.ID); err != nil && at {
+			return waitsOn{subarm: child}, nil
 		}
-		return s.ID, d.join(ctx, c, s.ID)
+		if err != nil {
+			return on, err
+		}
+		return waitsOn{suspension: s.ID}, d.join(ctx, c, s.ID)
 	}
 	open, err := d.DB.Suspensions(ctx, c.arm, true)
 	switch {
 	case err != nil:
-		return "", err
+		return on, err
 	case len(open) == 1:
-		return open[0].ID, d.join(ctx, c, open[0].ID)
+		return waitsOn{suspension: open[0].ID}, d.join(ctx, c, open[0].ID)
 	case len(open) == 0:
-		return "", coleo.Errorf(coleo.ENotFound, "no question waits for an answer")
+		return on, coleo.Errorf(coleo.ENotFound, "no question waits for an answer")
 	}
 	var ids []string
 	for _, s := range open {
 		ids = append(ids, fmt.Sprintf("%s (%s)", s.ID, s.Line()))
 	}
-	return "", coleo.Errorf(coleo.EInvalid, "%d questions wait, so name one by its id: %s", len(open),
+	return on, coleo.Errorf(coleo.EInvalid, "%d questions wait, so name one by its id: %s", len(open),
 		strings.Join(ids, "; "))
 }
 
-// await waits until a suspension is answered or withdrawn.
+// await waits until a suspension is answered or withdrawn, and until its request, if it was
+// approved, is carried out.
 func (d *Desk) await(ctx context.Context, id string) (coleo.Suspension, error) {
-	s, answered, err := d.look(ctx, id)
-	if answered != nil {
+	for {
+		s, changed, err := d.look(ctx, id)
+		switch {
+		case err != nil:
+			return s, err
+		case changed == nil && s.Decision == nil:
+			return s, coleo.Errorf(coleo.EExited, "the question was withdrawn, because the arm has ended")
+		case changed == nil:
+			return s, nil
+		}
 		select {
-		case <-answered:
-			s, err = d.DB.Suspension(ctx, id)
+		case <-changed:
 		case <-ctx.Done():
 			return s, ctx.Err()
 		}
 	}
-	if err == nil && s.Decision == nil {
-		err = coleo.Errorf(coleo.EExited, "the question was withdrawn, because the arm has ended")
-	}
-	return s, err
 }
 
-// look returns a suspension. If it waits, look also returns a channel that is closed when
-// it is answered or withdrawn.
+// look returns a suspension. If it waits, or if its request is not carried out, look also
+// returns a channel that is closed when it changes.
 func (d *Desk) look(ctx context.Context, id string) (coleo.Suspension, <-chan struct{}, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s, err := d.DB.Suspension(ctx, id)
-	if err != nil || !s.Waits() {
+	if err != nil || !s.Waits() && !s.Allowed() {
 		return s, nil, err
 	}
-	answered, at := d.answers[id]
+	changed, at := d.answers[id]
 	if !at {
 		if d.answers == nil {
 			d.answers = map[string]chan struct{}{}
 		}
-		answered = make(chan struct{})
-		d.answers[id] = answered
+		changed = make(chan struct{})
+		d.answers[id] = changed
 	}
-	return s, answered, nil
+	return s, changed, nil
 }
 
 // Got notes that the answer of a call has reached the model.
@@ -202,6 +226,9 @@ func (d *Desk) Answer(ctx context.Context, arm, id string, by string, answer col
 		return s, err
 	}
 	s.Decision, s.AnsweredAt, s.By = &answer, d.Now().UTC(), by
+	if s.Kind == coleo.SuspensionMessage && s.Allowed() {
+		return d.deliver(ctx, s)
+	}
 	return s, d.settle(ctx, s)
 }
 
@@ -213,37 +240,47 @@ func (d *Desk) settle(ctx context.Context, s coleo.Suspension) error {
 	if err != nil {
 		return err
 	}
-	if answered, at := d.answers[s.ID]; at {
-		close(answered)
-		delete(d.answers, s.ID)
-	}
+	d.wake(s.ID)
 	return nil
 }
 
-// answerText returns what the model is told.
-func answerText(s coleo.Suspension) string {
+// wake wakes the calls that wait for a suspension. The caller holds d.mu.
+func (d *Desk) wake(id string) {
+	if changed, at := d.answers[id]; at {
+		close(changed)
+		delete(d.answers, id)
+	}
+}
+
+// answerText returns what the model is told. It returns an error if an approved request has
+// failed.
+func answerText(s coleo.Suspension) (string, error) {
 	d := *s.Decision
 	words := ""
 	if w := strings.TrimSpace(d.Words); w != "" {
 		words = " They say: " + w
 	}
 	switch {
+	case s.Outcome != nil && s.Outcome.Failed:
+		return "", coleo.Errorf(coleo.EConflict, "The user allows it, but it has failed: %s", s.Outcome.Text)
+	case s.Outcome != nil:
+		return s.Outcome.Text + words, nil
 	case d.Choice == coleo.Deny && s.Kind == coleo.SuspensionQuestion:
-		return "The user does not answer this question." + words
+		return "The user does not answer this question." + words, nil
 	case d.Choice == coleo.Deny && s.Kind == coleo.SuspensionPlan:
-		return "The user rejects the plan." + words
+		return "The user rejects the plan." + words, nil
 	case d.Choice == coleo.Deny:
-		return "The user denies it." + words
+		return "The user denies it." + words, nil
 	case s.Kind == coleo.SuspensionPlan:
-		return "The user approves the plan." + words
+		return "The user approves the plan." + words, nil
 	case s.Kind == coleo.SuspensionAccess:
-		return "The user allows it." + words
+		return "The user allows it." + words, nil
 	case len(d.Chosen()) == 0:
-		return "The user answers: " + d.Words
+		return "The user answers: " + d.Words, nil
 	}
 	var chosen []string
 	for _, n := range d.Chosen() {
 		chosen = append(chosen, s.Options[n-1])
 	}
-	return "The user chooses: " + strings.Join(chosen, "; ") + "." + words
+	return "The user chooses: " + strings.Join(chosen, "; ") + "." + words, nil
 }

@@ -1,0 +1,274 @@
+package api
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/api/token"
+	"coleo.dev/display"
+	"coleo.dev/graph"
+	"coleo.dev/wire"
+)
+
+// fence is the brain as callers with an operator token see it. For all other callers, fence
+// changes nothing.
+//
+// If the token reaches only some arms, fence changes the methods that return several arms, or
+// runs. For all other methods, Server.within has checked the arm before. The methods in
+// tokens.go hold tokens to the rule for dialogs.
+type fence struct {
+	Brain
+	tokens *token.Tokens
+}
+
+// limitsOf returns the operator token of the caller, and true if the token is limited.
+func limitsOf(ctx context.Context) (coleo.OperatorToken, bool) {
+	o := operatorOf(ctx)
+	if o == nil || !o.token.Limited() {
+		return coleo.OperatorToken{}, false
+	}
+	return o.token, true
+}
+
+// reaches reports whether the caller reaches the arm with an id. A token with labels reaches
+// no arm that was removed, because such an arm has no labels.
+func (f fence) reaches(ctx context.Context, id string) bool {
+	t, limited := limitsOf(ctx)
+	if !limited {
+		return true
+	}
+	if len(t.Labels) == 0 {
+		return t.Reaches(id, nil)
+	}
+	arm, err := f.Arm(ctx, id)
+	return err == nil && arm.ID == id && t.Reaches(id, arm.Labels)
+}
+
+// only returns the elements of a list whose arms the caller reaches.
+func only[T any](ctx context.Context, f fence, list []T, arm func(T) string) []T {
+	if _, limited := limitsOf(ctx); !limited {
+		return list
+	}
+	known := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(list), func(one T) bool {
+		id := arm(one)
+		if _, ok := known[id]; !ok {
+			known[id] = f.reaches(ctx, id)
+		}
+		return !known[id]
+	})
+}
+
+// outside is the error for an arm that the caller does not reach. It is the same whether
+// there is such an arm or not.
+func outside(t coleo.OperatorToken, what string) error {
+	return coleo.Errorf(coleo.ENotFound, "the operator token %q reaches no %s", t.Name, what)
+}
+
+// reached returns the arm with the given id or name. It returns ENotFound if the caller does
+// not reach it.
+func (f fence) reached(ctx context.Context, word string) (coleo.Arm, error) {
+	arm, err := f.Arm(ctx, word)
+	t, limited := limitsOf(ctx)
+	if limited && (coleo.ErrorCode(err) == coleo.ENotFound || err == nil && !t.Reaches(arm.ID, arm.Labels)) {
+		return coleo.Arm{}, outside(t, "arm "+word)
+	}
+	return arm, err
+}
+
+// withArm returns the request r with the id of its arm in the path, in place of the name. So
+// the arm that was checked is the arm that the route uses. It returns ENotFound if a limited
+// token does not reach the arm. But a token with labels can start a new arm.
+func (s *Server) withArm(o *operator, route string, r *http.Request) (*http.Request, error) {
+	if !o.token.Limited() {
+		return r, nil
+	}
+	const place = 3 // of the arm in /api/arms/{id} and in /ws/terminal/{id}
+	parts := strings.Split(r.URL.Path, "/")
+	if r.URL.RawPath != "" || len(parts) <= place {
+		return r, coleo.Errorf(coleo.EInvalid, "name the arm as it is in the list of arms")
+	}
+	f := fence{s.brain, s.tokens}
+	arm, err := f.reached(r.Context(), parts[place])
+	if coleo.ErrorCode(err) == coleo.ENotFound && route == spawnRoute && len(o.token.Arms) == 0 {
+		if _, err := f.Arm(r.Context(), parts[place]); coleo.ErrorCode(err) == coleo.ENotFound {
+			return r, nil // the token starts a new arm
+		}
+	}
+	if err != nil {
+		return r, err
+	}
+	parts[place] = arm.ID
+	out := r.Clone(r.Context())
+	out.URL.Path = strings.Join(parts, "/")
+	return out, nil
+}
+
+// spawnRoute starts an arm, and makes it if it is missing.
+const spawnRoute = "POST /api/arms/{id}/spawn"
+
+func (f fence) Arms(ctx context.Context, all bool) ([]coleo.Arm, error) {
+	arms, err := f.Brain.Arms(ctx, all)
+	if t, limited := limitsOf(ctx); limited {
+		arms = slices.DeleteFunc(slices.Clone(arms), func(a coleo.Arm) bool { return !t.Reaches(a.ID, a.Labels) })
+	}
+	return arms, err
+}
+
+func (f fence) Suspensions(ctx context.Context, arm string) ([]coleo.Suspension, error) {
+	if arm != "" {
+		if _, err := f.reached(ctx, arm); err != nil {
+			return nil, err
+		}
+	}
+	waiting, err := f.Brain.Suspensions(ctx, arm)
+	return only(ctx, f, waiting, func(s coleo.Suspension) string { return s.Arm }), err
+}
+
+func (f fence) FindRun(ctx context.Context, id string) (coleo.Run, error) {
+	run, err := f.Brain.FindRun(ctx, id)
+	t, limited := limitsOf(ctx)
+	if limited && (coleo.ErrorCode(err) == coleo.ENotFound || err == nil && !f.reaches(ctx, run.Arm)) {
+		return coleo.Run{}, outside(t, "run "+id)
+	}
+	return run, err
+}
+
+// WaitRun looks at the run after it has ended, because the run of a queued prompt is not
+// there before.
+func (f fence) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
+	end, err := f.Brain.WaitRun(ctx, run)
+	if _, limited := limitsOf(ctx); limited && err == nil {
+		if _, err := f.FindRun(ctx, run); err != nil {
+			return coleo.RunEnd{}, err
+		}
+	}
+	return end, err
+}
+
+func (f fence) Graph(ctx context.Context, run string) (graph.Document, error) {
+	if _, limited := limitsOf(ctx); limited {
+		if _, err := f.FindRun(ctx, run); err != nil {
+			return graph.Document{}, err
+		}
+	}
+	return f.Brain.Graph(ctx, run)
+}
+
+// Runs asks for further pages until one has a run that the caller reaches, because an empty
+// page means the end.
+func (f fence) Runs(ctx context.Context, q wire.RunFilter) ([]coleo.Run, string, error) {
+	if _, limited := limitsOf(ctx); limited && q.Arm != "" {
+		if _, err := f.reached(ctx, q.Arm); err != nil {
+			return nil, "", err
+		}
+	}
+	for {
+		runs, next, err := f.Brain.Runs(ctx, q)
+		some := only(ctx, f, runs, func(r coleo.Run) string { return r.Arm })
+		if err != nil || len(some) > 0 || len(runs) == 0 {
+			return some, next, err
+		}
+		q.Before = next
+	}
+}
+
+// filterable returns ENotFound if a filter of a limited caller names an arm or a run that the
+// caller does not reach.
+func (f fence) filterable(ctx context.Context, q wire.EventFilter) error {
+	if _, limited := limitsOf(ctx); !limited {
+		return nil
+	}
+	if q.Arm != "" {
+		if _, err := f.reached(ctx, q.Arm); err != nil {
+			return err
+		}
+	}
+	if q.Run != "" {
+		if _, err := f.FindRun(ctx, q.Run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f fence) WholeFilter(ctx context.Context, q wire.EventFilter) (wire.EventFilter, error) {
+	if err := f.filterable(ctx, q); err != nil {
+		return q, err
+	}
+	return f.Brain.WholeFilter(ctx, q)
+}
+
+// Events asks for further pages as Runs does.
+func (f fence) Events(ctx context.Context, q wire.EventFilter) ([]coleo.Event, string, error) {
+	if err := f.filterable(ctx, q); err != nil {
+		return nil, "", err
+	}
+	for {
+		events, next, err := f.Brain.Events(ctx, q)
+		some := only(ctx, f, events, func(e coleo.Event) string { return e.Arm })
+		if err != nil || len(some) > 0 || len(events) == 0 {
+			return some, next, err
+		}
+		q.After = next
+	}
+}
+
+func (f fence) Follow(ctx context.Context, q wire.EventFilter, beat time.Duration) (iter.Seq[wire.Update], error) {
+	if err := f.filterable(ctx, q); err != nil {
+		return nil, err
+	}
+	updates, err := f.Brain.Follow(ctx, q, beat)
+	return f.onlyUpdates(ctx, updates), err
+}
+
+func (f fence) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error) {
+	updates, err := f.Brain.Subscribe(ctx, after)
+	return f.onlyUpdates(ctx, updates), err
+}
+
+// onlyUpdates leaves out what is about arms that the caller does not reach. It passes on that
+// an arm was removed if it has passed on the arm before, or if the token names the arm.
+func (f fence) onlyUpdates(ctx context.Context, updates iter.Seq[wire.Update]) iter.Seq[wire.Update] {
+	t, limited := limitsOf(ctx)
+	if !limited || updates == nil {
+		return updates
+	}
+	return func(yield func(wire.Update) bool) {
+		shown := map[string]bool{}
+		for u := range updates {
+			pass := true
+			switch {
+			case u.Arm != nil:
+				pass = t.Reaches(u.Arm.ID, u.Arm.Labels)
+				shown[u.Arm.ID] = pass
+			case u.Event != nil:
+				pass = f.reaches(ctx, u.Event.Arm)
+			case u.Removed != "":
+				pass = shown[u.Removed] || len(t.Labels) == 0 && t.Reaches(u.Removed, nil)
+			}
+			if pass && !yield(u) {
+				return
+			}
+		}
+	}
+}
+
+func (f fence) Displays(ctx context.Context) iter.Seq[display.Snapshot] {
+	shown := f.Brain.Displays(ctx)
+	if _, limited := limitsOf(ctx); !limited {
+		return shown
+	}
+	return func(yield func(display.Snapshot) bool) {
+		for s := range shown {
+			if f.reaches(ctx, s.Arm) && !yield(s) {
+				return
+			}
+		}
+	}
+}

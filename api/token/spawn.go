@@ -1,0 +1,68 @@
+package token
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/wire"
+)
+
+// CheckSpawn returns EForbidden if a request to start an arm has something that no token
+// decides. Such are the commands, variables and servers that an agent CLI gets, another
+// conversation, and a permission mode in which the agent CLI asks for less. Otherwise a
+// token could start an arm that does without asking what the token itself cannot do.
+//
+// The request must name one of the harnesses whose agent CLI asks before it acts. If the
+// arm exists already, the request can leave the harness out.
+func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
+	allowed := wire.SpawnRequest{
+		Name: q.Name, Domain: q.Domain, Harness: q.Harness, Workdir: q.Workdir, Provider: q.Provider, Model: q.Model,
+		Profile: q.Profile, PermissionMode: q.PermissionMode, Tools: q.Tools, NoTools: q.NoTools, Recover: q.Recover,
+		InitialPrompt: q.InitialPrompt, ContextBudget: q.ContextBudget, AgentID: q.AgentID, PreferAgent: q.PreferAgent,
+		Headless: q.Headless, OnPartition: q.OnPartition, Cols: q.Cols, Rows: q.Rows,
+	}
+	if err := checkSame(q, allowed); err != nil {
+		return err
+	}
+	switch q.PermissionMode {
+	case "", coleo.PermissionAsk, coleo.PermissionPlan:
+	case coleo.PermissionEdit, coleo.PermissionAll:
+		return refused("permissionMode " + string(q.PermissionMode))
+	}
+	asks := func(i coleo.Info) bool { return i.Name == q.Harness && i.Capabilities.Approval }
+	switch {
+	case q.Harness == "" && known:
+		return nil
+	case q.Harness == "":
+		return coleo.Errorf(coleo.EInvalid, "with an operator token, name the harness of a new arm; nothing was started")
+	case !slices.ContainsFunc(harnesses, asks):
+		return refused("the harness " + q.Harness + ", whose agent CLI does not ask before it acts")
+	}
+	return nil
+}
+
+// CheckRecover returns EForbidden if a request to recover an arm has something that no token
+// decides.
+func CheckRecover(q wire.RecoverRequest) error {
+	return checkSame(q, wire.RecoverRequest{Provider: q.Provider, Model: q.Model, AgentID: q.AgentID})
+}
+
+// checkSame returns EForbidden if a request has a field that allowed does not have. So a new
+// field of a request is refused until somebody allows it.
+func checkSame[T any](q, allowed T) error {
+	asked, may := reflect.ValueOf(q), reflect.ValueOf(allowed)
+	for i := range asked.NumField() {
+		if !reflect.DeepEqual(asked.Field(i).Interface(), may.Field(i).Interface()) {
+			name, _, _ := strings.Cut(asked.Type().Field(i).Tag.Get("json"), ",")
+			return refused(name)
+		}
+	}
+	return nil
+}
+
+func refused(what string) error {
+	return coleo.Errorf(coleo.EForbidden, "an operator token cannot give an arm %s: only a person does that; "+
+		"nothing was started", what)
+}

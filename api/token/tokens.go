@@ -1,0 +1,250 @@
+package token
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/wire"
+)
+
+const (
+	// usualLife is how long a token is valid if the person gives no time. It lasts for a
+	// project of three months. A token that was forgotten ends by itself.
+	usualLife = 90 * 24 * time.Hour
+	longest   = 366 * 24 * time.Hour // a token can be made anew once a year
+	// mostTokens is more than a person can oversee.
+	mostTokens = 100
+	// notedEvery is how exactly the last use is stored. Without it, each request would
+	// write to the disk.
+	notedEvery = time.Minute
+
+	secretBytes = 32
+	// prefix begins each value, so that people and scanners of secrets recognize one.
+	prefix = "coleo_op_"
+)
+
+// Store stores tokens. Its methods return the errors of the methods of store.ServeDB.
+type Store interface {
+	Tokens(ctx context.Context) ([]coleo.OperatorToken, error)
+	AddToken(ctx context.Context, t coleo.OperatorToken) error
+	NoteTokenUse(ctx context.Context, t coleo.OperatorToken) error
+	NotePrompted(ctx context.Context, t coleo.OperatorToken) error
+	RemoveToken(ctx context.Context, name string) error
+}
+
+// Tokens has the tokens of a server. Several goroutines can use it at the same time.
+type Tokens struct {
+	store Store
+	now   func() time.Time
+
+	mu   sync.Mutex
+	list map[string]*held // by the hash of the value
+}
+
+// held is a token in memory. live ends when the token is revoked or expires.
+type held struct {
+	coleo.OperatorToken
+	live context.Context
+	end  context.CancelFunc
+}
+
+// Open reads the tokens from s. If s is nil, there are no tokens, and none can be made.
+func Open(ctx context.Context, s Store, now func() time.Time) (*Tokens, error) {
+	t := &Tokens{store: s, now: now, list: map[string]*held{}}
+	if s == nil {
+		return t, nil
+	}
+	stored, err := s.Tokens(ctx)
+	for _, one := range stored {
+		t.hold(one)
+	}
+	return t, err
+}
+
+func (t *Tokens) hold(one coleo.OperatorToken) {
+	live, end := context.WithTimeout(context.Background(), one.Expires.Sub(t.now()))
+	t.list[one.Hash] = &held{one, live, end}
+}
+
+// Make draws a new token and stores its hash. The argument bounds has the arms of the
+// request, with their ids. Make returns the token and its value, which nobody can read
+// later. It returns EInvalid for a bad request, and EConflict if there is a token with this
+// name.
+func (t *Tokens) Make(ctx context.Context, q wire.TokenRequest,
+	bounds coleo.OperatorToken) (coleo.OperatorToken, string, error) {
+	one, err := t.checked(q)
+	if err != nil {
+		return one, "", err
+	}
+	one.Arms, one.RunsIn = bounds.Arms, bounds.RunsIn
+	var secret [secretBytes]byte
+	_, _ = rand.Read(secret[:]) // it never fails
+	value := prefix + base64.RawURLEncoding.EncodeToString(secret[:])
+	one.Hash = hashOf(value)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.store == nil:
+		return one, "", coleo.Errorf(coleo.EUnsupported, "this server keeps no operator tokens")
+	case len(t.list) >= mostTokens:
+		return one, "", coleo.Errorf(coleo.EConflict, "there are %d tokens already: revoke one first", len(t.list))
+	}
+	if err := t.store.AddToken(ctx, one); err != nil {
+		return one, "", err
+	}
+	t.hold(one)
+	return one, value, nil
+}
+
+// checked returns the token for a request, without its hash.
+func (t *Tokens) checked(q wire.TokenRequest) (coleo.OperatorToken, error) {
+	now := t.now().UTC()
+	one := coleo.OperatorToken{Name: q.Name, Scopes: q.Scopes, Labels: q.Labels, Created: now,
+		Expires: q.Expires.UTC()}
+	if coleo.CheckName(q.Name) != nil {
+		return one, coleo.Errorf(coleo.EInvalid, "%q cannot name a token: use 1 to 63 letters, digits, '.', '_' or '-', "+
+			"beginning with a letter or digit", q.Name)
+	}
+	if err := q.Labels.Check(); err != nil {
+		return one, err
+	}
+	if len(one.Scopes) == 0 {
+		one.Scopes = []coleo.TokenScope{coleo.MayRead, coleo.MayPrompt}
+	}
+	for _, scope := range one.Scopes {
+		if !slices.Contains(coleo.TokenScopes(), scope) {
+			return one, coleo.Errorf(coleo.EInvalid, "there is no scope %q; the scopes are %v", scope, coleo.TokenScopes())
+		}
+	}
+	if q.Expires.IsZero() {
+		one.Expires = now.Add(usualLife)
+	}
+	if life := one.Expires.Sub(now); life <= 0 || life > longest {
+		return one, coleo.Errorf(coleo.EInvalid, "a token is valid for at most %d days, and its end is in the future",
+			int(longest.Hours()/24))
+	}
+	return one, nil
+}
+
+// Revoke removes a token, and ends all that was done with it. It returns ENotFound if there
+// is no such token.
+func (t *Tokens) Revoke(ctx context.Context, name string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for hash, one := range t.list {
+		if one.Name != name {
+			continue
+		}
+		if err := t.store.RemoveToken(ctx, name); err != nil {
+			return err
+		}
+		one.end()
+		delete(t.list, hash)
+		return nil
+	}
+	return coleo.Errorf(coleo.ENotFound, "there is no token %q", name)
+}
+
+// Relabelled ends what is being done with the tokens that a change of labels can have taken
+// an arm from. The change is one of the arm with the given id, and now are its labels after
+// it. The argument now is nil if the labels are not known. The tokens stay valid.
+func (t *Tokens) Relabelled(arm string, change coleo.LabelChange, now coleo.Labels) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, one := range t.list {
+		touched := slices.ContainsFunc(change.Remove, func(key string) bool { _, ok := one.Labels[key]; return ok })
+		for key := range change.Set {
+			_, ok := one.Labels[key]
+			touched = touched || ok
+		}
+		if touched && !one.Reaches(arm, now) {
+			one.end()
+			t.hold(one.OperatorToken)
+		}
+	}
+}
+
+// List returns all tokens, by name. It also returns expired tokens.
+func (t *Tokens) List() []coleo.OperatorToken {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []coleo.OperatorToken
+	for _, one := range t.list {
+		out = append(out, one.OperatorToken)
+	}
+	slices.SortFunc(out, func(a, b coleo.OperatorToken) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// IsValue reports whether a text looks like the value of an operator token. The API token
+// never does.
+func IsValue(text string) bool { return strings.HasPrefix(text, prefix) }
+
+// Check returns the token that has the given value, and a context that ends when the token
+// is revoked or expires. It stores the time of the use. Check returns EUnauthorized if there
+// is no such token, or if it has expired.
+func (t *Tokens) Check(ctx context.Context, value string) (coleo.OperatorToken, context.Context, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	one, ok := t.list[hashOf(value)]
+	now := t.now().UTC()
+	switch {
+	case !ok:
+		return coleo.OperatorToken{}, nil, coleo.Errorf(coleo.EUnauthorized,
+			"the operator token is wrong, or it was revoked")
+	case !now.Before(one.Expires):
+		return coleo.OperatorToken{}, nil, coleo.Errorf(coleo.EUnauthorized,
+			"the operator token %q has expired: a person can make another one with `coleo token create`", one.Name)
+	}
+	if now.Sub(one.Used) >= notedEvery {
+		one.Used = now
+		_ = t.store.NoteTokenUse(ctx, one.OperatorToken) // a full disk must not stop an interrupt
+	}
+	return one.OperatorToken, one.live, nil
+}
+
+// NotePrompted stores that a token prompts an arm, before it does. The parameter done, if it
+// is not "", is an earlier note that this one replaces. NotePrompted returns EUnauthorized if
+// the token was revoked.
+func (t *Tokens) NotePrompted(ctx context.Context, of coleo.OperatorToken, arm, done string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	one, ok := t.list[of.Hash]
+	if !ok {
+		return coleo.Errorf(coleo.EUnauthorized, "the operator token %q was revoked", of.Name)
+	}
+	if slices.Contains(one.Prompted, arm) && done == "" {
+		return nil
+	}
+	kept := slices.DeleteFunc(slices.Clone(one.Prompted), func(id string) bool { return id == arm || id == done })
+	one.Prompted = append(kept, arm)
+	if err := t.store.NotePrompted(ctx, one.OperatorToken); err != nil {
+		return coleo.Errorf(coleo.EInternal, "the prompt of the operator token could not be recorded: %v", err)
+	}
+	return nil
+}
+
+// Prompted returns what NotePrompted has noted of a token.
+func (t *Tokens) Prompted(of coleo.OperatorToken) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one, ok := t.list[of.Hash]; ok {
+		return slices.Clone(one.Prompted)
+	}
+	return nil
+}
+
+// hashOf returns the hash under which a value is stored. A plain SHA-256 is enough: the
+// value has 256 random bits, so nobody can find it by trying.
+func hashOf(value string) string {
+	sum := sha256.Sum256([]byte(value))
+	return hex.EncodeToString(sum[:])
+}

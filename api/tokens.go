@@ -1,0 +1,327 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"coleo.dev"
+	"coleo.dev/api/token"
+	"coleo.dev/wire"
+)
+
+type tokenInput struct {
+	Body wire.TokenRequest
+}
+
+type tokenOnly struct {
+	Name string `path:"name" doc:"Name of the token"`
+}
+
+type tokensReply struct {
+	Tokens []coleo.OperatorToken `json:"tokens"` // by name, without their values
+}
+
+type revokeReply struct {
+	Revoked bool `json:"revoked"`
+}
+
+// tokenRoutes adds the routes with which a person makes and revokes operator tokens.
+func (s *Server) tokenRoutes(d table) {
+	add(d, operation{post, "/api/tokens", "create-token",
+		"Make an operator token; the answer has its value, once (not with a token)", http.StatusCreated},
+		personOnly(s.createToken))
+	add(d, operation{get, "/api/token", "own-token", "Show what the operator token of the caller allows", 0}, s.ownToken)
+	add(d, operation{get, "/api/tokens", "list-tokens", "List the operator tokens (not with a token)", 0},
+		personOnly(s.listTokens))
+	add(d, operation{del, "/api/tokens/{name}", "revoke-token",
+		"Revoke an operator token; its open streams end at once (not with a token)", 0}, personOnly(s.revokeToken))
+}
+
+// personOnly wraps f so that it refuses callers with a token of any kind.
+func personOnly[I, O any](f func(context.Context, *I) (*reply[O], error)) func(context.Context, *I) (*reply[O], error) {
+	return func(ctx context.Context, in *I) (*reply[O], error) {
+		switch callerOf(ctx).Kind {
+		case coleo.CallerSocket, coleo.CallerCookie:
+			return f(ctx, in)
+		case coleo.CallerToken, coleo.CallerOperator:
+		}
+		return nil, coleo.Errorf(coleo.EForbidden,
+			"only a person does that, with the `coleo` command or on the page: a token never makes or revokes tokens")
+	}
+}
+
+func (s *Server) createToken(ctx context.Context, in *tokenInput) (*reply[wire.NewToken], error) {
+	bounds := coleo.OperatorToken{}
+	for _, name := range in.Body.Arms {
+		arm, err := s.brain.Arm(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if bounds.Arms == nil {
+			bounds.Arms = map[string]string{}
+		}
+		bounds.Arms[arm.ID] = arm.Name
+	}
+	if in.Body.RunsIn != "" {
+		arm, err := s.brain.Arm(ctx, in.Body.RunsIn)
+		if err != nil {
+			return nil, err
+		}
+		bounds.RunsIn = arm.ID
+	}
+	made, value, err := s.tokens.Make(ctx, in.Body, bounds)
+	return &reply[wire.NewToken]{wire.NewToken{Token: made, Value: value}}, err
+}
+
+func (s *Server) ownToken(ctx context.Context, _ *struct{}) (*reply[coleo.OperatorToken], error) {
+	o := operatorOf(ctx)
+	if o == nil {
+		return nil, coleo.Errorf(coleo.EUnauthorized, "this request shows no operator token")
+	}
+	return &reply[coleo.OperatorToken]{o.token}, nil
+}
+
+func (s *Server) listTokens(context.Context, *struct{}) (*reply[tokensReply], error) {
+	return &reply[tokensReply]{tokensReply{list(s.tokens.List())}}, nil
+}
+
+func (s *Server) revokeToken(ctx context.Context, in *tokenOnly) (*reply[revokeReply], error) {
+	err := s.tokens.Revoke(ctx, in.Name)
+	return &reply[revokeReply]{revokeReply{err == nil}}, err
+}
+
+// mostAncestors bounds the way from an arm to its first ancestor. It is more than any depth
+// that arms can have, and ends a circle.
+const mostAncestors = 100
+
+// ancestors returns the id of an arm, and then the ids of its ancestors, the parent first. An
+// ancestor that was removed is the last one.
+func (f fence) ancestors(ctx context.Context, arm coleo.Arm) ([]string, error) {
+	line := []string{arm.ID}
+	for arm.ParentArmID != "" && len(line) <= mostAncestors {
+		line = append(line, arm.ParentArmID)
+		parent, err := f.Arm(ctx, arm.ParentArmID)
+		if coleo.ErrorCode(err) == coleo.ENotFound {
+			return line, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		arm = parent
+	}
+	return line, nil
+}
+
+// mayAnswer returns EForbidden if the caller has an operator token that must not answer
+// dialogs of an arm. It returns the arm.
+func (f fence) mayAnswer(ctx context.Context, word string) (coleo.Arm, error) {
+	arm, err := f.Arm(ctx, word)
+	o := operatorOf(ctx)
+	if o == nil || err != nil {
+		return arm, err
+	}
+	if o.token.RunsIn == "" && !o.place.seen {
+		return arm, coleo.Errorf(coleo.EForbidden, "Coleo does not see in which arm this program runs, so its token answers "+
+			"nothing: call over the socket on Linux, or make a token with `coleo token create --runs-in`; nothing was done")
+	}
+	target, err := f.ancestors(ctx, arm)
+	if err != nil {
+		return arm, err
+	}
+	var own []string
+	if id := o.token.RunsIn; id != "" {
+		runsIn, err := f.Arm(ctx, id)
+		switch {
+		case coleo.ErrorCode(err) == coleo.ENotFound:
+			own = []string{id}
+		case err != nil:
+			return arm, err
+		default:
+			if own, err = f.ancestors(ctx, runsIn); err != nil {
+				return arm, err
+			}
+		}
+	}
+	return arm, token.CheckAnswer(own, target, arm.Name, f.tokens.Prompted(o.token))
+}
+
+// prompts records that the caller prompts an arm, if the caller has an operator token. It must
+// be called before the prompt is sent.
+func (f fence) prompts(ctx context.Context, word string) error {
+	o := operatorOf(ctx)
+	if o == nil {
+		return nil
+	}
+	arm, err := f.Arm(ctx, word)
+	if err != nil {
+		return err
+	}
+	return f.tokens.NotePrompted(ctx, o.token, arm.ID, "")
+}
+
+// answers checks an answer of a caller with an operator token. Such an answer names the
+// dialog, because an answer to whatever is open could be one to a later dialog. Words count
+// as a prompt.
+func (f fence) answers(ctx context.Context, word, dialog string, d coleo.Decision) (coleo.Arm, error) {
+	arm, err := f.mayAnswer(ctx, word)
+	if err != nil || operatorOf(ctx) == nil {
+		return arm, err
+	}
+	switch {
+	case dialog == "":
+		return arm, coleo.Errorf(coleo.EInvalid, "with an operator token, name what you answer by its id; nothing was done")
+	case d.Choice == coleo.ApproveAlways:
+		return arm, coleo.Errorf(coleo.EForbidden, "an operator token approves what is asked now, and nothing later: "+
+			"approve without always; nothing was done")
+	case d.Key != "":
+		return arm, coleo.Errorf(coleo.EForbidden, "an operator token never types a key; nothing was done")
+	case d.Words != "":
+		return arm, f.prompts(ctx, arm.ID)
+	}
+	return arm, nil
+}
+
+func (f fence) Respond(ctx context.Context, word string, dialog coleo.Fingerprint, d coleo.Decision,
+	lease string) error {
+	if _, err := f.answers(ctx, word, string(dialog), d); err != nil {
+		return err
+	}
+	return f.Brain.Respond(ctx, word, dialog, d, lease)
+}
+
+func (f fence) AnswerSuspension(ctx context.Context, word, id string, d coleo.Decision,
+	by string) (coleo.Suspension, error) {
+	if operatorOf(ctx) == nil {
+		return f.Brain.AnswerSuspension(ctx, word, id, d, by)
+	}
+	waiting, err := f.Suspensions(ctx, word)
+	if err != nil {
+		return coleo.Suspension{}, err
+	}
+	at := slices.IndexFunc(waiting, func(s coleo.Suspension) bool { return s.ID == id })
+	if id != "" && at < 0 {
+		return coleo.Suspension{}, coleo.Errorf(coleo.ENotFound, "nothing with the id %q waits for an answer", id)
+	}
+	if at >= 0 {
+		word = waiting[at].Arm
+		if kind := waiting[at].Kind; kind == coleo.SuspensionSubarm || kind == coleo.SuspensionMessage {
+			return coleo.Suspension{}, coleo.Errorf(coleo.EForbidden, "only a person decides about subarms and about messages "+
+				"between arms; nothing was done")
+		}
+	}
+	arm, err := f.answers(ctx, word, id, d)
+	if err != nil {
+		return coleo.Suspension{}, err
+	}
+	return f.Brain.AnswerSuspension(ctx, arm.ID, id, d, by)
+}
+
+func (f fence) SwitchMode(ctx context.Context, word string, o coleo.ModeOrder) (coleo.ModeSwitch, error) {
+	if operatorOf(ctx) != nil {
+		if _, err := f.mayAnswer(ctx, word); err != nil {
+			return coleo.ModeSwitch{}, err
+		}
+	}
+	return f.Brain.SwitchMode(ctx, word, o)
+}
+
+func (f fence) Prompt(ctx context.Context, word string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
+	if err := f.prompts(ctx, word); err != nil {
+		return coleo.Receipt{}, err
+	}
+	return f.Brain.Prompt(ctx, word, p, lease)
+}
+
+func (f fence) Steer(ctx context.Context, word string, p coleo.Prompt) (coleo.Steering, error) {
+	if err := f.prompts(ctx, word); err != nil {
+		return coleo.Steering{}, err
+	}
+	return f.Brain.Steer(ctx, word, p)
+}
+
+func (f fence) Queue(ctx context.Context, word string, o coleo.QueueOrder) (coleo.QueueReport, error) {
+	if o.Step == coleo.QueueAdded || o.Step == coleo.QueueEdited {
+		if err := f.prompts(ctx, word); err != nil {
+			return coleo.QueueReport{}, err
+		}
+	}
+	return f.Brain.Queue(ctx, word, o)
+}
+
+func (f fence) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply, error) {
+	return f.starts(ctx, q, f.Brain.Spawn)
+}
+
+func (f fence) CloneThread(ctx context.Context, harness, id string, q wire.SpawnRequest) (wire.SpawnReply, error) {
+	return f.starts(ctx, q, func(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply, error) {
+		return f.Brain.CloneThread(ctx, harness, id, q)
+	})
+}
+
+// starts records that a token starts an arm, before it does. A new arm gets its id only then,
+// so its name is recorded first. An arm that exists counts only if the request prompts it.
+func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
+	order func(context.Context, wire.SpawnRequest) (wire.SpawnReply, error)) (wire.SpawnReply, error) {
+	o := operatorOf(ctx)
+	if o == nil {
+		return order(ctx, q)
+	}
+	start := func(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply, error) {
+		out, err := order(ctx, q)
+		if o.token.Limited() {
+			out.Warning = "" // it can name an arm that the token does not reach
+		}
+		return out, err
+	}
+	arm, err := f.Arm(ctx, q.Name)
+	switch {
+	case err == nil && !o.token.Reaches(arm.ID, arm.Labels):
+		return wire.SpawnReply{}, coleo.Errorf(coleo.EConflict, "the name %q is taken: nothing was started", q.Name)
+	case err == nil && q.InitialPrompt == "":
+		return start(ctx, q)
+	case err == nil:
+		err = f.prompts(ctx, q.Name)
+	case coleo.ErrorCode(err) == coleo.ENotFound:
+		q.Labels = o.token.Labels // serve refuses them if the arm was made meanwhile
+		err = f.tokens.NotePrompted(ctx, o.token, token.Started(q.Name), "")
+	}
+	if err != nil {
+		return wire.SpawnReply{}, err
+	}
+	out, err := start(ctx, q)
+	if out.Arm.ID != "" { // if this is not stored, the name still counts
+		_ = f.tokens.NotePrompted(context.WithoutCancel(ctx), o.token, out.Arm.ID, token.Started(q.Name))
+	}
+	return out, err
+}
+
+// CreateToken makes an operator token. The reply has its value, which nobody can read later.
+// CreateToken returns EInvalid for a bad request, and EConflict if there is a token with
+// this name.
+func (c *Client) CreateToken(ctx context.Context, q wire.TokenRequest) (wire.NewToken, error) {
+	var out wire.NewToken
+	err := c.call(ctx, post, "/api/tokens", q, &out)
+	return out, err
+}
+
+// OwnToken returns the operator token of this client. It returns EUnauthorized if the client
+// has none.
+func (c *Client) OwnToken(ctx context.Context) (coleo.OperatorToken, error) {
+	var out coleo.OperatorToken
+	err := c.call(ctx, get, "/api/token", nil, &out)
+	return out, err
+}
+
+// Tokens returns the operator tokens, by name. It also returns expired tokens.
+func (c *Client) Tokens(ctx context.Context) ([]coleo.OperatorToken, error) {
+	var out tokensReply
+	err := c.call(ctx, get, "/api/tokens", nil, &out)
+	return out.Tokens, err
+}
+
+// RevokeToken revokes an operator token. It returns ENotFound if there is no such token.
+func (c *Client) RevokeToken(ctx context.Context, name string) error {
+	return c.call(ctx, del, "/api/tokens/"+url.PathEscape(name), nil, nil)
+}

@@ -1,0 +1,235 @@
+package toolcalls
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/store"
+	"coleo.dev/subarm"
+)
+
+// Arms are the arms of this host, for the tools that reach other arms.
+type Arms interface {
+	// Relatives returns the subarms of an arm, and its parent.
+	Relatives(arm string) []Relative
+	// Living returns the number of subarms on this host that have not ended.
+	Living() int
+	// Await waits until a subarm has no prompt left to do, or has ended. It returns the text
+	// for the parent's model.
+	Await(ctx context.Context, id string) (string, error)
+	// Deliver adds a prompt to the queue of an arm, and writes c and its events in the same
+	// transaction. If it returns an error, nothing was done.
+	Deliver(ctx context.Context, to string, e coleo.Queued, c store.ToolChange, events ...coleo.Event) error
+}
+
+// Relative is a subarm or the parent of an arm.
+type Relative struct {
+	ID      string
+	Name    string
+	Parent  bool // it is the parent; otherwise a subarm
+	Ended   bool
+	State   coleo.State
+	Asks    bool // it waits for a person
+	Queued  int  // prompts in its queue
+	Workdir string
+}
+
+// line describes the relative for a model.
+func (r Relative) line() string {
+	kind, state := "subarm", string(r.State)
+	if r.Parent {
+		kind = "parent"
+	}
+	switch {
+	case r.Ended:
+		state = "ended"
+	case r.Asks:
+		state += ", waits for a person"
+	}
+	if r.Queued > 0 {
+		state += fmt.Sprintf(", %d prompts queued", r.Queued)
+	}
+	return fmt.Sprintf("%s (%s): %s, in %s", r.Name, kind, state, r.Workdir)
+}
+
+// listArms lists the arm's subarms and its parent.
+func (d *Desk) listArms(ctx context.Context, c call) (string, error) {
+	list := d.Arms.Relatives(c.arm)
+	if len(list) == 0 {
+		return d.done(ctx, c, store.ToolChange{}, "This arm has no subarms and no parent.")
+	}
+	lines := make([]string, len(list))
+	for i, r := range list {
+		lines[i] = r.line()
+	}
+	return d.done(ctx, c, store.ToolChange{}, strings.Join(lines, "\n"))
+}
+
+// subarm returns the subarm of the calling arm that has this name or id.
+func (d *Desk) subarm(c call, name string) (Relative, bool) {
+	for _, r := range d.Arms.Relatives(c.arm) {
+		if !r.Parent && (r.Name == name || r.ID == name) {
+			return r, true
+		}
+	}
+	return Relative{}, false
+}
+
+// awaited returns the subarm that a call of await_arm names. Without a name it is the only
+// subarm.
+func (d *Desk) awaited(c call) (Relative, error) {
+	var in struct {
+		Name string `json:"name"`
+	}
+	if err := c.read(&in); err != nil {
+		return Relative{}, err
+	}
+	if r, at := d.subarm(c, in.Name); at {
+		return r, nil
+	}
+	own := slices.DeleteFunc(d.Arms.Relatives(c.arm), func(r Relative) bool { return r.Parent })
+	switch {
+	case in.Name == "" && len(own) == 1:
+		return own[0], nil
+	case in.Name == "":
+		return Relative{}, coleo.Errorf(coleo.EInvalid, "this arm has %d subarms: name one of them%s", len(own), names(own))
+	}
+	return Relative{}, coleo.Errorf(coleo.ENotFound, "this arm has no subarm %q%s", short(in.Name), names(own))
+}
+
+// names returns the names of relatives for a message, or "".
+func names(list []Relative) string {
+	var out []string
+	for _, r := range list {
+		out = append(out, r.Name)
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(out, ", ")
+}
+
+// askedSubarm returns the suspension of a call of spawn_arm. The request lacks the id of the
+// subarm.
+func (d *Desk) askedSubarm(c call) (coleo.Suspension, error) {
+	var w subarm.Wish
+	if err := c.readOnly(&w); err != nil {
+		return coleo.Suspension{}, err
+	}
+	r, err := subarm.Grant(subarm.Parent{Name: c.facts.Name, Harness: c.facts.Harness, Config: c.facts.Config,
+		Permissions: c.facts.Permissions}, w)
+	return requesting(c, coleo.SuspensionSubarm, r), err
+}
+
+// askedMessage returns the suspension of a call of message_arm.
+func (d *Desk) askedMessage(c call) (coleo.Suspension, error) {
+	var in struct {
+		To   string `json:"to"`
+		Text string `json:"text"`
+	}
+	if err := c.readOnly(&in); err != nil {
+		return coleo.Suspension{}, err
+	}
+	if err := subarm.CheckPrompt(in.Text); err != nil {
+		return coleo.Suspension{}, err
+	}
+	list := d.Arms.Relatives(c.arm)
+	at := slices.IndexFunc(list, func(r Relative) bool {
+		return r.Name == in.To || r.ID == in.To || r.Parent && in.To == "parent"
+	})
+	switch {
+	case at < 0:
+		return coleo.Suspension{}, coleo.Errorf(coleo.ENotFound, "%q is neither a subarm nor the parent of this arm%s",
+			short(in.To), names(list))
+	case list[at].Ended:
+		return coleo.Suspension{}, coleo.Errorf(coleo.EExited, "the arm %s has ended", list[at].Name)
+	}
+	return requesting(c, coleo.SuspensionMessage, coleo.ArmRequest{Arm: list[at].ID, Name: list[at].Name,
+		Prompt: subarm.Mark(c.facts.Name, in.Text)}), nil
+}
+
+func requesting(c call, kind coleo.SuspensionKind, r coleo.ArmRequest) coleo.Suspension {
+	return coleo.Suspension{Arm: c.arm, Run: c.facts.Run, Kind: kind, Text: subarm.Question(kind, r), Request: &r}
+}
+
+// room returns an error if the subarm of s would be one too many, or if its name is taken. The
+// list open has what the arm has asked before.
+func (d *Desk) room(c call, s coleo.Suspension, open []coleo.Suspension) error {
+	children := 0
+	for _, o := range open {
+		if o.Kind == coleo.SuspensionSubarm && (o.Waits() || o.Allowed()) {
+			children++
+			if o.Request.Name == s.Request.Name {
+				return coleo.Errorf(coleo.EConflict, "you have asked for a subarm %s already: call await_answer with the id %s",
+					o.Request.Name, o.ID)
+			}
+		}
+	}
+	for _, r := range d.Arms.Relatives(c.arm) {
+		if r.Parent {
+			continue
+		}
+		if r.Name == s.Request.Name {
+			return coleo.Errorf(coleo.EConflict, "this arm has a subarm %s already: choose another name", r.Name)
+		}
+		asked := slices.ContainsFunc(open, func(o coleo.Suspension) bool { return o.Allowed() && o.Request.Arm == r.ID })
+		if !r.Ended && !asked {
+			children++
+		}
+	}
+	return subarm.Room(children, d.Arms.Living())
+}
+
+// deliver approves a message, and puts it into the queue of the other arm, in one write. So it
+// is sent once. If the other arm has ended, the request has failed. The caller holds d.mu.
+func (d *Desk) deliver(ctx context.Context, s coleo.Suspension) (coleo.Suspension, error) {
+	s.Outcome = &coleo.RequestOutcome{Text: fmt.Sprintf(
+		"The message is in the queue of the arm %s, which gets it as soon as it is idle.", s.Request.Name)}
+	entry := coleo.Queued{ID: s.ID, Text: s.Request.Prompt, Added: s.AnsweredAt, By: "arm " + s.Arm}
+	if f, err := d.Arm(s.Arm); err == nil {
+		entry.By = "arm " + f.Name
+	}
+	err := d.Arms.Deliver(ctx, s.Request.Arm, entry, store.ToolChange{Arm: s.Arm, Suspension: &s},
+		d.event(s.Arm, s.Run, coleo.SuspensionAnswered{Suspension: s}))
+	if code := coleo.ErrorCode(err); code == coleo.ENotFound || code == coleo.EExited || code == coleo.EConflict {
+		s.Outcome = &coleo.RequestOutcome{Failed: true, Text: err.Error()}
+		return s, d.settle(ctx, s)
+	}
+	if err != nil {
+		return s, err
+	}
+	d.wake(s.ID)
+	return s, nil
+}
+
+// Settle notes what became of an approved request. It returns ENotFound if the arm has asked
+// nothing with this id. If the request is settled already, Settle changes nothing.
+func (d *Desk) Settle(ctx context.Context, id string, out coleo.RequestOutcome) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s, err := d.DB.Suspension(ctx, id)
+	if err != nil || !s.Allowed() {
+		return err
+	}
+	s.Outcome = &out
+	if err := d.Write(ctx, store.ToolChange{Arm: s.Arm, Suspension: &s}); err != nil {
+		return err
+	}
+	d.wake(id)
+	return nil
+}
+
+// readOnly is like read, but refuses arguments that the tool does not have.
+func (c call) readOnly(into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(c.input))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return coleo.Errorf(coleo.EInvalid, "the arguments of %s are wrong: %v", c.tool, err)
+	}
+	return nil
+}

@@ -1,0 +1,10 @@
+-- The tokens with which a person lets programs command Coleo. hash is the SHA-256 of the
+-- token's value. The value itself is nowhere.
+CREATE TABLE operator_tokens (
+	name       TEXT PRIMARY KEY,
+	hash       TEXT NOT NULL UNIQUE,
+	bounds     TEXT NOT NULL CHECK (json_valid(bounds)), -- what the token allows
+	created_at TEXT NOT NULL,
+	expires_at TEXT NOT NULL,
+	used_at    TEXT
+) STRICT;

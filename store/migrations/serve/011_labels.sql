@@ -1,0 +1,2 @@
+-- What a person has written on an arm, as a JSON object. An older arm has no labels.
+ALTER TABLE arms ADD COLUMN labels TEXT;

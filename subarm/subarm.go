@@ -1,0 +1,220 @@
+package subarm
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+)
+
+// Bounds for subarms. An agent CLI takes some hundred megabytes of memory, and a person has to
+// follow what all of them do.
+const (
+	// MaxDepth is the largest depth of an arm. The subarm of a person's arm has the depth 1. A
+	// subarm can divide its work once more.
+	MaxDepth = 2
+	// MaxChildren is how many subarms of one arm can live at the same time.
+	MaxChildren = 4
+	// MaxFleet is how many subarms can live at the same time, of all arms together.
+	MaxFleet = 16
+
+	// MaxPrompt is the largest size of a subarm's first prompt and of a message, in bytes. A
+	// person reads it before it is sent.
+	MaxPrompt = 32 << 10
+	// maxOwnName is the largest length of the part of a subarm's name that the model chooses.
+	maxOwnName = 20
+)
+
+// Parent is an arm that wants a subarm.
+type Parent struct {
+	Name    string
+	Harness string
+	Config  coleo.SpawnConfig
+	// Permissions has the permission modes that the arm has now. The least of them counts.
+	Permissions []coleo.PermissionMode
+}
+
+// Wish is what a model has asked for. Only Name and Prompt are required.
+type Wish struct {
+	Name           string               `json:"name"`
+	Prompt         string               `json:"prompt"`
+	Folder         string               `json:"folder"` // relative to the parent's folder, or absolute
+	Harness        string               `json:"harness"`
+	PermissionMode coleo.PermissionMode `json:"permission_mode"`
+}
+
+// Grant returns the request for a subarm, if the parent may have such a subarm. The request
+// lacks the id. Otherwise Grant returns EForbidden, or EInvalid for a wish that is no subarm.
+// Grant looks at the folder, and does not count the subarms: see Room.
+func Grant(p Parent, w Wish) (coleo.ArmRequest, error) {
+	if err := Possible(p.Config); err != nil {
+		return coleo.ArmRequest{}, err
+	}
+	name, err := nameOf(p, w.Name)
+	if err != nil {
+		return coleo.ArmRequest{}, err
+	}
+	if err := CheckPrompt(w.Prompt); err != nil {
+		return coleo.ArmRequest{}, err
+	}
+	if w.Harness != "" && w.Harness != p.Harness {
+		return coleo.ArmRequest{}, coleo.Errorf(coleo.EForbidden,
+			"a subarm has the harness of its parent, %s: leave out the harness %.40q", p.Harness, w.Harness)
+	}
+	mode, err := modeOf(p, w.PermissionMode)
+	if err != nil {
+		return coleo.ArmRequest{}, err
+	}
+	folder, err := folderOf(p.Config.Workdir, w.Folder)
+	if err != nil {
+		return coleo.ArmRequest{}, err
+	}
+	return coleo.ArmRequest{Name: name, Prompt: Mark(p.Name, w.Prompt), Harness: p.Harness, Workdir: folder,
+		PermissionMode: mode}, nil
+}
+
+// Possible returns EForbidden if an arm with the configuration c can have no subarm at all.
+func Possible(c coleo.SpawnConfig) error {
+	switch {
+	case c.Depth >= MaxDepth:
+		return coleo.Errorf(coleo.EForbidden, "this arm has the depth %d and can have no subarms: %d is the most", c.Depth,
+			MaxDepth)
+	case len(c.Wrap) > 0 || len(c.Args) > 0:
+		return coleo.Errorf(coleo.EForbidden, "this arm can have no subarms: it was started with arguments or with a "+
+			"wrapper of its own, and a subarm would start without them")
+	case len(c.Tools) == 0:
+		return coleo.Errorf(coleo.EForbidden, "this arm can have no subarms: it has no tools of Coleo")
+	}
+	return nil
+}
+
+// Room returns EConflict if a further subarm would be too many. The parameter children is how
+// many subarms of the parent live or are asked for, and fleet is how many live of all arms.
+func Room(children, fleet int) error {
+	switch {
+	case children >= MaxChildren:
+		return coleo.Errorf(coleo.EConflict, "this arm has %d subarms already, which is the most: wait until one has ended",
+			children)
+	case fleet >= MaxFleet:
+		return coleo.Errorf(coleo.EConflict, "%d subarms run already, which is the most of all arms together", fleet)
+	}
+	return nil
+}
+
+// nameOf returns the name of a subarm: the parent's name, a dot and the chosen part. So nobody
+// takes a subarm for an arm of a person.
+func nameOf(p Parent, own string) (string, error) {
+	name := p.Name + "." + own
+	if own == "" || len(own) > maxOwnName || strings.Contains(own, ".") || coleo.CheckName(own) != nil {
+		return "", coleo.Errorf(coleo.EInvalid,
+			"the name must have 1 to %d letters, digits, '_' or '-', and begin with a letter or digit", maxOwnName)
+	}
+	if coleo.CheckName(name) != nil {
+		return "", coleo.Errorf(coleo.EInvalid, "the name %q is too long: choose a shorter one", name)
+	}
+	return name, nil
+}
+
+// CheckPrompt returns EInvalid if the text is no prompt and no message.
+func CheckPrompt(text string) error {
+	if strings.TrimSpace(text) == "" || len(text) > MaxPrompt {
+		return coleo.Errorf(coleo.EInvalid, "the text must have 1 to %d bytes", MaxPrompt)
+	}
+	return nil
+}
+
+// modes has the permission modes, from the least to the most.
+var modes = []coleo.PermissionMode{coleo.PermissionPlan, coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionAll}
+
+// modeOf returns the subarm's permission mode: the wanted one, or the parent's.
+func modeOf(p Parent, wanted coleo.PermissionMode) (coleo.PermissionMode, error) {
+	most := slices.Index(modes, rank(p.Config.PermissionMode))
+	for _, m := range p.Permissions {
+		most = min(most, slices.Index(modes, rank(m)))
+	}
+	switch at := slices.Index(modes, wanted); {
+	case most < 0:
+		return "", coleo.Errorf(coleo.EForbidden, "this arm can have no subarms: its permission mode is not known")
+	case wanted == "":
+		return modes[most], nil
+	case at < 0:
+		return "", coleo.Errorf(coleo.EInvalid, "the permission mode is one of %v, not %.40q", modes, wanted)
+	case at > most:
+		return "", coleo.Errorf(coleo.EForbidden, "the permission mode %s allows more than this arm's, %s", wanted,
+			modes[most])
+	}
+	return wanted, nil
+}
+
+func rank(m coleo.PermissionMode) coleo.PermissionMode {
+	if m == "" {
+		return coleo.PermissionAsk
+	}
+	return m
+}
+
+// folderOf returns the subarm's folder: the parent's own one, or a folder within it without
+// symbolic links.
+func folderOf(parent, wanted string) (string, error) {
+	if wanted == "" {
+		return parent, nil
+	}
+	if !filepath.IsAbs(wanted) {
+		wanted = filepath.Join(parent, wanted)
+	}
+	folder, err := filepath.EvalSymlinks(wanted)
+	if err != nil {
+		return "", coleo.Errorf(coleo.EInvalid, "the folder %s cannot be used: %v", wanted, err)
+	}
+	return folder, Within(parent, folder)
+}
+
+// Within returns an error if folder is not the folder parent, or is not below it, after all
+// symbolic links. A folder that does not exist is EInvalid, and one outside is EForbidden.
+func Within(parent, folder string) error {
+	outer, err := filepath.EvalSymlinks(parent)
+	if err != nil {
+		return coleo.Errorf(coleo.EInvalid, "the folder of the parent cannot be used: %v", err)
+	}
+	inner, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return coleo.Errorf(coleo.EInvalid, "the folder %s cannot be used: %v", folder, err)
+	}
+	if info, err := os.Stat(inner); err != nil || !info.IsDir() {
+		return coleo.Errorf(coleo.EInvalid, "%s is no folder", folder)
+	}
+	if path, err := filepath.Rel(outer, inner); err != nil || !filepath.IsLocal(path) {
+		return coleo.Errorf(coleo.EForbidden, "the folder %s is not within the folder of the parent, %s", folder, parent)
+	}
+	return nil
+}
+
+// Config returns the configuration with which a subarm starts. It takes over the parent's
+// model, profile and terminal. It takes over no conversation, no environment, no arguments, no
+// wrapper and no MCP servers. At the largest depth the subarm cannot have subarms itself.
+func Config(parent string, c coleo.SpawnConfig, r coleo.ArmRequest) coleo.SpawnConfig {
+	out := coleo.SpawnConfig{Workdir: r.Workdir, PermissionMode: r.PermissionMode, Parent: parent, Depth: c.Depth + 1,
+		Profile: c.Profile, Home: c.Home, Endpoint: c.Endpoint, TrustWorkdir: c.TrustWorkdir, OnPartition: c.OnPartition,
+		Policy: c.Policy, Window: c.Window, Cols: c.Cols, Rows: c.Rows, Tools: slices.Clone(c.Tools)}
+	out.Provider, out.Model = c.ModelOf()
+	if out.Depth >= MaxDepth {
+		out.Tools = slices.DeleteFunc(out.Tools, func(t string) bool { return t == coleo.ToolSpawnArm })
+	}
+	return out
+}
+
+// Mark returns a prompt that one arm sends to another one. Its first words say from whom it
+// comes, so that nobody takes it for the words of a person.
+func Mark(from, text string) string { return fmt.Sprintf("Message from the arm %s: %s", from, text) }
+
+// Question returns what a person is asked before the request of an arm is carried out.
+func Question(kind coleo.SuspensionKind, r coleo.ArmRequest) string {
+	if kind == coleo.SuspensionMessage {
+		return fmt.Sprintf("Send a message to the arm %s?\n%s", r.Name, r.Prompt)
+	}
+	return fmt.Sprintf("Start the subarm %s (%s, permission mode %s) in %s?\nIts first prompt is:\n%s", r.Name, r.Harness,
+		r.PermissionMode, r.Workdir, r.Prompt)
+}

@@ -1,0 +1,20 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// MaxMemo is the largest size of the value of a memo, in bytes. Serve keeps the memos of all
+// arms in its database.
+const MaxMemo = 64 << 10
+
+// Memo is a JSON value that people and programs keep with an arm, such as what its work has
+// reached. Coleo reads nothing from it. It has nothing to do with the arm's state.
+type Memo struct {
+	// Value is empty until a value is set.
+	Value json.RawMessage `json:"value,omitempty" doc:"Any JSON of at most 64 KiB; left out until it is set"`
+	// Schema is the JSON Schema that each value fits. If it is empty, any value does.
+	Schema  json.RawMessage `json:"schema,omitempty" doc:"JSON Schema that the value fits"`
+	Changed time.Time       `json:"changed,omitzero"` // when the value was set
+}
