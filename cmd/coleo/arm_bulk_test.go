@@ -119,3 +119,45 @@ func TestAnArmGetsAnotherName(t *testing.T) {
 		t.Errorf("list says\n%s", out)
 	}
 }
+
+// A person writes labels on arms, and selects arms by them. The labels survive a restart of
+// serve and the next start of the arm.
+func TestLabelsSelectArms(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	a, b := w.spawnFake("ada"), w.spawnFake("bob")
+	made := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "cyn", "-w", w.workdir("cyn", fakeagent.Script{}), "--harness", "fake",
+		"--label", "team=a,tier=low")
+	if got := made.Arm.Labels.String(); got != "team=a,tier=low" || strings.Contains(w.must("arm", "list", "--sort", "name", "--label", "team=a"), "ada") {
+		t.Errorf("cyn has the labels %q", got)
+	}
+	w.must("arm", "label", "ada", "team=a", "old=x")
+	w.must("arm", "label", "ada", "old-")
+	w.must("arm", "label", "bob", "team=b")
+	for _, args := range [][]string{{"arm", "label"}, {"arm", "label", "ada", "x"}, {"arm", "list", "--label", "team"},
+		{"arm", "kill", "--label", "team-"}, {"arm", "label", "ada", "k=a b"},
+		{"arm", "spawn", "-n", "dora", "-w", a.workdir, "--harness", "fake", "--label", "a=b=c"}} {
+		w.fails(2, args...)
+	}
+	w.fails(4, "arm", "label", "nobody", "k=v")
+	if out := w.must("arm", "list", "--sort", "name", "--label", "team=a"); !strings.Contains(out, "team=a,tier=low") ||
+		!strings.Contains(out, "ada") || strings.Contains(out, "bob") {
+		t.Errorf("arm list --label:\n%s", out)
+	}
+	if out := w.must("arm", "label", "ada"); !strings.Contains(out, "team=a") || strings.Contains(out, "old") {
+		t.Errorf("arm label prints %q", out)
+	}
+	if got := w.outcomes(0, "arm", "kill", "--label", "team=a", "--harness", "fake"); len(got) != 2 || !got["ada"].Done ||
+		!got["cyn"].Done || runs(a.pid) || !runs(b.pid) {
+		t.Errorf("kill --label = %+v", got)
+	}
+	w.must("arm", "label", "ada", "team=c")
+	w.fails(2, "arm", "spawn", "-n", "ada", "--label", "team=d")
+	w.must("arm", "recover", "ada")
+	if got := w.arm("ada").Labels.String(); got != "team=c" {
+		t.Errorf("after the next start, ada has %q", got)
+	}
+	if told := w.events("ada", coleo.EventLabels); len(told) != 3 {
+		t.Errorf("the log tells the labels of ada %d times, want 3", len(told))
+	}
+}

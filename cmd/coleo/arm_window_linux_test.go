@@ -158,10 +158,20 @@ func (s *shown) types(nonce string) {
 	s.shows("a prompt by hand", "say "+nonce)
 	s.keys("Enter")
 	s.shows("its answer", "     "+nonce)
+	var run string
 	until(s.t, "the turn has ended as a run with its answer", func() bool {
 		ends := s.events(s.name, coleo.EventRunEnd)
-		return len(ends) > 0 && strings.Contains(string(ends[len(ends)-1].Payload), nonce)
+		if len(ends) == 0 || !strings.Contains(string(ends[len(ends)-1].Payload), nonce) {
+			return false
+		}
+		run = ends[len(ends)-1].Run
+		return true
 	})
+	if !slices.ContainsFunc(s.events(s.name, coleo.EventAssistantText), func(e coleo.Event) bool {
+		return e.Run == run && e.Source == coleo.SourceTranscript && strings.Contains(string(e.Payload), nonce)
+	}) {
+		s.t.Errorf("the run %s has ended, and the record has not told its text %s", run, nonce)
+	}
 	s.wait(s.name, coleo.Idle)
 }
 

@@ -70,6 +70,8 @@ func callerWord(c coleo.Caller) string {
 		return "browser " + c.ID
 	case coleo.CallerToken:
 		return "API token " + c.ID
+	case coleo.CallerOperator:
+		return "operator token " + c.ID
 	}
 	return "nobody that could be proven"
 }

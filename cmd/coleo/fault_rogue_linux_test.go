@@ -60,6 +60,8 @@ func ways() []way {
 		{"typing by hand", func(r rogue) error { return r.coleo("arm", "attach", r.arm) }},
 		{"a second serve", func(r rogue) error { return r.coleo("serve") }},
 		{"its own reading rules, by a pack", func(r rogue) error { return r.coleo("harness", "pack", "remove", "fake") }},
+		{"trust in a project's policy", func(r rogue) error { return r.coleo("policy", "trust", r.dir, "--revoke") }},
+		{"a grant for its own policy", func(r rogue) error { return r.coleo("policy", "grant", r.arm, "rm *") }},
 		{"the bus socket", rogue.bus},
 		{"the holder's socket, without its nonce", func(r rogue) error { return r.hold("") }},
 		{"the holder's socket, with its nonce", func(r rogue) error { return r.hold(r.nonce()) }},

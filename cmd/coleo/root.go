@@ -8,7 +8,9 @@ import (
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/arm"
 	"coleo.dev/cmd/coleo/harness"
+	"coleo.dev/cmd/coleo/memo"
 	"coleo.dev/cmd/coleo/model"
+	"coleo.dev/cmd/coleo/policy"
 	"coleo.dev/cmd/coleo/recording"
 	runverbs "coleo.dev/cmd/coleo/run"
 	"coleo.dev/cmd/coleo/server"
@@ -34,12 +36,13 @@ func newRootCommand() *cobra.Command {
 		return coleo.Errorf(coleo.EInvalid, "%s: %v (see %s --help)", c.CommandPath(), err, c.CommandPath())
 	})
 	arms := arm.Command()
-	arms.AddCommand(thread.ArmCommand())
+	arms.AddCommand(thread.ArmCommand(), thread.ForkCommand(), memo.Command(), runverbs.TailCommand())
 	runs := runverbs.Command()
 	runs.AddCommand(why.GraphCommand())
 	root.AddCommand(
-		arms, thread.Command(), runs, why.Command(), harness.Command(), recording.Command(), newAuditCommand(), newDoctorCommand(),
+		arms, thread.Command(), runs, why.Command(), harness.Command(), recording.Command(), policy.Command(), newAuditCommand(), newDoctorCommand(),
 		newManCommand(), newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(), newMCPCommand(),
+		newTokenCommand(), newInitCommand(),
 	)
 	root.AddCommand(server.Commands(wallClock)...)
 	root.AddCommand(model.Commands()...)

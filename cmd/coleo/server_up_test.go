@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -88,6 +89,13 @@ func TestWhatADeadServeLeftBehindIsInNobodysWay(t *testing.T) {
 	if _, err := os.Stat(w.path("state/serve.sock")); err != nil {
 		t.Fatalf("the dead serve left no socket: %v", err)
 	}
+	until(t, "nobody listens on the socket any more", func() bool { // the kernel closes it a little later
+		conn, err := net.Dial("unix", w.path("state/serve.sock"))
+		if err == nil {
+			_ = conn.Close()
+		}
+		return errors.Is(err, syscall.ECONNREFUSED)
+	})
 	if r := w.run("arm", "list"); r.code != 8 || !strings.Contains(r.err, "coleo up") ||
 		strings.Count(r.err, "\n") != 1 {
 		t.Errorf("%v\nwant exit 8 and one line", r)

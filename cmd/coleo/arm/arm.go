@@ -4,6 +4,7 @@ package arm
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,7 @@ func Command() *cobra.Command {
 		newOpenCommand(),
 		newScreenCommand(), newRecordCommand(), newExplainCommand(), newLastCommand(), newTranscriptCommand(),
 		newUsageCommand(), newLogsCommand(),
-		newKillCommand(), newRemoveCommand(), newCleanupCommand(), newRenameCommand(), newNamesCommand(),
+		newKillCommand(), newRemoveCommand(), newCleanupCommand(), newRenameCommand(), newLabelCommand(), newNamesCommand(),
 	)
 	c.AddCommand(queue.Commands()...)
 	return c
@@ -60,7 +61,8 @@ matches no rule, nothing is pressed and the exit code is 10. Look at the
 screen, then type by hand or kill the arm.`
 
 	killHelp = `The arm's output, its variables and the work folder stay. 'coleo arm recover'
-starts the arm again. 'coleo arm remove' forgets it.`
+starts the arm again. 'coleo arm remove' forgets it. Its subarms live on, unless
+you give --tree.`
 
 	removeHelp = `This deletes the arm's folder below Coleo's state folder. The folder has the
 terminal output and the variables that you gave to the arm. They cannot be
@@ -85,11 +87,56 @@ type interrupted struct {
 }
 
 func newKillCommand() *cobra.Command {
-	return bulkCommand(bulk{"kill", "End the arm and every process that it has started", killHelp, notStopped,
+	tree := false
+	c := bulkCommand(bulk{"kill", "End the arm and every process that it has started", killHelp, notStopped,
 		func(ctx context.Context, client *api.Client, name string) (string, any, error) {
 			arm, err := client.Kill(ctx, name)
-			return "Killed " + name, arm, err
+			if err != nil {
+				return "", arm, err
+			}
+			line, err := endSubarms(ctx, client, arm, tree)
+			return "Killed " + name + line, arm, err
 		}})
+	c.Flags().BoolVar(&tree, "tree", false, "also end its subarms, and theirs")
+	return c
+}
+
+// endSubarms ends the subarms below an arm that has ended, and returns a line that names them.
+// With tree false it only names them.
+func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, tree bool) (string, error) {
+	all, err := client.Arms(ctx, true)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, arm := range below(all, parent.ID) {
+		if !notStopped(arm) {
+			continue
+		}
+		if tree {
+			if _, err := client.Kill(ctx, arm.ID); err != nil {
+				return "", err
+			}
+		}
+		names = append(names, arm.Name)
+	}
+	switch {
+	case len(names) == 0:
+		return "", nil
+	case tree:
+		return " and its subarms " + strings.Join(names, ", "), nil
+	}
+	return "; its subarms live on: " + strings.Join(names, ", ") + " (kill --tree ends them too)", nil
+}
+
+// below returns the subarms of an arm, and theirs.
+func below(all []coleo.Arm, parent string) (out []coleo.Arm) {
+	for _, arm := range all {
+		if arm.ParentArmID == parent {
+			out = append(append(out, arm), below(all, arm.ID)...)
+		}
+	}
+	return out
 }
 
 var remove = bulk{"remove", "Forget a stopped arm and delete its output", removeHelp,

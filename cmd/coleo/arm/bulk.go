@@ -23,8 +23,8 @@ import (
 const bulkAtOnce = 4
 
 // bulkHelp is the help that all verbs for several arms share.
-const bulkHelp = `Name one arm or several, or choose them with --all, --stopped, --host and
---harness. An arm must match all filters that you give. Coleo works on four
+const bulkHelp = `Name one arm or several, or choose them with --all, --stopped, --host, --harness
+and --label. An arm must match all filters that you give. Coleo works on four
 arms at a time. A table shows the result for each arm. The exit code is 0 only
 if everything succeeded.`
 
@@ -42,14 +42,18 @@ type bulk struct {
 type choice struct {
 	all, stopped  bool
 	host, harness string
+	labels        []string     // as given
+	want          coleo.Labels // what labels says
 }
 
-func (f choice) isSet() bool { return f != choice{} }
+func (f choice) isSet() bool {
+	return f.all || f.stopped || f.host != "" || f.harness != "" || len(f.labels) > 0
+}
 
 func (f choice) includes(arm coleo.Arm) bool {
 	return (!f.stopped || arm.Status == coleo.StatusStopped) &&
 		(f.host == "" || f.host == arm.AgentID || f.host == arm.Host) &&
-		(f.harness == "" || f.harness == arm.Harness)
+		(f.harness == "" || f.harness == arm.Harness) && arm.Labels.Has(f.want)
 }
 
 // outcome is the result of a verb for one arm.
@@ -98,6 +102,7 @@ func bulkCommand(b bulk) *cobra.Command {
 	c.Flags().BoolVar(&f.stopped, "stopped", false, "choose stopped arms")
 	c.Flags().StringVar(&f.host, "host", "", "choose arms of this host agent (`ID` or host name)")
 	c.Flags().StringVar(&f.harness, "harness", "", "choose arms with the harness of this `NAME`")
+	c.Flags().StringSliceVar(&f.labels, "label", nil, "choose arms with all of these `LABELS` (KEY=VALUE)")
 	return c
 }
 
@@ -107,6 +112,10 @@ func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, arg
 	if !f.isSet() {
 		slices.Sort(args)
 		return slices.Compact(args), nil
+	}
+	var err error
+	if f.want, err = coleo.ParseLabels(f.labels); err != nil {
+		return nil, err
 	}
 	list, err := client.Arms(ctx, true)
 	if err != nil {

@@ -184,10 +184,10 @@ func bare(raw string) string {
 
 // envNames returns the names of the variables that the user has given to an arm. It
 // cannot return the values, because only the arm's host agent knows them.
-func envNames(arm coleo.Arm) []string {
-	var c coleo.SpawnConfig
-	if json.Unmarshal(arm.Config, &c) != nil {
-		return nil
-	}
-	return c.EnvNames
+func envNames(arm coleo.Arm) []string { return configOf(arm).EnvNames }
+
+// configOf returns the configuration of an arm, as far as it can be read.
+func configOf(arm coleo.Arm) (c coleo.SpawnConfig) {
+	_ = json.Unmarshal(arm.Config, &c) // it is only shown
+	return c
 }

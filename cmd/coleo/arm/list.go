@@ -3,6 +3,7 @@ package arm
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -21,6 +22,7 @@ type listFlags struct {
 	all       bool
 	states    []string
 	harnesses []string
+	labels    []string
 	sort      string
 	watch     bool
 }
@@ -32,7 +34,8 @@ func newListCommand() *cobra.Command {
 		Short: "List the arms; those that need you come first",
 		Long: `List the arms. Those that need you come first.
 
---state and --harness choose arms. Separate several values by commas. --state
+--state, --harness and --label choose arms. Separate several values by commas.
+An arm must have all labels that you name. --state
 takes needs-you, working, idle and ended, and states such as waiting_approval.
 --sort age sorts by the time since the last output.`,
 		Example: `  coleo arm list --state needs-you,idle
@@ -62,6 +65,7 @@ takes needs-you, working, idle and ended, and states such as waiting_approval.
 	c.Flags().StringSliceVar(&f.states, "state", nil,
 		"`STATES`: needs-you, working, idle, ended, or others")
 	c.Flags().StringSliceVar(&f.harnesses, "harness", nil, "`NAMES` of harnesses")
+	c.Flags().StringSliceVar(&f.labels, "label", nil, "`LABELS` that the arms have, as KEY=VALUE")
 	c.Flags().StringVar(&f.sort, "sort", "need", "`ORDER`: need, name, age, cost or harness")
 	c.Flags().BoolVar(&f.watch, "watch", false, "follow changes on a terminal, until Ctrl-C")
 	return c
@@ -80,16 +84,31 @@ func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 	}
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "NAME\t%s\tOUTPUT\tHARNESS\tMODEL\tCOST\tFOLDER\tBRANCH\n", show.Plain.Paint("STATUS"))
+	labelled := slices.ContainsFunc(rows, func(arm coleo.Arm) bool { return len(arm.Labels) > 0 })
+	last := func(cell string) string {
+		if !labelled {
+			return "\n"
+		}
+		return "\t" + cell + "\n"
+	}
+	fmt.Fprintf(w, "NAME\t%s\tOUTPUT\tHARNESS\tMODEL\tCOST\tFOLDER\tBRANCH%s", show.Plain.Paint("STATUS"), last("LABELS"))
 	for _, arm := range rows {
 		at := placeOf(arm.Workdir)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", arm.Name,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s%s", nameWord(arm),
 			needColour(arm).Paint(needWord(arm)+queuedWord(arm.Queue)+asOf(arm, now)),
 			show.Since(arm.LastOutputAt, now), arm.Harness, show.OrDash(arm.Model), costWord(arm.TotalCost), at.folder,
-			show.OrDash(at.branch))
+			show.OrDash(at.branch), last(show.OrDash(arm.Labels.String())))
 	}
 	_ = w.Flush() // never fails, because w writes to memory
 	return table.String()
+}
+
+// nameWord returns the arm's name, and says whether it is a subarm.
+func nameWord(arm coleo.Arm) string {
+	if arm.ParentArmID == "" {
+		return arm.Name
+	}
+	return arm.Name + " (subarm)"
 }
 
 // needWidth is the largest length of a need's reason in the list, in characters. With
@@ -199,6 +218,9 @@ Without a NAME, and on a terminal, this lets you choose an arm.`,
 			if verb.WantsJSON(c) {
 				return verb.PrintJSON(c, arm)
 			}
+			if parent, err := client.Arm(c.Context(), arm.ParentArmID); err == nil && arm.ParentArmID != "" {
+				arm.ParentArmID = parent.Name // for people
+			}
 			_, err = fmt.Fprintln(show.Writer(c), statusText(arm, time.Now()))
 			return err
 		}),
@@ -210,6 +232,9 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	var b strings.Builder
 	line := func(name string, value any) { fmt.Fprintf(&b, "%-16s %v\n", name+":", value) }
 	line("Arm", arm.Name)
+	if arm.ParentArmID != "" {
+		line("Subarm of", arm.ParentArmID)
+	}
 	line("Status", arm.Status)
 	line("State", fmt.Sprintf("%s (rule %s)%s", show.StateColour(arm.State).Paint(string(arm.State)),
 		show.OrDash(arm.Rule), asOf(arm, now)))
@@ -229,6 +254,12 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	}
 	line("Process", arm.PID)
 	line("Session", show.OrDash(arm.SessionID))
+	if from := configOf(arm).ForkedFrom; from != nil {
+		line("Forked from", from)
+	}
+	if len(arm.Labels) > 0 {
+		line("Labels", arm.Labels)
+	}
 	line("Generation", arm.Generation)
 	if arm.Window != nil {
 		line("Window", strings.TrimPrefix(windowLine(arm), "Window: "))

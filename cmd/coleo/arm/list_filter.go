@@ -2,10 +2,16 @@ package arm
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
 )
 
 // armOrders maps each value of --sort to its comparison function.
@@ -34,13 +40,17 @@ func (f listFlags) picker() (func([]coleo.Arm) []coleo.Arm, error) {
 	if !ok {
 		return nil, coleo.Errorf(coleo.EInvalid, "--sort=%s: sort by need, name, age, cost or harness", f.sort)
 	}
+	want, err := coleo.ParseLabels(f.labels)
+	if err != nil {
+		return nil, err
+	}
 	for _, word := range f.states {
 		if err := checkStateWord(word); err != nil {
 			return nil, err
 		}
 	}
 	return func(list []coleo.Arm) []coleo.Arm {
-		rows := slices.DeleteFunc(slices.Clone(list), func(arm coleo.Arm) bool { return !f.picks(arm) })
+		rows := slices.DeleteFunc(slices.Clone(list), func(arm coleo.Arm) bool { return !arm.Labels.Has(want) || !f.picks(arm) })
 		slices.SortFunc(rows, func(a, b coleo.Arm) int {
 			if c := order(a, b); c != 0 {
 				return c
@@ -73,4 +83,46 @@ func (f listFlags) picks(arm coleo.Arm) bool {
 		return false
 	}
 	return f.all || asked || need != coleo.NeedEnded
+}
+
+func newLabelCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "label NAME [KEY=VALUE|KEY-]...",
+		Short: "Change or print the labels of an arm",
+		Long: `Change the labels of an arm: KEY=VALUE sets a label, and KEY- removes one. Without
+changes, this prints the labels.
+
+Labels select arms: see --label of 'coleo arm list' and 'coleo arm kill'. An
+operator token with labels reaches only the arms that have them. So only a person
+changes labels. The arm's host agent must be available. A key or value has 1 to 63
+letters, digits, '.', '_', '/' or '-'. An arm has at most 16 labels.`,
+		Example: `  coleo arm label fix team=payments urgent-`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, and then changes", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			change, err := coleo.ParseLabelChange(args[1:])
+			if err != nil {
+				return err
+			}
+			label := client.Label
+			if len(args) == 1 {
+				label = func(ctx context.Context, arm string, _ coleo.LabelChange) (coleo.Arm, error) {
+					return client.Arm(ctx, arm)
+				}
+			}
+			arm, err := label(c.Context(), args[0], change)
+			if err != nil {
+				return err
+			}
+			line := "Labels of " + arm.Name + ": " + arm.Labels.String()
+			if len(arm.Labels) == 0 {
+				line = arm.Name + " has no labels"
+			}
+			return verb.Say(c, line, arm)
+		}),
+	}
 }

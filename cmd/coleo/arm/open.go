@@ -1,10 +1,13 @@
 package arm
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -174,3 +177,39 @@ func mayAttach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	_, err = client.Lease(c.Context(), arm.ID, wire.LeaseRequest{ID: lease.ID, Release: true})
 	return err
 }
+
+// besides returns the error for the window of an arm that is running. If err has a code,
+// the error also says that the arm is running.
+func besides(err error, name string) error {
+	var e *coleo.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	told := *e
+	told.Message = "arm " + name + " runs, but its window was not opened: " + e.Message
+	return &told
+}
+
+// awaitWindow waits until an arm's window is open, or has failed.
+func awaitWindow(ctx context.Context, client *api.Client, arm coleo.Arm) (coleo.Arm, error) {
+	tick := time.NewTicker(windowLook)
+	defer tick.Stop()
+	for arm.Window == nil || arm.Window.State == coleo.WindowOpening {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return arm, ctx.Err()
+		}
+		now, err := client.Arm(ctx, arm.ID)
+		if err != nil {
+			return arm, err
+		}
+		if arm = now; arm.Status == coleo.StatusStopped {
+			break
+		}
+	}
+	return arm, nil
+}
+
+// windowLook is the time between two looks at a window that is being opened.
+const windowLook = 100 * time.Millisecond

@@ -1,6 +1,7 @@
 package arm
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,9 @@ type promptFlags struct {
 	interrupt, wait, unproven bool
 	timeout                   time.Duration
 	files                     []string
+
+	schema, input, inputSchema string // paths of files
+	retries                    int
 }
 
 func newPromptCommand() *cobra.Command {
@@ -41,10 +45,16 @@ exit code is 0 if the turn finished, 16 if the arm asks something, 17 if the
 turn failed, 18 if it was interrupted or denied, and 13 if the agent CLI ended.
 It is 19 if the screen is idle and nothing proves that the turn has ended.
 With --timeout it stops waiting after that time and exits with 9. The turn
-continues.`,
+continues.
+
+With --schema, the answer must be JSON that fits the JSON Schema in a file. The
+schema is added to the prompt. If the answer does not fit, the model is asked
+again, up to --retries times. --wait then prints the JSON alone, and the exit
+code is 22 if no answer fits.`,
 		Example: `  coleo arm prompt fix "add a test for the parser"
   coleo arm prompt fix --wait --timeout 10m "why does the build fail?"
-  git diff | coleo arm prompt review --wait -`,
+  git diff | coleo arm prompt review --wait -
+  coleo arm prompt review --wait --schema issues.json "list the issues"`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return coleo.Errorf(coleo.EInvalid, "coleo arm prompt takes the name of an arm and a text")
@@ -60,6 +70,12 @@ continues.`,
 		"type although nothing proves that the last turn has ended")
 	c.Flags().BoolVar(&f.wait, "wait", false, "wait for the end of the turn, and print the answer")
 	queue.FileFlag(c, &f.files)
+	c.Flags().StringVar(&f.schema, "schema", "", "`FILE` with the JSON Schema that the answer must fit")
+	c.Flags().IntVar(&f.retries, "retries", coleo.DefaultRetries,
+		fmt.Sprintf("with --schema: how often the model is asked again, at most %d", coleo.MaxRetries))
+	c.Flags().StringVar(&f.input, "input", "", "`FILE` with JSON that is added to the prompt")
+	c.Flags().StringVar(&f.inputSchema, "input-schema", "",
+		"`FILE` with the JSON Schema that the input must fit; if it does not, nothing is sent")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0,
 		"with --wait: maximum wait (default: no limit)")
 	return c
@@ -85,8 +101,12 @@ func prompt(c *cobra.Command, client *api.Client, name string, words []string, f
 	if err != nil {
 		return err
 	}
+	check, err := f.check(c)
+	if err != nil {
+		return err
+	}
 	receipt, err := client.Prompt(c.Context(), name, coleo.Prompt{Text: text, Interrupt: f.interrupt,
-		Unproven: f.unproven, Files: files}, "")
+		Unproven: f.unproven, Files: files, Check: check}, "")
 	if err != nil {
 		return err
 	}
@@ -94,11 +114,37 @@ func prompt(c *cobra.Command, client *api.Client, name string, words []string, f
 		return verb.Say(c, fmt.Sprintf("Sent to %s (%s)", name, receipt.Proof),
 			deliveredPrompt{true, receipt.ID, receipt})
 	}
-	end, err := AwaitTurn(c.Context(), client, name, receipt.ID, f.timeout)
+	end, err := awaitAnswer(c.Context(), client, name, receipt.ID, f.timeout)
 	if verb.WantsJSON(c) || end.Answer != "" || err == nil {
-		err = errors.Join(verb.Say(c, end.Answer, end), err)
+		err = errors.Join(verb.Say(c, end.text(), end), err)
 	}
 	return err
+}
+
+// check returns what is to be checked of the prompt, or nil if that is nothing.
+func (f promptFlags) check(c *cobra.Command) (*coleo.Check, error) {
+	if f.schema == "" && c.Flags().Changed("retries") {
+		return nil, coleo.Errorf(coleo.EInvalid, "--retries needs --schema: nothing was sent")
+	}
+	if f.schema == "" && f.input == "" && f.inputSchema == "" {
+		return nil, nil
+	}
+	var out coleo.Check
+	for path, to := range map[string]*json.RawMessage{f.schema: &out.Schema, f.input: &out.Input,
+		f.inputSchema: &out.InputSchema} {
+		if path == "" {
+			continue
+		}
+		raw, err := readJSON(path, "nothing was sent")
+		if err != nil {
+			return nil, err
+		}
+		*to = raw
+	}
+	if out.Schema != nil {
+		out.Retries = f.retries
+	}
+	return &out, nil
 }
 
 func newWaitCommand() *cobra.Command {
@@ -134,4 +180,16 @@ first, it is 13.`,
 	c.Flags().StringVar(&states, "state", "idle", "`STATES`, separated by commas")
 	c.Flags().DurationVar(&timeout, "timeout", 5*time.Minute, "maximum wait")
 	return c
+}
+
+// readJSON returns the JSON of a file. The error ends with what was not done.
+func readJSON(path, undone string) (json.RawMessage, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "%v: %s", err, undone)
+	}
+	if !json.Valid(raw) {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is not JSON: %s", path, undone)
+	}
+	return raw, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api"
+	"coleo.dev/checked"
 )
 
 // Turn is the JSON output of arm prompt --wait, for a prompt that was delivered. If the
@@ -63,6 +64,38 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit 
 		}
 	}
 	return t, delivered(err)
+}
+
+// awaitAnswer is like AwaitTurn, but if the answer does not fit the schema of the prompt, it
+// also waits for the turns in which the model is asked again. If no answer fits, it returns
+// the last turn and EAnswerUnfit.
+func awaitAnswer(ctx context.Context, client *api.Client, name, run string, limit time.Duration) (Turn, error) {
+	began := time.Now()
+	for {
+		left := limit
+		if limit > 0 {
+			left = max(limit-time.Since(began), time.Millisecond) // 0 would be no limit
+		}
+		t, err := AwaitTurn(ctx, client, name, run, left)
+		if err != nil || t.Validated == nil || t.Validated.OK {
+			return t, err
+		}
+		if run = t.Retry; run == "" {
+			return t, delivered(coleo.Errorf(coleo.EAnswerUnfit,
+				"the prompt was delivered, and its answer does not fit the schema: %s", t.Validated.Line()))
+		}
+	}
+}
+
+// text returns what users see of the turn: the answer, or the JSON alone of an answer that
+// fits its schema.
+func (t Turn) text() string {
+	if t.Validated != nil && t.Validated.OK {
+		if raw, err := checked.Extract(t.Answer); err == nil {
+			return string(raw)
+		}
+	}
+	return t.Answer
 }
 
 // failure returns an error that says how the turn ended. For a finished turn, it

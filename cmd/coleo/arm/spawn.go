@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,6 +27,7 @@ import (
 type spawnFlags struct {
 	q        wire.SpawnRequest
 	mcp      []string
+	labels   []string // KEY=VALUE
 	env      []string // NAME=VALUE or NAME
 	envFiles []string
 	script   string // file with the script of the scripted model
@@ -37,6 +37,7 @@ type spawnFlags struct {
 	terminal string // terminal program in which a window is opened
 	headless bool
 	tools    string // Coleo's own tools, with commas
+	schema   string // file with the schema of the memo
 }
 
 const spawnHelp = `Start an arm: one agent CLI in one work folder, with a name. Coleo first starts
@@ -73,6 +74,12 @@ away. Without either, arm_tools in config.toml decides.
 CLI has a window of its own. The arm of any other harness is shown as by 'coleo
 arm open'.
 
+--policy says what answers the arm's approval dialogs:
+  off     a person (default)
+  shadow  a person; 'coleo arm events' shows what read would have answered
+  read    the policy approves what only reads files of the work folder, and does
+          what your rules say; a person answers the rest: see docs/security.md
+
 --on-partition says what happens while serve cannot reach the arm's host. With
 run (default), the arm may still be typed into. With freeze, it takes no keys.`
 
@@ -105,10 +112,13 @@ func newSpawnCommand() *cobra.Command {
 	flags.BoolVar(&f.q.NoTools, "no-tools", false, "none of Coleo's own tools")
 	flags.StringArrayVarP(&f.env, "env", "e", nil, "variable, as NAME=VALUE or `NAME`; repeatable")
 	flags.StringArrayVar(&f.envFiles, "env-file", nil, "`FILE` with variables; repeatable")
+	flags.StringSliceVar(&f.labels, "label", nil, "label of the new arm, as `KEY=VALUE`; repeatable")
+	flags.StringVar(&f.schema, "state-schema", "", "`FILE` with the JSON Schema of 'coleo arm memo'")
 	flags.BoolVar(&f.q.TrustWorkdir, "trust-workdir", false,
 		"tell the agent CLI that you trust the folder")
 	flags.StringVar(&f.q.AgentID, "agent", "", "`ID` of the host agent that runs the arm")
 	flags.StringVar((*string)(&f.q.OnPartition), "on-partition", "", "`MODE`: run (default) or freeze")
+	flags.StringVar((*string)(&f.q.Policy), "policy", "", "`MODE` of the policy: off (default), shadow or read")
 	flags.BoolVar(&f.q.Recover, "recover", false, "continue the last conversation of a stopped arm")
 	flags.BoolVar(&f.local, "allow-local", false, "run without a host agent if there is none")
 	flags.StringVarP(&f.terminal, "terminal", "t", "", "show it in a window of `TERMINAL`")
@@ -211,42 +221,6 @@ func (f *spawnFlags) place(ctx context.Context, client *api.Client, usual string
 	return nil
 }
 
-// awaitWindow waits until an arm's window is open, or has failed.
-func awaitWindow(ctx context.Context, client *api.Client, arm coleo.Arm) (coleo.Arm, error) {
-	tick := time.NewTicker(windowLook)
-	defer tick.Stop()
-	for arm.Window == nil || arm.Window.State == coleo.WindowOpening {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return arm, ctx.Err()
-		}
-		now, err := client.Arm(ctx, arm.ID)
-		if err != nil {
-			return arm, err
-		}
-		if arm = now; arm.Status == coleo.StatusStopped {
-			break
-		}
-	}
-	return arm, nil
-}
-
-// windowLook is the time between two looks at a window that is being opened.
-const windowLook = 100 * time.Millisecond
-
-// besides returns the error for the window of an arm that is running. If err has a code,
-// the error also says that the arm is running.
-func besides(err error, name string) error {
-	var e *coleo.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	told := *e
-	told.Message = "arm " + name + " runs, but its window was not opened: " + e.Message
-	return &told
-}
-
 // checkWindow checks the flags for a window. It runs before the arm is started.
 func (f *spawnFlags) checkWindow(c *cobra.Command) error {
 	if f.headless && c.Flags().Changed("headless") {
@@ -273,6 +247,9 @@ func (f *spawnFlags) prepare(c *cobra.Command) error {
 		return err
 	}
 	var err error
+	if f.q.Labels, err = coleo.ParseLabels(f.labels); err != nil {
+		return err
+	}
 	if f.q.Env, err = f.environment(c); err != nil {
 		return err
 	}
@@ -346,6 +323,11 @@ func (f *spawnFlags) complete() error {
 	f.q.Workdir = dir
 	if f.local = f.local || setup.AllowsLocal(); f.local {
 		f.q.AllowLocalFallback = &f.local
+	}
+	if f.schema != "" {
+		if f.q.MemoSchema, err = readJSON(f.schema, "nothing was started"); err != nil {
+			return err
+		}
 	}
 	if f.tools != "" {
 		f.q.Tools = strings.Split(f.tools, ",")

@@ -111,6 +111,9 @@ func stepOf(e coleo.Event) (conversationStep, error) {
 func decisionText(d coleo.Decided) string {
 	what := map[coleo.Choice]string{coleo.Approve: "approved", coleo.ApproveAlways: "approved for good",
 		coleo.Deny: "denied", coleo.Reply: "answered"}[d.Decision.Choice]
+	if d.Policy != "" {
+		what += " by the policy (" + d.Policy + ")"
+	}
 	text := what + ": " + d.Dialog.Title
 	if d.Dialog.Subject != "" {
 		text += "\n" + d.Dialog.Subject

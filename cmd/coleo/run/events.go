@@ -92,8 +92,9 @@ func newPrinter(c *cobra.Command, client *api.Client, f eventFlags, args []strin
 		}
 		p.filter.Run = r.ID
 	}
-	for _, kind := range f.kinds {
-		p.shown = append(p.shown, coleo.EventKind(kind))
+	for _, name := range f.kinds {
+		kind, _ := coleo.KindNamed(name) // serve refuses an unknown one
+		p.shown = append(p.shown, kind)
 	}
 	if p.filter.Kinds = p.shown; len(p.shown) > 0 && p.endsWithRun() && !slices.Contains(p.shown, coleo.EventRunEnd) {
 		p.filter.Kinds = append(slices.Clone(p.shown), coleo.EventRunEnd)

@@ -42,19 +42,45 @@ func (p *printer) summary(e coleo.Event) (string, show.Colour) {
 	case coleo.EventRunEnd:
 		end, _ := coleo.DecodeRunEnd(e)
 		return words(string(end.Outcome), end.Answer), outcomeColour(coleo.Run{Outcome: end.Outcome})
+	case coleo.EventInputValidated, coleo.EventOutputValidated:
+		v := decode[coleo.Validated](e)
+		if v.OK {
+			return "it fits " + string(v.Answer), show.Green
+		}
+		return "it does not fit: " + v.Line(), show.Red
+	case coleo.EventOutputRetry:
+		again := decode[coleo.Retry](e)
+		return fmt.Sprintf("asked again, %d more after that: run %s", again.Left, short(again.Run)), show.Yellow
 	case coleo.EventDecision:
 		d := decode[coleo.Decided](e)
 		return fmt.Sprintf("%s: %s %s", d.Decision.Choice, d.Dialog.Title, d.Dialog.Subject), show.Yellow
+	case coleo.EventPolicy:
+		return policy(decode[coleo.PolicyDecision](e))
 	case coleo.EventState, coleo.EventUnrecognised, coleo.EventWitness, coleo.EventPromptLost, coleo.EventWindow:
 		return change(decode[coleo.Change](e))
 	case coleo.EventSpawned, coleo.EventReattached:
 		h := decode[coleo.Handle](e)
 		return fmt.Sprintf("%s in %s, process %d", h.Harness, h.Workdir, h.Process.PID), show.Plain
+	case coleo.EventLabels:
+		return coleo.Labels(decode[coleo.Labelled](e).Labels).String(), show.Plain
 	case coleo.EventStopped:
 		return decode[coleo.Reading](e).Rule, show.Plain
 	default: // these have a note, or nothing
 		return decode[coleo.Note](e).Text, show.Plain
 	}
+}
+
+// policy returns the summary of what a policy has decided.
+func policy(p coleo.PolicyDecision) (string, show.Colour) {
+	done := "not answered"
+	switch {
+	case p.Applied:
+		done = "answered"
+	case p.Mode == coleo.PolicyShadow:
+		done = "shadow"
+	}
+	return fmt.Sprintf("%s (%s; %s): %s; %s", p.Decision, p.Rule, words(done, p.Problem), p.Why, p.Subject),
+		map[string]show.Colour{"allow": show.Green, "ask": show.Yellow, "deny": show.Red}[p.Decision]
 }
 
 // change returns the summary of a change that a session has observed.

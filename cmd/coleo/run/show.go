@@ -10,36 +10,98 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api"
+	"coleo.dev/checked"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/wire"
 )
 
 // shownText is the largest width of a prompt or an answer in run show, in cells, if the
 // output is no terminal.
 const shownText = 200
 
+// shownHash is how many digits of a hash are shown. So many are different for all runs.
+const shownHash = 12
+
 func newShowCommand() *cobra.Command {
-	return &cobra.Command{
+	answer := false
+	c := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Tell a run in ten lines",
 		Long: `Tell a run in ten lines: its prompt, its end, its calls of tools, its tokens and
 its answer.
 
-RUN is the id of a run, or a beginning of it that no other run has.`,
+RUN is the id of a run, or a beginning of it that no other run has.
+
+--answer prints the whole answer alone. If the prompt had a schema, that is the
+JSON that fits it. If the model was asked again, it is the JSON of the last run.
+If no answer fits, the exit code is 22.`,
+		Example: `  coleo run show 3F7K
+  coleo run show 3F7K --answer | jq .`,
 		Args: verb.Exactly(1, "the id of a run"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			r, err := client.Run(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			if verb.WantsJSON(c) {
+			switch {
+			case answer:
+				return printAnswer(c, client, r)
+			case verb.WantsJSON(c):
 				return verb.PrintJSON(c, r)
 			}
 			_, err = io.WriteString(show.Writer(c), story(r, time.Now(), show.Width(c)))
 			return err
 		}),
 	}
+	c.Flags().BoolVar(&answer, "answer", false, "print the answer alone")
+	return c
+}
+
+// printAnswer prints the answer of a run. If the run's prompt had a schema, that is the
+// JSON that fits it, of the run or of a run in which the model was asked again.
+func printAnswer(c *cobra.Command, client *api.Client, r coleo.Run) error {
+	for r.Retry != "" {
+		next, err := client.Run(c.Context(), r.Retry)
+		if coleo.ErrorCode(err) == coleo.ENotFound {
+			return coleo.Errorf(coleo.EBusy, "the answer of run %s does not fit its schema, and the prompt that asks again "+
+				"waits in the queue: 'coleo arm queue %s' shows it", short(r.ID), r.ArmName)
+		}
+		if err != nil {
+			return err
+		}
+		r = next
+	}
+	switch {
+	case r.Open:
+		return coleo.Errorf(coleo.EBusy, "run %s has not ended: it has no answer yet", short(r.ID))
+	case r.AnswerCheck == coleo.AnswerUnfit:
+		return coleo.Errorf(coleo.EAnswerUnfit, "the answer of run %s does not fit its schema: %s", short(r.ID), r.CheckFault)
+	case r.AnswerCheck == coleo.AnswerUnchecked:
+		return coleo.Errorf(coleo.EAnswerUnfit, "the answer of run %s was not checked, because its turn did not finish: %s",
+			short(r.ID), outcomeWord(r))
+	}
+	kind := coleo.EventRunEnd
+	if r.AnswerCheck == coleo.AnswerFits {
+		kind = coleo.EventOutputValidated
+	}
+	found, _, err := client.Events(c.Context(), wire.EventFilter{Run: r.ID, Kinds: []coleo.EventKind{kind}, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return coleo.Errorf(coleo.ENotFound, "the answer of run %s is not in the log any more", short(r.ID))
+	}
+	if kind == coleo.EventOutputValidated {
+		raw := decode[coleo.Validated](found[0]).Answer
+		return verb.Say(c, checked.Plain(raw), raw)
+	}
+	end, err := coleo.DecodeRunEnd(found[0])
+	if err != nil {
+		return err
+	}
+	return verb.Say(c, end.Answer, end.Answer)
 }
 
 // story returns the story of a run as text, each line cut to the given width. Width 0
@@ -63,6 +125,10 @@ func story(r coleo.Run, now time.Time, width int) string {
 		len(r.Orphans), r.Files))
 	line("Tokens", tokens(r.Usage))
 	line("Answer", answerText(r))
+	if text := checkText(r); text != "" {
+		line("Checked", text)
+		line("Spec", r.SpecHash[:min(len(r.SpecHash), shownHash)]+", which other runs like it have too")
+	}
 	line("Events", fmt.Sprintf("%d: coleo run events %s", r.Events, short(r.ID)))
 	return b.String()
 }
@@ -80,6 +146,31 @@ func answerText(r coleo.Run) string {
 		text = "(may lack a part) " + text
 	}
 	return show.OrDash(text)
+}
+
+// checkText says whether the answer of a run fits the schema of its prompt. It returns ""
+// if the prompt had no schema.
+func checkText(r coleo.Run) string {
+	text := ""
+	switch r.AnswerCheck {
+	case "":
+		return ""
+	case coleo.AnswerPending:
+		text = "not yet: the run has not ended"
+	case coleo.AnswerFits:
+		text = "the answer fits the schema"
+	case coleo.AnswerUnfit:
+		text = "the answer does not fit the schema, " + plain(r.CheckFault)
+	case coleo.AnswerUnchecked:
+		text = "no: the turn did not finish"
+	}
+	if r.RetryOf != "" {
+		text += "; asked again after run " + short(r.RetryOf)
+	}
+	if r.Retry != "" {
+		text += "; asked again in run " + short(r.Retry)
+	}
+	return text
 }
 
 // quoted returns a text of a model or a user as one line.

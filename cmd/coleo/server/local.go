@@ -14,6 +14,7 @@ import (
 	"coleo.dev/cmd/coleo/executable"
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/config"
 	"coleo.dev/host"
 	"coleo.dev/store"
 )
@@ -142,6 +143,8 @@ func hostConfig(s setup.Setup, now func() time.Time) (host.Config, error) {
 		Hostname: hostname, Platform: runtime.GOOS + "/" + runtime.GOARCH, Version: executable.Version,
 		Dir: s.State, Path: s.AgentPath(), Environ: os.Environ(), MaxArms: s.Arms.MaxArms, Keep: s.Arms.Keep << 20,
 		AllowSudo: s.Arms.AllowSudo, StartedAt: time.Now().UTC(), Now: now,
+		Policy: host.PolicyFiles{Host: config.HostPolicy, User: s.PolicyFile(), TrustFile: s.PolicyTrust(),
+			GrantFile: s.PolicyGrants()},
 		ScriptedModel: []string{program, model.ScriptedVerb}, ToolServer: []string{program, "mcp", "serve"},
 	}, nil
 }

@@ -95,7 +95,7 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	b := brain.New(brain.Config{
 		DB: db, Bus: conn, Registry: reg, Log: log, Now: now,
 		Defaults: brain.Defaults{Harness: s.Arms.Harness, Provider: s.Arms.Provider, Model: s.Arms.Model,
-			OnPartition: s.Arms.OnPartition, Tools: s.Arms.Tools},
+			OnPartition: s.Arms.OnPartition, Tools: s.Arms.Tools, Policy: s.Policy.Mode},
 		RemoteOnly: setup.RemoteOnly(), AllowLocal: setup.AllowsLocal(), Local: local.start,
 	})
 	defer local.wait()
@@ -169,7 +169,7 @@ func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, log *slo
 	defer path.Close()
 	server, err := api.New(api.Config{
 		Brain: b, Token: token, Addr: tcp.Addr().String(), Version: executable.Version, Log: log,
-		Admit:     process.OutsideArms,
+		Admit: process.OutsideArms, ArmOf: process.ArmOf, Tokens: b.DB,
 		KeepToken: func(token string) error { return keepToken(s, token) }, Browsers: s.Browsers(),
 	})
 	if err != nil {

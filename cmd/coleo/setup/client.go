@@ -50,6 +50,12 @@ func (s Setup) Client() (*api.Client, error) {
 	return api.NewClient(api.ClientConfig{Socket: s.Socket(), Peer: s.ServeStopped})
 }
 
+// OperatorClient returns a client of this user's serve that has the rights of an operator
+// token alone.
+func (s Setup) OperatorClient(value string) (*api.Client, error) {
+	return api.NewClient(api.ClientConfig{Socket: s.Socket(), Token: value, Peer: s.ServeStopped})
+}
+
 // ServeStopped returns an error if a signal has stopped serve. The error says how to
 // continue serve.
 func (s Setup) ServeStopped() error {

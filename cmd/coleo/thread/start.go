@@ -37,20 +37,25 @@ func (f *startFlags) add(c *cobra.Command) {
 	flags.BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")
 }
 
-// complete fills in the folder and the name.
+// complete fills in the folder of a conversation, and the name.
 func (f *startFlags) complete(ctx context.Context, client *api.Client, t coleo.Thread) error {
+	if f.q.Workdir == "" {
+		f.q.Workdir = t.Folder
+	}
+	if f.q.Workdir == "" {
+		return coleo.Errorf(coleo.EInvalid, "the record of %s does not tell its folder: name it with -w", t.ID)
+	}
+	return f.choose(ctx, client)
+}
+
+// choose makes a folder that was given absolute, and chooses a name if none was given.
+func (f *startFlags) choose(ctx context.Context, client *api.Client) error {
 	if f.q.Workdir != "" {
 		dir, err := filepath.Abs(f.q.Workdir)
 		if err != nil {
 			return err
 		}
 		f.q.Workdir = dir
-	}
-	if f.q.Workdir == "" {
-		f.q.Workdir = t.Folder
-	}
-	if f.q.Workdir == "" {
-		return coleo.Errorf(coleo.EInvalid, "the record of %s does not tell its folder: name it with -w", t.ID)
 	}
 	if f.q.Name != "" {
 		return nil
@@ -127,6 +132,36 @@ func newCloneCommand() *cobra.Command {
 	c.Long = `Start an arm with a copy of a conversation. The agent CLI makes the copy, and the
 conversation itself stays as it is. Some agent CLIs cannot do this.`
 	f.add(c)
+	return c
+}
+
+// ForkCommand returns the verb arm fork.
+func ForkCommand() *cobra.Command {
+	var f startFlags
+	c := &cobra.Command{
+		Use:   "fork NAME",
+		Short: "Start a new arm with a copy of the arm's conversation",
+		Long: `Start a new arm with a copy of the arm's conversation. The agent CLI makes the
+copy. The arm NAME and its conversation stay as they are.
+
+The new arm has the harness, the folder, the model, the permissions and the
+variables of the arm NAME. Flags change that. While the arm NAME works or asks
+something, nothing is done. Some agent CLIs cannot do this.`,
+		Example: `  coleo arm fork fix -n try`,
+		Args:    verb.Exactly(1, "the name of an arm"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			if err := f.choose(c.Context(), client); err != nil {
+				return err
+			}
+			reply, err := client.ForkArm(c.Context(), args[0], f.q)
+			if err != nil {
+				return err
+			}
+			return f.say(c, client, reply, "Forked "+args[0])
+		}),
+	}
+	f.add(c)
+	c.Flags().Lookup("workdir").Usage = "`FOLDER` to work in (default: that of the arm NAME)"
 	return c
 }
 

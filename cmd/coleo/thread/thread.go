@@ -29,7 +29,7 @@ ID is the agent CLI's own id of a conversation, or the beginning of it.`
 func Command() *cobra.Command {
 	c := verb.Group("thread", "List, search and continue the conversations of agent CLIs")
 	c.Long = help
-	c.AddCommand(newListCommand(), newSearchCommand(), newShowCommand(), newRenameCommand(), newDeleteCommand(),
+	c.AddCommand(newListCommand(), newSearchCommand(), newShowCommand(), newSummaryCommand(), newRenameCommand(), newDeleteCommand(),
 		newCloneCommand(), newResumeCommand())
 	return c
 }

@@ -39,6 +39,7 @@ var exitCodes = map[coleo.Code]int{
 
 	coleo.EUnsettled:    20,
 	coleo.EThreadLocked: 21,
+	coleo.EAnswerUnfit:  22,
 }
 
 // Exit is an error with an exit code and without a message. It is for verbs that have

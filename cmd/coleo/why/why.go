@@ -197,6 +197,9 @@ func approval(a graph.Answer) string {
 	}
 	p := a.Approval.Approval
 	text := string(p.Choice) + " " + a.Approval.Start.Local().Format(time.TimeOnly)
+	if p.Policy != "" {
+		text += ", by the policy (" + p.Policy + ")"
+	}
 	if a.Approver != nil {
 		text += " by " + caller(*a.Approver)
 		if a.ApproverMatched == "time" {
@@ -217,6 +220,8 @@ func caller(c coleo.Caller) string {
 		return "browser " + c.ID
 	case coleo.CallerToken:
 		return "API token " + c.ID
+	case coleo.CallerOperator:
+		return "operator token " + c.ID
 	}
 	return "somebody"
 }

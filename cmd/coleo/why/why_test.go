@@ -95,3 +95,11 @@ func TestAnAnswerWithoutACallSaysSo(t *testing.T) {
 		t.Errorf("the answer for an arm that is gone is\n%s", out)
 	}
 }
+
+func TestAnApprovalOfAPolicyNamesItsRule(t *testing.T) {
+	t.Parallel()
+	a := graph.Answer{Approval: &graph.Node{Approval: &graph.Approval{Choice: coleo.Approve, Policy: "user: preset read"}}}
+	if got := approval(a); !strings.Contains(got, "by the policy (user: preset read)") {
+		t.Errorf("the approval is %q", got)
+	}
+}

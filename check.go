@@ -1,0 +1,87 @@
+package coleo
+
+import "encoding/json"
+
+// Bounds of a checked prompt.
+const (
+	// MaxSchema is the largest size of a JSON Schema, in bytes. The schema is a part of the
+	// prompt, and is stored with it.
+	MaxSchema = 64 << 10
+	// MaxInput is the largest size of the input of a prompt, in bytes. The input is a part
+	// of the prompt.
+	MaxInput = 256 << 10
+	// MaxCheckedAnswer is the largest size of the JSON of an answer that is checked, in
+	// bytes. Such an answer fits into one event, whatever its characters are.
+	MaxCheckedAnswer = 128 << 10
+	// DefaultRetries is how often the model is asked again if the caller gives no number.
+	DefaultRetries = 1
+	// MaxRetries is the largest number of times that the model is asked again. A model that
+	// has failed so often does not understand the schema.
+	MaxRetries = 5
+)
+
+// Check says what Coleo checks of a prompt: its input before anything is typed, and its
+// answer when its run has ended. The schemas are JSON Schemas of draft 2020-12 or draft-07.
+type Check struct {
+	// Schema is the schema of the answer. If it is empty, the answer is not checked.
+	Schema json.RawMessage `json:"schema,omitempty"`
+	// Retries is how often the model is still asked again if its answer does not fit.
+	Retries int `json:"retries,omitempty"`
+	// Input is JSON that is added to the text of the prompt. It is not stored with the run.
+	Input json.RawMessage `json:"input,omitempty"`
+	// InputSchema is the schema of the input. If it is empty, any JSON is accepted.
+	InputSchema json.RawMessage `json:"input_schema,omitempty"`
+
+	Attempt  int    `json:"attempt,omitempty"`   // 0 for the first prompt, n for the nth time that the model is asked again
+	RetryOf  string `json:"retry_of,omitempty"`  // with Attempt: the id of the run whose answer did not fit
+	Asked    string `json:"asked,omitempty"`     // with Attempt: the beginning of the first prompt
+	SpecHash string `json:"spec_hash,omitempty"` // with Attempt: Receipt.SpecHash of the first run
+}
+
+// Validated is the payload of the events input_validated and output_validated.
+type Validated struct {
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"` // what does not fit, in one line
+	// Path is the place of the fault in the checked JSON, as a JSON Pointer, such as
+	// /files/*/name. A * stands for an element or a key that is not named. It is "" if the
+	// whole does not fit.
+	Path string `json:"path,omitempty"`
+	// Answer is the JSON of the answer. It is empty if the answer does not fit.
+	Answer json.RawMessage `json:"answer,omitempty"`
+}
+
+// Line returns the fault as one line for users, or "" if there is none.
+func (v Validated) Line() string {
+	if v.OK || v.Path == "" {
+		return v.Error
+	}
+	return "at " + v.Path + ": " + v.Error
+}
+
+// Retry is the payload of an output_retry event: the model will be asked again.
+type Retry struct {
+	Attempt int    `json:"attempt"` // the number of this retry, from 1
+	Left    int    `json:"left"`    // how many retries follow if this one fails
+	Error   string `json:"error"`   // what did not fit, in one line
+	Path    string `json:"path,omitempty"`
+	Run     string `json:"run"` // the id of the run that the new prompt begins; until then the id of its entry in the queue
+}
+
+// AnswerCheck says what is known of the answer of a run whose prompt had a schema. Serve
+// stores it, so the meaning of a value never changes.
+type AnswerCheck string
+
+// The values of AnswerCheck. It is "" if the run's prompt had no schema.
+const (
+	AnswerPending   AnswerCheck = "pending"   // the run has not ended
+	AnswerFits      AnswerCheck = "fits"      // the answer fits the schema
+	AnswerUnfit     AnswerCheck = "unfit"     // it does not fit, or is no JSON
+	AnswerUnchecked AnswerCheck = "unchecked" // the run did not finish, so its answer was not checked
+)
+
+// Teller is a harness that knows by what its agent CLI tells answers.
+type Teller interface {
+	// TellsAnswers reports whether the agent CLI tells its answers by its hook, its record
+	// or its server. Such an answer is whole. An answer from the screen may lack a part.
+	TellsAnswers() bool
+}

@@ -1,0 +1,72 @@
+package checked
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"coleo.dev"
+)
+
+// fence matches a fenced block of a text in Markdown.
+var fence = regexp.MustCompile("(?ms)^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```[ \t]*$")
+
+// Extract returns the JSON of an answer, without spaces around its parts. The answer is
+// JSON, or it has exactly one fenced block, and that is JSON. Any text around the block is
+// ignored. Otherwise Extract returns an error that says why there is no JSON.
+func Extract(answer string) (json.RawMessage, error) {
+	answer = strings.TrimSpace(answer)
+	if answer == "" {
+		return nil, coleo.Errorf(coleo.EInvalid, "the answer has no text")
+	}
+	raw, fault := compact(answer)
+	if fault == nil {
+		return raw, nil
+	}
+	blocks := fence.FindAllStringSubmatch(answer, -1)
+	switch len(blocks) {
+	case 0:
+		return nil, coleo.Errorf(coleo.EInvalid, "the answer is not JSON (%v), and has no fenced block", fault)
+	case 1:
+		if raw, fault = compact(blocks[0][1]); fault != nil {
+			return nil, coleo.Errorf(coleo.EInvalid, "the fenced block of the answer is not JSON: %v", fault)
+		}
+		return raw, nil
+	}
+	return nil, coleo.Errorf(coleo.EInvalid, "the answer has %d fenced blocks, and one is allowed", len(blocks))
+}
+
+func compact(text string) (json.RawMessage, error) {
+	var b bytes.Buffer
+	if err := json.Compact(&b, []byte(strings.TrimSpace(text))); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// Answer says whether the answer of a run fits its schema. The parameter end is the end of
+// the run, whose answer must be whole. Answer also reports whether asking the model again
+// can help. It cannot if the answer itself is not known.
+func Answer(c coleo.Check, end coleo.RunEnd) (v coleo.Validated, canRetry bool) {
+	if !end.Whole {
+		return coleo.Validated{Error: "no source but the screen has the answer, and the screen may lack a part of it"}, false
+	}
+	schema, err := Compile("schema", c.Schema)
+	if err != nil { // it was accepted once, perhaps by another version
+		return coleo.Validated{Error: err.Error()}, false
+	}
+	raw, err := Extract(end.Answer)
+	switch {
+	case err != nil:
+		return coleo.Validated{Error: err.Error()}, true
+	case len(raw) > coleo.MaxCheckedAnswer:
+		return coleo.Validated{Error: fmt.Sprintf("the answer has %d bytes of JSON, more than %d", len(raw),
+			coleo.MaxCheckedAnswer)}, true
+	}
+	if v = schema.Validate(raw); v.OK {
+		v.Answer = raw
+	}
+	return v, true
+}

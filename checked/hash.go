@@ -1,0 +1,50 @@
+package checked
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+)
+
+// Spec is what a specHash is made of: with what a run was begun, and what was asked.
+type Spec struct {
+	Harness string   `json:"harness"`
+	Model   string   `json:"model"` // PROVIDER/MODEL or MODEL; "" if the agent CLI has chosen it
+	Args    []string `json:"args"`  // which the user has added to the agent CLI's command line
+	Mode    string   `json:"mode"`  // the mode that was seen, or else the permission mode
+	// Asked is nil for a prompt that is not checked.
+	Asked *Asked `json:"asked,omitempty"`
+}
+
+// Asked is the part of a Spec that only a checked prompt has.
+type Asked struct {
+	Prompt      string          `json:"prompt"`                 // the caller's text, without the input
+	Schema      json.RawMessage `json:"schema,omitempty"`       // of the answer
+	InputSchema json.RawMessage `json:"input_schema,omitempty"` // of the input
+}
+
+// Hash returns the SHA-256 of the JSON of the spec, as 64 hexadecimal digits. The JSON is
+// canonical: it has no spaces, the keys of each object are sorted, and numbers are as they
+// were given. The schemas must be JSON; otherwise Hash returns "".
+func Hash(s Spec) string {
+	if s.Args == nil {
+		s.Args = []string{}
+	}
+	var canonical bytes.Buffer
+	encoder := json.NewEncoder(&canonical)
+	encoder.SetEscapeHTML(false)
+	raw, err := json.Marshal(s)
+	if err == nil {
+		var value any
+		decoder := json.NewDecoder(bytes.NewReader(raw))
+		decoder.UseNumber()
+		err = errors.Join(decoder.Decode(&value), encoder.Encode(value)) // the keys of a map are sorted
+	}
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(bytes.TrimSuffix(canonical.Bytes(), []byte("\n")))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,122 @@
+package checked
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"coleo.dev"
+)
+
+// Accept checks what a caller has given with a prompt, before anything is typed. If there
+// is an input schema, Accept also says whether the input fits it. An input that does not
+// fit is an error too. All errors are EInvalid.
+func Accept(c coleo.Check) (input coleo.Validated, err error) {
+	switch {
+	case c.Retries < 0 || c.Retries > coleo.MaxRetries:
+		return input, coleo.Errorf(coleo.EInvalid, "the number of retries is %d, and must be from 0 to %d: nothing was typed",
+			c.Retries, coleo.MaxRetries)
+	case len(c.Input) > coleo.MaxInput:
+		return input, coleo.Errorf(coleo.EInvalid, "the input has %d bytes, more than %d: nothing was typed", len(c.Input),
+			coleo.MaxInput)
+	case len(c.Input) == 0 && len(c.InputSchema) > 0:
+		return input, coleo.Errorf(coleo.EInvalid, "there is an input schema and no input: nothing was typed")
+	case len(c.Input) > 0 && !json.Valid(c.Input):
+		return input, coleo.Errorf(coleo.EInvalid, "the input is not JSON: nothing was typed")
+	}
+	if len(c.Schema) > 0 {
+		if _, err := Compile("schema", c.Schema); err != nil {
+			return input, unsent(err)
+		}
+	}
+	if len(c.InputSchema) == 0 {
+		return input, nil
+	}
+	schema, err := Compile("input schema", c.InputSchema)
+	if err != nil {
+		return input, unsent(err)
+	}
+	if input = schema.Validate(c.Input); !input.OK {
+		return input, coleo.Errorf(coleo.EInvalid, "the input does not fit its schema, %s: nothing was typed", input.Line())
+	}
+	return input, nil
+}
+
+func unsent(err error) error { return coleo.Errorf(coleo.EInvalid, "%w: nothing was typed", err) }
+
+// What Coleo adds to the caller's text.
+const (
+	beforeInput  = "\n\nThe input, as JSON: "
+	beforeSchema = "\n\nAnswer with JSON alone. It must fit this JSON Schema: "
+)
+
+// Text returns the text of a prompt with its input and with the schema of its answer. The
+// check can be nil.
+func Text(prompt string, c *coleo.Check) string {
+	if c == nil {
+		return prompt
+	}
+	if len(c.Input) > 0 {
+		prompt += beforeInput + asText(c.Input)
+	}
+	if len(c.Schema) > 0 {
+		prompt += beforeSchema + asText(c.Schema)
+	}
+	return prompt
+}
+
+// asText returns JSON as a part of a prompt. It writes each @ as an escape of JSON, because
+// some agent CLIs take a word with @ for the name of a file.
+func asText(raw json.RawMessage) string { return withoutAt(Plain(raw)) }
+
+func withoutAt(text string) string { return strings.ReplaceAll(text, "@", `\u0040`) }
+
+// Plain returns JSON on one line, without spaces around its parts. The characters <, > and &
+// are themselves. Package encoding/json writes them as escapes.
+func Plain(raw json.RawMessage) string {
+	text := string(raw)
+	if out, err := compact(text); err == nil {
+		text = string(out)
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		at := strings.IndexByte(text, '\\')
+		if at < 0 || at+2 > len(text) {
+			break
+		}
+		b.WriteString(text[:at])
+		text = text[at:]
+		n := 2 // of \n and of the like
+		if char, ok := html[text[:min(len(text), 6)]]; ok {
+			b.WriteString(char)
+			n = 6
+		} else {
+			b.WriteString(text[:n])
+		}
+		text = text[n:]
+	}
+	return b.String() + text
+}
+
+// html has the characters that package encoding/json writes as escapes.
+var html = map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&"}
+
+// quotedPrompt is how many characters of a prompt are enough to recognise it.
+const quotedPrompt = 80
+
+// Again returns the check and the text of the prompt that asks a model again. The
+// parameter run is the run whose answer does not fit. It must have retries left.
+func Again(run coleo.Receipt, fault coleo.Validated) (coleo.Check, string) {
+	next := *run.Check
+	next.Input, next.InputSchema = nil, nil
+	next.Retries--
+	next.Attempt++
+	next.RetryOf, next.SpecHash = run.ID, run.SpecHash
+	if next.Asked == "" {
+		text, _, _ := strings.Cut(run.Text, beforeSchema)
+		text, _, _ = strings.Cut(text, beforeInput)
+		next.Asked = shorten(strings.Join(strings.Fields(text), " "), quotedPrompt)
+	}
+	return next, withoutAt(fmt.Sprintf("Your last answer cannot be used: %s. It was the answer to %q. Answer that again.",
+		strings.TrimSuffix(fault.Line(), "."), next.Asked))
+}

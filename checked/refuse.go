@@ -1,0 +1,135 @@
+package checked
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// document is a decoded JSON Schema. Its keys are the JSON Pointers of all objects in it
+// that can be schemas.
+type document map[string]map[string]any
+
+// dataWords are keywords whose values are data and not schemas.
+var dataWords = []string{"const", "enum", "default", "examples"}
+
+// refuse returns why a schema cannot be used, or "" if it can. It refuses what the library
+// would load from elsewhere, and what would check one value without an end.
+func refuse(root any) string {
+	switch root.(type) {
+	case bool, map[string]any:
+	default:
+		return "a JSON Schema is an object, true or false"
+	}
+	d := document{}
+	d.collect("", root)
+	version, _ := d[""]["$schema"].(string)
+	if !slices.Contains(versions, version) {
+		return fmt.Sprintf("its $schema is %q, and only draft 2020-12 and draft-07 are known", version)
+	}
+	for at, object := range d {
+		if why := unknownReference(at, object); why != "" {
+			return why
+		}
+	}
+	seen := map[string]int{}
+	for at := range d {
+		if d.circles(at, seen) {
+			return "a $ref leads back to itself without a step into the value"
+		}
+	}
+	return ""
+}
+
+// collect adds value and everything in it to the document.
+func (d document) collect(at string, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		d[at] = v
+		for key, inner := range v {
+			if !slices.Contains(dataWords, key) {
+				d.collect(at+"/"+escape(key), inner)
+			}
+		}
+	case []any:
+		for i, inner := range v {
+			d.collect(at+"/"+strconv.Itoa(i), inner)
+		}
+	}
+}
+
+func escape(key string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+}
+
+// unknownReference returns why the references of an object are not understood, or "".
+func unknownReference(at string, object map[string]any) string {
+	for _, word := range []string{"$dynamicRef", "$recursiveRef"} {
+		if _, ok := object[word].(string); ok {
+			return "it uses " + word + ", which is not supported"
+		}
+	}
+	if id, ok := object["$id"].(string); ok && at != "" {
+		return fmt.Sprintf("the schema at %s has the $id %q: only the whole schema may have one", at, id)
+	}
+	if ref, ok := object["$ref"].(string); ok && ref != "#" && !strings.HasPrefix(ref, "#/") {
+		return fmt.Sprintf("its $ref %q does not point into the schema itself, such as #/$defs/NAME", ref)
+	}
+	return ""
+}
+
+// States of an object in a search for circles.
+const (
+	entered = 1
+	left    = 2
+)
+
+// circles reports whether a way from the object at a pointer leads back to it, through
+// keywords that check the same value.
+func (d document) circles(at string, seen map[string]int) bool {
+	switch seen[at] {
+	case entered:
+		return true
+	case left:
+		return false
+	}
+	seen[at] = entered
+	for _, next := range d.inPlace(at) {
+		if d.circles(next, seen) {
+			return true
+		}
+	}
+	seen[at] = left
+	return false
+}
+
+// inPlace returns the pointers of the schemas to which the object at a pointer passes the
+// same value.
+func (d document) inPlace(at string) (out []string) {
+	object := d[at]
+	if ref, ok := object["$ref"].(string); ok {
+		if plain, err := url.PathUnescape(strings.TrimPrefix(ref, "#")); err == nil {
+			out = append(out, plain)
+		}
+	}
+	for _, word := range []string{"not", "if", "then", "else"} {
+		if _, ok := object[word]; ok {
+			out = append(out, at+"/"+word)
+		}
+	}
+	for _, word := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := object[word].([]any)
+		for i := range list {
+			out = append(out, at+"/"+word+"/"+strconv.Itoa(i))
+		}
+	}
+	for _, word := range []string{"dependentSchemas", "dependencies"} {
+		all, _ := object[word].(map[string]any)
+		for key := range all {
+			out = append(out, at+"/"+word+"/"+escape(key))
+		}
+	}
+	return out
+}

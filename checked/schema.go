@@ -1,0 +1,163 @@
+package checked
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"coleo.dev"
+)
+
+// Schema is a compiled JSON Schema.
+type Schema struct{ resolved *jsonschema.Resolved }
+
+// versions has the values of "$schema" that Compile accepts.
+var versions = []string{"", "https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#",
+	"https://json-schema.org/draft-07/schema#"}
+
+// Compile compiles a JSON Schema. The parameter what names the schema in errors. Compile
+// returns EInvalid if the schema is too large or no schema of a known draft, if it refers
+// to something outside itself, or if checking against it would never end.
+func Compile(what string, raw json.RawMessage) (s *Schema, err error) {
+	defer func() {
+		if p := recover(); p != nil { // the library panics at some schemas that are wrong
+			s, err = nil, coleo.Errorf(coleo.EInvalid, "the %s is no JSON Schema: %v", what, oneLine(fmt.Sprint(p)))
+		}
+	}()
+	if len(raw) > coleo.MaxSchema {
+		return nil, coleo.Errorf(coleo.EInvalid, "the %s has %d bytes, more than %d", what, len(raw), coleo.MaxSchema)
+	}
+	var root any
+	if err := json.Unmarshal(raw, &root); err != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "the %s is not JSON: %v", what, err)
+	}
+	if why := refuse(root); why != "" {
+		return nil, coleo.Errorf(coleo.EInvalid, "the %s cannot be used: %s", what, why)
+	}
+	var schema jsonschema.Schema
+	err = json.Unmarshal(raw, &schema)
+	if err == nil {
+		s = &Schema{}
+		s.resolved, err = schema.Resolve(nil)
+	}
+	if err != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "the %s is no JSON Schema: %s", what, oneLine(err.Error()))
+	}
+	return s, nil
+}
+
+const (
+	// validationTime bounds one validation. A schema that branches and refers to itself can
+	// take longer than anybody waits, and the end of a run must not wait for that.
+	validationTime = 5 * time.Second
+	// maxDepth is how many lists and objects of a value may be inside one another. The
+	// library needs seconds for a few thousand, and no answer needs a hundred.
+	maxDepth = 100
+)
+
+// Validate says whether a JSON value fits the schema.
+func (s *Schema) Validate(raw json.RawMessage) coleo.Validated {
+	var value any
+	if err := json.Unmarshal(raw, &value); err != nil {
+		return coleo.Validated{Error: "not JSON: " + oneLine(err.Error())}
+	}
+	if deeper(value, maxDepth) {
+		return coleo.Validated{Error: fmt.Sprintf("more than %d lists and objects are inside one another", maxDepth)}
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.validate(value) }()
+	limit := time.NewTimer(validationTime)
+	defer limit.Stop()
+	select {
+	case err := <-done:
+		if err == nil {
+			return coleo.Validated{OK: true}
+		}
+		path, text := place(err.Error())
+		return coleo.Validated{Path: path, Error: text}
+	case <-limit.C:
+		return coleo.Validated{Error: fmt.Sprintf("checking it took longer than %s: the schema has too many alternatives",
+			validationTime)}
+	}
+}
+
+// deeper reports whether more than n lists and objects are inside one another.
+func deeper(value any, n int) bool {
+	inner := func(v any) bool { return deeper(v, n-1) }
+	switch v := value.(type) {
+	case []any:
+		return n == 0 || slices.ContainsFunc(v, inner)
+	case map[string]any:
+		return n == 0 || slices.ContainsFunc(slices.Collect(maps.Values(v)), inner)
+	}
+	return false
+}
+
+func (s *Schema) validate(value any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it cannot be checked: %v", p)
+		}
+	}()
+	return s.resolved.Validate(value)
+}
+
+// place splits an error of the library. The error names the schemas on the way to the
+// fault: "validating root: validating /properties/n: type: ...". place returns the way
+// through the checked value, as a JSON Pointer, and the rest of the error in one line.
+func place(text string) (path, rest string) {
+	const step = "validating "
+	at := ""
+	for strings.HasPrefix(text, step) {
+		name, after, ok := strings.Cut(text[len(step):], ": ")
+		if !ok {
+			break
+		}
+		text = after
+		if !strings.HasPrefix(name, "/") { // the root, or a schema that is named by its id
+			at = ""
+			continue
+		}
+		if down, inside := strings.CutPrefix(name, at+"/"); inside {
+			path += descent(down)
+		}
+		at = name
+	}
+	return path, oneLine(text)
+}
+
+// descent returns the way through the value for one step from a schema to a schema inside
+// it. The parameter keys is the JSON Pointer of that step without its first slash.
+func descent(keys string) string {
+	word, key, _ := strings.Cut(keys, "/")
+	switch word {
+	case "properties", "prefixItems":
+		return "/" + key
+	case "items", "additionalProperties", "patternProperties", "contains", "additionalItems", "unevaluatedItems",
+		"unevaluatedProperties":
+		return "/*"
+	}
+	return "" // the same value is checked against one more schema
+}
+
+// maxFault is the largest length of a fault, in characters. A fault quotes what does not
+// fit, which can be a whole answer.
+const maxFault = 400
+
+// oneLine returns a text as one line of at most maxFault characters.
+func oneLine(text string) string {
+	return shorten(strings.Join(strings.Fields(text), " "), maxFault)
+}
+
+// shorten returns at most n characters of a text, and … if it has cut any.
+func shorten(text string, n int) string {
+	if letters := []rune(text); len(letters) > n {
+		return string(letters[:n]) + "…"
+	}
+	return text
+}

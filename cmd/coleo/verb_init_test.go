@@ -1,0 +1,71 @@
+package main
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"coleo.dev/config"
+)
+
+func TestInitWritesACommentedFileAndNeverOverwrites(t *testing.T) {
+	t.Parallel()
+	w := newFolder(t, "version = 1\n")
+	t.Cleanup(func() { _ = os.RemoveAll(w.dir) })
+	w.env = append(w.env, "PATH="+w.path("bin"), "COLEO_AGENTS=")
+	mine := w.read("config/config.toml")
+	if out := w.must("init"); !strings.Contains(out, "was not changed") || w.read("config/config.toml") != mine {
+		t.Errorf("init where there is a file: %s\nthe file is now\n%s", out, w.read("config/config.toml"))
+	}
+	w.check(os.Remove(w.path("config/config.toml")))
+	w.check(link(w.path("bin/coleo"), w.path("bin/claude")))
+	out := decode[initialised](w, "init")
+	if !out.Made || out.File != w.path("config/config.toml") || w.read("config/config.toml") != string(firstConfig) {
+		t.Errorf("init made %+v", out)
+	}
+	found := map[string]foundAgent{}
+	for _, a := range out.Agents {
+		found[a.Harness] = a
+	}
+	if a := found["claude-code"]; a.Path != w.path("bin/claude") || a.Install != "" {
+		t.Errorf("Claude Code: %+v", a)
+	}
+	if a := found["codex"]; a.Path != "" || !strings.Contains(a.Install, "npm install") {
+		t.Errorf("Codex: %+v", a)
+	}
+	if _, err := os.Stat(w.path("state/serve.db")); err == nil {
+		t.Error("init started serve")
+	}
+}
+
+// The file has each key, and the values in its comments are valid.
+func TestTheFileOfInitHasEachKey(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir() + "/config.toml"
+	whole := regexp.MustCompile(`(?m)^#([a-z_]+ = )`).ReplaceAllString(string(firstConfig), "$1")
+	if err := os.WriteFile(path, []byte(whole), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.ReadSettings(path); err != nil {
+		t.Errorf("without its comments, the file is wrong: %v", err)
+	}
+	var check func(of reflect.Type)
+	check = func(of reflect.Type) {
+		for i := range of.NumField() {
+			f := of.Field(i)
+			key, want := f.Tag.Get("toml"), "\n"
+			if f.Type.Kind() == reflect.Struct {
+				want += "[" + key + "]\n"
+				check(f.Type)
+			} else {
+				want += key + " = "
+			}
+			if !strings.Contains(whole, want) {
+				t.Errorf("the file lacks %q", want)
+			}
+		}
+	}
+	check(reflect.TypeFor[config.Settings]())
+}

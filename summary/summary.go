@@ -1,0 +1,133 @@
+// Package summary makes the summary of a conversation: its first prompt, its last prompts,
+// its last answer, the files that were changed, and the tasks that are open. Every text is
+// one of the conversation itself, shortened. No model is asked.
+//
+// The same conversation gives the same summary, however it is split into pages. Each new
+// message changes the summary, and never makes it longer than its bounds.
+//
+// The package imports the root package only, and does no input or output.
+package summary
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+)
+
+// The bounds of a summary. Together they keep it below 8,000 characters, which is a small
+// part of the context of any model.
+const (
+	promptText    = 400  // characters of one prompt
+	answerText    = 1200 // characters of the answer
+	recentPrompts = 3    // prompts beside the first one
+	mostFiles     = 20
+	mostTasks     = 20
+	lineText      = 120 // characters of a path or a task
+)
+
+// Kinds are the kinds of events that Maker.Event reads.
+func Kinds() []coleo.EventKind {
+	return []coleo.EventKind{coleo.EventSpawned, coleo.EventConversation, coleo.EventFileChanged, coleo.EventTasks}
+}
+
+// Maker makes the summary of one conversation. Give it the messages in their order, and the
+// events of each arm that may have had the conversation.
+type Maker struct {
+	out   coleo.ThreadSummary
+	files []string // the last changed one is at the end
+	tasks coleo.Event
+	has   bool // the arm whose events are read has the conversation
+}
+
+// New returns the Maker of a conversation that has no messages yet.
+func New(t coleo.Thread) *Maker {
+	return &Maker{out: coleo.ThreadSummary{ID: t.ID, Harness: t.Harness, Folder: t.Folder, Begun: t.Begun, Last: t.Last,
+		Title: cut(t.Title, lineText)}}
+}
+
+// Message takes the next message.
+func (m *Maker) Message(t coleo.ThreadMessage) {
+	switch t.Kind {
+	case "prompt":
+		if m.out.Prompts++; m.out.Prompts == 1 {
+			m.out.First = cut(t.Text, promptText)
+			return
+		}
+		m.out.Recent = append(m.out.Recent, cut(t.Text, promptText))
+		m.out.Recent = m.out.Recent[max(0, len(m.out.Recent)-recentPrompts):]
+	case "answer":
+		m.out.Answers++
+		m.out.Answer = cut(t.Text, answerText)
+	case "tool":
+		m.out.Tools++
+	}
+}
+
+// Arm begins with the events of another arm. The argument has says whether the arm has the
+// conversation as long as no event names one.
+func (m *Maker) Arm(has bool) { m.has = has }
+
+// Event takes the next event of the arm. It ignores what the arm did in other
+// conversations, and a payload that cannot be read.
+func (m *Maker) Event(e coleo.Event) {
+	switch e.Kind {
+	case coleo.EventSpawned:
+		var h coleo.Handle
+		if json.Unmarshal(e.Payload, &h) == nil && h.Conversation != "" {
+			m.has = h.Conversation == m.out.ID
+		}
+	case coleo.EventConversation:
+		var n coleo.Note
+		if json.Unmarshal(e.Payload, &n) == nil {
+			m.has = n.Text == m.out.ID
+		}
+	case coleo.EventFileChanged:
+		var f coleo.FileChanged
+		if m.has && json.Unmarshal(e.Payload, &f) == nil && f.Path != "" {
+			m.files = append(slices.DeleteFunc(m.files, func(p string) bool { return p == f.Path }), f.Path)
+		}
+	case coleo.EventTasks:
+		if m.has && !e.Time.Before(m.tasks.Time) {
+			m.tasks = e
+		}
+	default: // Kinds does not have it
+	}
+}
+
+// Summary returns the summary of all that was taken.
+func (m *Maker) Summary() coleo.ThreadSummary {
+	out := m.out
+	out.Files = slices.Clone(m.files[max(0, len(m.files)-mostFiles):])
+	slices.Reverse(out.Files)
+	out.MoreFiles = len(m.files) - len(out.Files)
+	for i, path := range out.Files {
+		if letters := []rune(path); len(letters) > lineText {
+			out.Files[i] = "…" + string(letters[len(letters)-lineText+1:]) // the end has the file's name
+		}
+	}
+	var list coleo.TasksUpdated
+	_ = json.Unmarshal(m.tasks.Payload, &list) // without such an event there are no tasks
+	for _, t := range list.Tasks {
+		switch {
+		case t.Status == coleo.TaskDone:
+		case len(out.Tasks) == mostTasks:
+			out.MoreTasks++
+		default:
+			t.Text = cut(t.Text, lineText)
+			out.Tasks = append(out.Tasks, t)
+		}
+	}
+	return out
+}
+
+// cut returns at most n characters of a text. What is left out at the end is shown by "…".
+func cut(text string, n int) string {
+	text = strings.TrimSpace(text)
+	letters := []rune(text)
+	if len(letters) <= n {
+		return text
+	}
+	return string(letters[:n-1]) + "…"
+}
