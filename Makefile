@@ -4,7 +4,7 @@
 # make test-short    the tests that need nothing else, within 90 s
 # make check   formatting, vet, linters, architecture
 # make build   bin/coleo
-# make safety, conformance, soak    the long runs
+# make safety, conformance, soak, told    the long runs
 SHELL := /bin/bash
 GO ?= go
 export CGO_ENABLED = 1
@@ -28,7 +28,7 @@ GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: calibrate compatibility settings asks build agents agents-more up down test test-short page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
+.PHONY: told calibrate compatibility policy settings asks build agents agents-more up down test test-short page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
 
 # The holder's own small program goes into coleo. Only with the tag `lean`,
 # which nothing else sets: an embedded one is always of this very build.
@@ -81,8 +81,29 @@ $(NPM_MORE_DONE): $(NPM_DONE)
 
 # What needs no agent CLI, no Node and no network, in a minute or so. It leaves out the
 # tests of the whole program. Most of these tests wait, so many packages run at once.
+# Half of the rest is linking: symbols for a debugger are left out, and vet is left to
+# 'make check'.
 test-short:
-	$(GO) test -short -p 6 -parallel 16 -timeout 5m ./...
+	$(GO) test -short -p 6 -parallel 16 -timeout 5m -vet=off -ldflags='-s -w' ./...
+
+# Many turns of real agent CLIs: what the events tell is what the scripted model has done.
+# 100 turns of one agent CLI take a quarter of an hour.
+TOLD       ?= claude-code,codex,gemini,opencode
+TOLD_TURNS ?= 100
+told: build agents
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(TOLD) $(GO) test -timeout 4h -count=1 -v -run 'ManyTurns' ./conformance -told $(TOLD) -told-turns $(TOLD_TURNS)
+
+# Command lines that the preset for reading allows, run below strace. 100,000 lines take half an
+# hour.
+LINES ?= 100000
+policy: strace
+	COLEO_REQUIRE=strace $(GO) test -timeout 12h -count=1 -v -run 'WhatIsAllowedOnlyReads|TraceSees' ./policy/reading -lines $(LINES)
+
+.PHONY: strace
+strace:
+	@command -v strace >/dev/null || { [ "$$(id -u)" = 0 ] && echo 'installing strace (once)' && \
+	  apt-get update -qq && apt-get install -qq -y --no-install-recommends strace >/dev/null; } || \
+	  { echo 'strace is missing: install it, the tests of policies need it' >&2; exit 1; }
 
 # Root has tmux installed for `coleo arm open`. Others install it by themselves.
 .PHONY: tmux
@@ -91,8 +112,8 @@ tmux:
 	  apt-get update -qq && apt-get install -qq -y --no-install-recommends tmux >/dev/null; } || \
 	  { echo 'tmux is missing: install it, the tests of coleo arm open need it' >&2; exit 1; }
 
-test: build agents tmux
-	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE),tmux COLEO_FULL=$(FULL) COLEO_SKIP=$(MORE) $(GO) test -race -shuffle=on -p 2 -timeout 30m ./...
+test: build agents tmux strace
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE),tmux,strace COLEO_FULL=$(FULL) COLEO_SKIP=$(MORE) $(GO) test -race -shuffle=on -p 2 -timeout 60m ./...
 	COLEO_AGENTS=$(AGENTS) web/test/run.sh
 
 # Long runs with real agent CLIs: what is sent at dialogs, prompts of all kinds,
@@ -207,7 +228,7 @@ bin/golangci-lint-$(GOLANGCI):
 
 # What only Linux has must have a fallback that compiles.
 darwin:
-	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./boottime ./config ./localsocket ./record ./pty/... ./holder/... ./harnesses/... ./registry ./window/... ./bus ./recovery ./modelresolver ./conformance/... ./cmd/coleo-hold
+	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./boottime ./config ./localsocket ./record ./pty/... ./holder/... ./harnesses/... ./registry ./window/... ./bus ./recovery ./modelresolver ./policy/... ./conformance/... ./cmd/coleo-hold
 
 # Figures of the speed that Coleo promises, as ratios and differences in one run.
 # Turns, Fleet and Streams fail when the median of several runs misses its bar.
@@ -219,6 +240,7 @@ bench: build agents
 	$(GO) test -run '^$$' -bench Streams -benchtime 1x ./harnesses/terminal/reading
 	$(GO) test -run '^$$' -bench Replay ./harnesses/terminal/reading
 	$(GO) test -run '^$$' -bench Rebuild -benchtime 20x ./bench
+	$(GO) test -run '^$$' -bench Decide ./policy
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench HolderSpawn -benchtime 50x ./bench
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench 'Holder[MET]' -benchtime 5x -timeout 20m ./bench
 	$(GO) test -run '^$$' -bench . ./store

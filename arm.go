@@ -4,6 +4,10 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -75,6 +79,7 @@ type Arm struct {
 	RecoveryRequestedAt time.Time `json:"recoveryRequestedAt,omitzero"`
 
 	Config json.RawMessage `json:"config,omitempty"`
+	Labels Labels          `json:"labels,omitempty"` // what a person has written on the arm, to select it
 
 	PID         int     `json:"pid,omitempty"`
 	Port        int     `json:"port,omitempty"`
@@ -170,4 +175,115 @@ func NewUUID() string {
 	_, _ = rand.Read(b[:]) // rand.Read never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// Labels are words that a person writes on an arm, as keys with values. They select arms. An
+// operator token with labels reaches only the arms that have all of them.
+type Labels map[string]string
+
+// maxLabels is the maximum number of labels of one arm. All of them fit into a line or two.
+const maxLabels = 16
+
+// labelWord is the form of a key and of a value. No key ends with '-', so that "KEY-" always
+// means that the label is removed.
+var labelWord = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$`)
+
+// Check returns EInvalid if there are too many labels, or if a key or value has a bad form.
+func (l Labels) Check() error {
+	for _, key := range slices.Sorted(maps.Keys(l)) {
+		for _, word := range []string{key, l[key]} {
+			if !labelWord.MatchString(word) {
+				return Errorf(EInvalid, "the label %q has a bad key or value: use 1 to 63 letters, digits, '.', '_', '/' or '-', "+
+					"beginning and ending with a letter or digit; nothing was done", key+"="+l[key])
+			}
+		}
+	}
+	if len(l) > maxLabels {
+		return Errorf(EInvalid, "an arm has at most %d labels, and these are %d; nothing was done", maxLabels, len(l))
+	}
+	return nil
+}
+
+// Has reports whether all of the labels want are among l.
+func (l Labels) Has(want Labels) bool {
+	for key, value := range want {
+		if got, ok := l[key]; !ok || got != value {
+			return false
+		}
+	}
+	return true
+}
+
+// String returns the labels as KEY=VALUE with commas between, sorted by key.
+func (l Labels) String() string {
+	words := make([]string, 0, len(l))
+	for _, key := range slices.Sorted(maps.Keys(l)) {
+		words = append(words, key+"="+l[key])
+	}
+	return strings.Join(words, ",")
+}
+
+// ParseLabels parses words of the form KEY=VALUE. It returns EInvalid for another form, and
+// for a key that comes twice.
+func ParseLabels(words []string) (Labels, error) {
+	change, err := ParseLabelChange(words)
+	if err == nil && len(change.Remove) > 0 {
+		err = Errorf(EInvalid, "%q is not a label: write KEY=VALUE", change.Remove[0]+"-")
+	}
+	return change.Set, err
+}
+
+// LabelChange says which labels of an arm to set, and which keys to remove.
+type LabelChange struct {
+	Set    Labels   `json:"set,omitempty" doc:"Labels to add or to replace"`
+	Remove []string `json:"remove,omitempty" doc:"Keys of labels to remove; a key that the arm lacks is no error"`
+}
+
+// ParseLabelChange parses words of the form KEY=VALUE, which sets a label, and KEY-, which
+// removes one. It returns EInvalid for another form, and for a key that comes twice.
+func ParseLabelChange(words []string) (LabelChange, error) {
+	var c LabelChange
+	for _, word := range words {
+		key, value, set := strings.Cut(word, "=")
+		bare, removed := strings.CutSuffix(word, "-")
+		if !set {
+			key = bare
+		}
+		switch _, twice := c.Set[key]; {
+		case twice, slices.Contains(c.Remove, key):
+			return c, Errorf(EInvalid, "the label %q is given twice", key)
+		case set:
+			if c.Set == nil {
+				c.Set = Labels{}
+			}
+			c.Set[key] = value
+		case removed:
+			c.Remove = append(c.Remove, key)
+		default:
+			return c, Errorf(EInvalid, "%q is not a label: write KEY=VALUE to set one, or KEY- to remove one", word)
+		}
+	}
+	return c, c.Set.Check()
+}
+
+// Apply returns the labels after the change. It returns EInvalid if a label has a bad form,
+// or if there are too many then. It does not change l.
+func (c LabelChange) Apply(l Labels) (Labels, error) {
+	if err := c.Set.Check(); err != nil {
+		return l, err
+	}
+	next := maps.Clone(l)
+	for _, key := range c.Remove {
+		delete(next, key)
+	}
+	if next == nil {
+		next = Labels{}
+	}
+	maps.Copy(next, c.Set)
+	return next, next.Check()
+}
+
+// Labelled is the payload of an arm.labels event.
+type Labelled struct {
+	Labels map[string]string `json:"labels"` // all labels of the arm, by their keys
 }

@@ -14,15 +14,17 @@ const (
 	CallerSocket CallerKind = "socket" // a process of the same user, over serve's socket
 	CallerCookie CallerKind = "cookie" // a browser that is signed in
 	CallerToken  CallerKind = "token"  // a program with the API token
+
+	CallerOperator CallerKind = "operator" // a program with an operator token
 )
 
 // Caller says who gives a command. The zero Caller has proved nothing.
 type Caller struct {
 	Kind    CallerKind `json:"kind"`
-	ID      string     `json:"id,omitempty"`      // the id of the browser or the fingerprint of the token; never a secret
-	UID     int        `json:"uid"`               // for CallerSocket: the user id of the process
-	PID     int        `json:"pid,omitempty"`     // for CallerSocket: the pid of the process
-	Program string     `json:"program,omitempty"` // for CallerSocket: the program, from the command line of the process
+	ID      string     `json:"id,omitempty"`      // the browser's id, the API token's fingerprint or the operator token's name
+	UID     int        `json:"uid"`               // over the socket: the user id of the process
+	PID     int        `json:"pid,omitempty"`     // over the socket: the pid of the process
+	Program string     `json:"program,omitempty"` // over the socket: the program, from the command line of the process
 }
 
 // Audit is the record of one command that was meant to change something. It says who
@@ -56,4 +58,53 @@ type AuditFilter struct {
 	Arm    string
 	Before int64 // select only records with lower ids; 0 selects records with any id
 	Limit  int
+}
+
+// TokenScope is a kind of command that an operator token allows. The database stores
+// scopes, so the meaning of a scope never changes.
+type TokenScope string
+
+// The scopes of operator tokens.
+const (
+	MayRead   TokenScope = "read"   // lists, screens, events, runs
+	MayPrompt TokenScope = "prompt" // prompts, the queue, interrupting
+	MaySpawn  TokenScope = "spawn"  // starting and ending arms
+	// MayApprove allows answers to dialogs and questions, and another mode. It does not hold
+	// for all arms: see package api/token.
+	MayApprove TokenScope = "approve"
+)
+
+// TokenScopes returns all scopes.
+func TokenScopes() []TokenScope { return []TokenScope{MayRead, MayPrompt, MaySpawn, MayApprove} }
+
+// OperatorToken lets a program command Coleo within bounds that a person has chosen. Who
+// has the token's value has these rights. Coleo keeps only a hash of the value.
+type OperatorToken struct {
+	Name    string       `json:"name"`
+	Scopes  []TokenScope `json:"scopes"`
+	Created time.Time    `json:"created"`
+	Expires time.Time    `json:"expires"`
+	Used    time.Time    `json:"used,omitzero"` // the last use, to the minute; zero means never
+	// Arms are the only arms that the token reaches: their names when the token was made, by
+	// their ids. If it is empty, the token reaches all arms.
+	Arms map[string]string `json:"arms,omitempty"`
+	// Labels are the labels of the arms that the token reaches: an arm must have all of them.
+	// An arm that the token starts gets them. If there are none, arms without labels count too.
+	Labels Labels `json:"labels,omitempty"`
+	// RunsIn is the id of the arm in which the program runs that has the token. It is "" for
+	// a program outside of arms.
+	RunsIn string `json:"runsIn,omitempty"`
+	// Prompted has the ids of the arms that the token has prompted or started.
+	Prompted []string `json:"prompted,omitempty"`
+
+	Hash string `json:"-"` // SHA-256 of the value, in hexadecimal digits
+}
+
+// Limited reports whether the token reaches only some arms.
+func (t OperatorToken) Limited() bool { return len(t.Arms) > 0 || len(t.Labels) > 0 }
+
+// Reaches reports whether the token reaches the arm with the given id and labels.
+func (t OperatorToken) Reaches(arm string, labels Labels) bool {
+	_, named := t.Arms[arm]
+	return (named || len(t.Arms) == 0) && labels.Has(t.Labels)
 }

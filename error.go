@@ -37,6 +37,7 @@ const (
 	ETurnFailed      Code = "turn_failed"      // the agent CLI shows an error
 	ETurnInterrupted Code = "turn_interrupted" // the turn was interrupted, or one of its dialogs was denied
 	ETurnUnproven    Code = "turn_unproven"    // the screen is idle, but nothing proves that the turn has ended
+	EAnswerUnfit     Code = "answer_unfit"     // the turn finished, and its answer does not fit the schema of the prompt
 )
 
 // Error is a failure with a code. Its message is one line that says what failed, where

@@ -2,6 +2,7 @@ package coleo
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -23,6 +24,7 @@ const (
 	// Note. The Note says either that the arm now uses the new description, or why the
 	// arm does not use it.
 	EventRules        EventKind = "arm.rules"
+	EventLabels       EventKind = "arm.labels"          // Labelled
 	EventRemoved      EventKind = "arm.removed"         // no payload
 	EventState        EventKind = "state"               // Change
 	EventUnrecognised EventKind = "screen_unrecognised" // Change
@@ -34,6 +36,13 @@ const (
 	EventDecision     EventKind = "approval"            // Decided
 	EventWindow       EventKind = "window"              // Change: the arm's window was opened or closed, or has failed
 	EventQueue        EventKind = "queue"               // QueueChange: what was done to the arm's queue
+	EventPolicy       EventKind = "policy"              // PolicyDecision: what a policy says of an approval dialog
+
+	// EventInputValidated has Validated. It follows run_start. If the input does not fit,
+	// nothing is typed, and the event belongs to no run.
+	EventInputValidated  EventKind = "input_validated"
+	EventOutputValidated EventKind = "output_validated" // Validated: whether the answer of the run fits its schema
+	EventOutputRetry     EventKind = "output_retry"     // Retry: the answer does not fit, and the model will be asked again
 )
 
 // The kinds of event that tell what the agent CLI does in a run. The comment of each
@@ -141,12 +150,21 @@ type RunEnd struct {
 	Compact bool `json:"compact,omitempty"`
 	// Orphans has the ids of the calls of tools that have begun and not ended in the run.
 	Orphans []string `json:"orphans,omitempty"`
+	// Validated says whether the answer fits its schema. It is nil if the prompt had no
+	// schema, or if the turn did not finish. Its Answer is always empty.
+	Validated *Validated `json:"validated,omitempty"`
+	// Retry is the id of the run in which the model is asked again, because the answer does
+	// not fit its schema. The run begins when the arm is idle.
+	Retry string `json:"retry,omitempty"`
 }
 
 // Decided is the payload of an approval event. It records how a dialog was answered.
 type Decided struct {
 	Dialog   Dialog   `json:"dialog"`
 	Decision Decision `json:"decision"`
+	// Policy is the rule of the arm's policy that has answered the dialog. It is "" if a
+	// person or a program has answered.
+	Policy string `json:"policy,omitempty"`
 }
 
 // DecodeRunEnd returns the payload of a run_end event. It returns EInternal if the
@@ -189,6 +207,12 @@ type Run struct {
 	AnswerCut bool   `json:"answer_cut,omitempty"`
 	Whole     bool   `json:"whole,omitempty"` // see RunEnd.Whole
 
+	SpecHash    string      `json:"spec_hash,omitempty"`    // see Receipt.SpecHash
+	AnswerCheck AnswerCheck `json:"answer_check,omitempty"` // "" if the prompt had no schema
+	CheckFault  string      `json:"check_fault,omitempty"`  // with AnswerUnfit: what does not fit, in one line
+	RetryOf     string      `json:"retry_of,omitempty"`     // the run whose answer did not fit, so that this run began
+	Retry       string      `json:"retry,omitempty"`        // the run that begins because the answer does not fit
+
 	Model  string `json:"model,omitempty"` // the last model that replied, if a source tells it
 	Turns  int    `json:"turns"`           // the number of the last turn
 	Calls  int    `json:"calls"`           // begun calls of tools
@@ -207,9 +231,10 @@ const OutcomeOpen = "open"
 
 // eventKinds has every kind of event, Coleo's own kinds first.
 var eventKinds = []EventKind{
-	EventSpawned, EventReattached, EventStopped, EventOrphaned, EventBlocked, EventRules, EventRemoved, EventState,
+	EventSpawned, EventReattached, EventStopped, EventOrphaned, EventBlocked, EventRules, EventLabels, EventRemoved,
+	EventState,
 	EventUnrecognised, EventWitness, EventConversation, EventRunStart, EventRunEnd, EventPromptLost, EventDecision,
-	EventWindow, EventQueue,
+	EventWindow, EventQueue, EventPolicy, EventInputValidated, EventOutputValidated, EventOutputRetry,
 	EventTurn, EventAssistantText, EventThinking, EventToolStart, EventToolProgress, EventToolEnd, EventSubagentStart,
 	EventSubagentEnd, EventFileChanged, EventUsage, EventCompaction, EventMode, EventModel, EventTasks,
 	EventShellInput, EventShellProgress, EventShellOutput, EventError, EventInfo,
@@ -218,3 +243,32 @@ var eventKinds = []EventKind{
 
 // EventKinds returns every kind of event that this version knows.
 func EventKinds() []EventKind { return append([]EventKind{}, eventKinds...) }
+
+// KindAlias is another name of a kind of event. Filters accept it in place of the kind, and
+// events always have the kind itself.
+type KindAlias struct {
+	Name string
+	Kind EventKind
+}
+
+// KindAliases returns the names that other systems use for events, sorted by name. Several
+// names can stand for one kind, so a filter by such a name can select more.
+func KindAliases() []KindAlias {
+	return []KindAlias{
+		{"agent_end", EventRunEnd}, {"agent_start", EventRunStart}, {"ask_question", EventSuspension},
+		{"follow_up_queued", EventQueue}, {"message_end", EventAssistantText}, {"mode_changed", EventMode},
+		{"model_changed", EventModel}, {"plan_approval_required", EventSuspension}, {"plan_approved", EventAnswered},
+		{"tool_approval_required", EventState}, {"tool_end", EventToolEnd}, {"tool_start", EventToolStart},
+		{"tool_suspended", EventSuspension}, {"tool_update", EventToolProgress}, {"usage_update", EventUsage},
+	}
+}
+
+// KindNamed returns the kind with a name or an alias. It returns false if there is none.
+func KindNamed(name string) (EventKind, bool) {
+	for _, alias := range KindAliases() {
+		if alias.Name == name {
+			return alias.Kind, true
+		}
+	}
+	return EventKind(name), slices.Contains(eventKinds, EventKind(name))
+}

@@ -1,8 +1,5 @@
 package coleo_test
 
-// notYet is the reason of a row that nobody has built yet.
-const notYet = "Not built yet."
-
 // row is one capability that users of agent systems expect.
 type row struct {
 	id   string // M is for control of agents, R for runs and events, G for the graph
@@ -27,23 +24,23 @@ var rows = []row{
 	{"M12", "a durable queue of follow-ups", "`coleo arm follow-up NAME TEXT`, `coleo arm queue NAME`", ""},
 	{"M13", "approve or deny a tool", "`coleo arm approve NAME`, `POST /api/arms/{id}/respond`", ""},
 	{"M14", "rules that approve or deny by tool", "",
-		"Not yet: a person, or a token with the scope, answers each dialog. Rules of the agent CLI's own settings apply."},
+		"Only in part: `coleo arm spawn --policy read` judges the commands of Claude Code. A person answers the dialogs of all other tools and agent CLIs."},
 	{"M15", "questions of the agent, with one or several choices", "`coleo arm questions`, `coleo arm answer NAME TEXT`", ""},
 	{"M16", "approve or reject a plan", "`coleo arm approve NAME`", ""},
 	{"M17", "requests for access", "`coleo arm questions`, `coleo arm approve NAME`", ""},
 	{"M18", "lists of tasks", "`coleo arm todos NAME`", ""},
-	{"M19", "subagents as arms", "", notYet},
-	{"M20", "forked conversations", "", notYet},
+	{"M19", "subagents as arms", "`coleo arm spawn --tools all`, then `coleo arm approve NAME`; the tools `spawn_arm` and `await_arm`", ""},
+	{"M20", "forked conversations", "`coleo arm fork NAME -n NEW`, `POST /api/arms/{id}/fork`", ""},
 	{"M21", "follow all events", "`coleo run events --follow --from CURSOR`, `GET /api/events`, `/ws`", ""},
 	{"M22", "a snapshot of an arm for display, at most twice a second", "`GET /api/arms/{id}/display`", ""},
 	{"M23", "an event when that snapshot changes", "the channel `display` of `/ws`", ""},
 	{"M24", "one table of events, and of what each agent CLI tells", "[events.md](events.md), [api.md](api.md)", ""},
 	{"M25", "repeated tasks that can be added and removed", "`coleo serve` and `coleo agent` repeat their own: package `repeat`", ""},
 	{"M26", "usage of tokens and money", "`coleo arm status NAME`", ""},
-	{"M27", "a rolling summary of a conversation", "", notYet},
+	{"M27", "a rolling summary of a conversation, from its own texts", "`coleo thread summary ID`, `GET /api/threads/{harness}/{id}/summary`", ""},
 	{"M28", "work folders as git worktrees", "",
 		"Not yet: an arm works in the folder that `-w` names. Coleo makes no worktree."},
-	{"M29", "state of an arm against a schema", "", notYet},
+	{"M29", "state of an arm against a schema: its memo", "`coleo arm memo NAME set JSON`, `PATCH /api/arms/{id}/memo`", ""},
 	{"M30", "ids and clock from outside, gateways, tracing of an in-process model loop", "",
 		"An arm's model loop is in the agent CLI. Coleo has no gateway, browser or tracer to give it."},
 
@@ -56,7 +53,7 @@ var rows = []row{
 	{"R7", "slow readers lose nothing", "`coleo run events --follow`", ""},
 	{"R8", "usage and compaction, where the agent CLI tells them",
 		"`coleo run events RUN --kind usage,compaction`", ""},
-	{"R9", "checked input and output", "", notYet},
+	{"R9", "checked input and output", "`coleo arm prompt NAME --wait --schema FILE TEXT`, `coleo run show RUN --answer`", ""},
 	{"R10", "thinking and texts of the model, where the agent CLI tells them",
 		"`coleo run events RUN --kind thinking,assistant_text`", ""},
 

@@ -55,6 +55,25 @@ type Capabilities struct {
 	Window bool `json:"window" toml:"window"`
 }
 
+// WorkTold says which work of an agent CLI the events of its runs tell. The conformance
+// suite compares what is told with the model server's record, and skips the rest. The page
+// docs/harness-reference.md repeats the comments of the fields.
+type WorkTold struct {
+	// Whether the events tell each call of a tool, with its end and its outcome.
+	Calls bool `toml:"calls"`
+	// Whether the agent CLI asks the model again if the arguments of a call are not JSON.
+	// It does not carry out the first call then, so that call has no end.
+	RepeatsMalformed bool `toml:"repeats_malformed"`
+	// Whether the events tell each text of the model.
+	Texts bool `toml:"texts"`
+	// The tool with which the model starts a subagent, by the agent CLI's name for it.
+	// Without this key, the agent CLI has no subagents, or the events do not tell them.
+	SubagentTool string `toml:"subagent_tool"`
+	// The arguments of that tool, as a JSON object. `{{.Task}}` stands for what the
+	// subagent is to do. The key is required with `subagent_tool`.
+	SubagentInput string `toml:"subagent_input"`
+}
+
 // Support says how complete a harness is.
 type Support string
 
@@ -79,6 +98,7 @@ type Info struct {
 	Transport     Transport    `json:"transport"`
 	DaemonManaged bool         `json:"daemon_managed"` // needs a host agent, unless the user allows a start without one
 	Capabilities  Capabilities `json:"capabilities"`
+	Work          WorkTold     `json:"-"`       // only the conformance suite needs it
 	Command       string       `json:"command"` // the program that is looked up on PATH
 	Install       string       `json:"install"` // one line that tells the user how to install the agent CLI
 	// Package is "npm:NAME" or "pip:NAME", the package that 'coleo harness install'
@@ -90,6 +110,8 @@ type Info struct {
 	// Attach is how the agent CLI names a file in a prompt, such as "@{path}". It is empty
 	// if the agent CLI has no such way.
 	Attach string `json:"attach,omitempty"`
+	// Forks means that the agent CLI can begin with a copy of a conversation.
+	Forks bool `json:"forks,omitempty"`
 	// Pack is the pack that is in use for this harness; nil if there is none.
 	Pack    *PackInfo `json:"pack,omitempty"`
 	Catalog bool      `json:"catalog"` // the models come from the catalogue of GET /api/opencode/providers
@@ -280,11 +302,19 @@ type SpawnConfig struct {
 	Resume         bool           `json:"resume,omitempty"` // resume Conversation instead of starting a new conversation
 	// Fork is a conversation of which the arm gets a copy at this start. The copy is a new
 	// conversation. Resume is false then.
-	Fork         string      `json:"fork,omitempty"`
-	MCPServers   []MCPServer `json:"mcp_servers,omitempty"`
-	Tools        []string    `json:"tools,omitempty"` // which of Coleo's own tools the arm has; see ArmTools
+	Fork string `json:"fork,omitempty"`
+	// ForkedFrom says of what the arm's first conversation is a copy. It is nil if that
+	// conversation is none. It stays when the arm is started again.
+	ForkedFrom *ForkOrigin `json:"forked_from,omitempty"`
+	MCPServers []MCPServer `json:"mcp_servers,omitempty"`
+	Tools      []string    `json:"tools,omitempty"` // which of Coleo's own tools the arm has; see ArmTools
+	// Parent is the id of the arm whose model has asked for this arm. It is "" for an arm that
+	// a person has started. Depth is then 0, and otherwise one more than the parent's.
+	Parent       string      `json:"parent,omitempty"`
+	Depth        int         `json:"depth,omitempty"`
 	TrustWorkdir bool        `json:"trust_workdir,omitempty"`
 	OnPartition  OnPartition `json:"on_partition,omitempty"`
+	Policy       PolicyMode  `json:"policy,omitempty"` // "" means PolicyOff
 	// Window says where the window is opened, for a harness with the capability Window. If
 	// it is nil, the window is opened in tmux.
 	Window *WindowPlace `json:"window,omitempty"`

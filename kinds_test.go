@@ -115,6 +115,11 @@ func (s *kindSource) page() string {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.kind, link, s.meaning(k, name))
 	}
+	b.WriteString("\nThe names that other systems use are accepted in filters, too. Events have the kind itself.\n\n" +
+		"| name | kind |\n|---|---|\n")
+	for _, alias := range coleo.KindAliases() {
+		fmt.Fprintf(&b, "| `%s` | `%s` |\n", alias.Name, alias.Kind)
+	}
 	for i := 0; i < len(wanted); i++ { // a table can name more types
 		fmt.Fprintf(&b, "\n#### %s\n\n| field | type | meaning |\n|---|---|---|\n", wanted[i])
 		s.fields(&b, s.types[wanted[i]], &wanted)
@@ -209,6 +214,28 @@ func TestEachKindIsInTheListOfKinds(t *testing.T) {
 	}
 	if got := coleo.EventKinds(); !slices.Equal(got, want) {
 		t.Errorf("EventKinds returns\n%q\nthe constants are\n%q", got, want)
+	}
+}
+
+// TestM24EachAliasStandsForOneKind: no alias hides a kind.
+func TestM24EachAliasStandsForOneKind(t *testing.T) {
+	t.Parallel()
+	last := ""
+	for _, alias := range coleo.KindAliases() {
+		kind, known := coleo.KindNamed(alias.Name)
+		if !known || kind != alias.Kind || !slices.Contains(coleo.EventKinds(), kind) || alias.Name <= last ||
+			slices.Contains(coleo.EventKinds(), coleo.EventKind(alias.Name)) {
+			t.Errorf("the alias %s of %s is read as %s", alias.Name, alias.Kind, kind)
+		}
+		last = alias.Name
+	}
+	for _, kind := range coleo.EventKinds() {
+		if got, known := coleo.KindNamed(string(kind)); !known || got != kind {
+			t.Errorf("the kind %s is read as %s", kind, got)
+		}
+	}
+	if _, known := coleo.KindNamed("nothing"); known {
+		t.Error("nothing is no kind")
 	}
 }
 

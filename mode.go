@@ -109,6 +109,9 @@ type Chosen struct {
 	Model   string            `json:"model,omitempty"`
 	Modes   map[string]string `json:"modes,omitempty"`   // the model of each mode that was left, by the mode's id
 	Threads map[string]string `json:"threads,omitempty"` // the model of a conversation, by its id
+	// Labels is a copy of the arm's labels. It serves to find them again if serve has lost its
+	// database. Otherwise the arm's row counts.
+	Labels Labels `json:"labels,omitempty"`
 }
 
 // mostThreads limits how many conversations of an arm have a model of their own.
@@ -122,7 +125,7 @@ func (c *Chosen) Change(change func(*Chosen)) *Chosen {
 		next = *c
 	}
 	next.Number++
-	next.Modes, next.Threads = maps.Clone(next.Modes), maps.Clone(next.Threads)
+	next.Modes, next.Threads, next.Labels = maps.Clone(next.Modes), maps.Clone(next.Threads), maps.Clone(next.Labels)
 	change(&next)
 	return &next
 }

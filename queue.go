@@ -19,7 +19,8 @@ type Queued struct {
 	Text  string    `json:"text"`
 	Files []string  `json:"files,omitempty"` // absolute paths on the arm's machine
 	Added time.Time `json:"added"`
-	By    string    `json:"by,omitempty"` // who added it, for users
+	By    string    `json:"by,omitempty"`    // who added it, for users
+	Check *Check    `json:"check,omitempty"` // of a prompt that asks a model again; nil for all others
 }
 
 // Queue has the prompts that wait until their arm is idle, in the order in which they are

@@ -137,6 +137,9 @@ type Prompt struct {
 	// Files are absolute paths on the arm's machine. The host agent adds them to the text.
 	// A session ignores this field.
 	Files []string `json:"files,omitempty"`
+	// Check says what Coleo checks of the prompt; nil if nothing. The host agent adds the
+	// input and the schema to the text. A session ignores this field.
+	Check *Check `json:"check,omitempty"`
 }
 
 // Interruption says what an interrupt did, and the states before and after it.
@@ -207,6 +210,11 @@ type Receipt struct {
 	Compact bool `json:"compact,omitempty"`
 
 	FollowUp bool `json:"follow_up,omitempty"` // the prompt comes from the arm's queue, where its entry had the same ID
+
+	// SpecHash identifies with what the run was begun, and what was asked if the prompt is
+	// checked. Equal runs have the same hash. It is "" if Coleo did not begin the turn.
+	SpecHash string `json:"spec_hash,omitempty"`
+	Check    *Check `json:"check,omitempty"` // what is checked of the prompt; nil if nothing
 }
 
 // CompactText is the text of a receipt if the agent CLI's own command for shortening

@@ -1,6 +1,7 @@
 package coleo
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +17,29 @@ const (
 	SuspensionPlan     SuspensionKind = "plan"     // approval of a plan
 	SuspensionAccess   SuspensionKind = "access"   // access to something
 	SuspensionDialog   SuspensionKind = "dialog"   // a decision on a dialog that Coleo reads from the screen
+	SuspensionSubarm   SuspensionKind = "subarm"   // approval of a subarm
+	SuspensionMessage  SuspensionKind = "message"  // approval of a message to another arm
 )
+
+// ArmRequest is what an arm's model wants Coleo to do with another arm: to start a subarm, or
+// to send a message. The kind of the suspension says which.
+type ArmRequest struct {
+	Arm  string `json:"arm"`  // the id of the other arm; of a subarm, the id that it will have
+	Name string `json:"name"` // of the other arm
+	// Prompt is the subarm's first prompt, or the message, as the other arm gets it.
+	Prompt string `json:"prompt"`
+
+	// The other fields are set for a subarm.
+	Harness        string         `json:"harness,omitempty"`
+	Workdir        string         `json:"workdir,omitempty"`
+	PermissionMode PermissionMode `json:"permission_mode,omitempty"`
+}
+
+// RequestOutcome says what became of an approved request.
+type RequestOutcome struct {
+	Text   string `json:"text"` // for the model
+	Failed bool   `json:"failed,omitempty"`
+}
 
 // Suspension is a question on which an arm waits. The arm's model has asked it with one of
 // Coleo's tools, or it is the dialog that the arm's screen shows.
@@ -37,10 +60,20 @@ type Suspension struct {
 	Decision   *Decision `json:"decision,omitempty"`
 	AnsweredAt time.Time `json:"answered_at,omitzero"` // when it was answered or withdrawn
 	By         string    `json:"by,omitempty"`         // who has answered
+
+	Request *ArmRequest `json:"request,omitempty"` // only with SuspensionSubarm and SuspensionMessage
+	// Outcome is nil until the request was approved and carried out.
+	Outcome *RequestOutcome `json:"outcome,omitempty"`
 }
 
 // Waits reports whether the suspension still waits for its answer.
 func (s Suspension) Waits() bool { return s.AnsweredAt.IsZero() }
+
+// Allowed reports whether the suspension has a request that was approved and must be carried
+// out.
+func (s Suspension) Allowed() bool {
+	return s.Request != nil && s.Outcome == nil && s.Decision != nil && s.Decision.Choice == Approve
+}
 
 // Line returns the first line of the text, for lists.
 func (s Suspension) Line() string {
@@ -124,13 +157,22 @@ const (
 	ToolInstructions  = "get_my_instructions"
 	ToolClaimFile     = "claim_file"
 	ToolConflicts     = "check_conflicts"
+	ToolSpawnArm      = "spawn_arm"
+	ToolAwaitArm      = "await_arm"
+	ToolMessageArm    = "message_arm"
+	ToolListArms      = "list_arms"
 )
 
 // ArmTools returns the names of all of Coleo's tools for arms.
 func ArmTools() []string {
 	return []string{ToolAskUser, ToolSubmitPlan, ToolRequestAccess, ToolAwaitAnswer, ToolTaskWrite, ToolTaskUpdate,
 		ToolTaskComplete, ToolTaskCheck, ToolHeartbeat, ToolShareNote, ToolStatusReport, ToolInstructions,
-		ToolClaimFile, ToolConflicts}
+		ToolClaimFile, ToolConflicts, ToolSpawnArm, ToolAwaitArm, ToolMessageArm, ToolListArms}
+}
+
+// SubarmTools returns the names of the tools that reach other arms.
+func SubarmTools() []string {
+	return []string{ToolSpawnArm, ToolAwaitArm, ToolMessageArm, ToolListArms}
 }
 
 // CheckTools returns EInvalid if a name is not the name of one of Coleo's tools.
@@ -141,4 +183,78 @@ func CheckTools(names []string) error {
 		}
 	}
 	return nil
+}
+
+// PolicyMode says what the policy of an arm does at the arm's approval dialogs.
+type PolicyMode string
+
+// The modes.
+const (
+	PolicyOff    PolicyMode = "off"    // nothing; the default
+	PolicyShadow PolicyMode = "shadow" // it decides as with PolicyRead, and answers nothing
+	PolicyRead   PolicyMode = "read"   // it answers, with the preset for reading
+)
+
+// Valid reports whether m is one of the values above or empty.
+func (m PolicyMode) Valid() bool {
+	return m == "" || m == PolicyOff || m == PolicyShadow || m == PolicyRead
+}
+
+// PolicyDecision is the payload of a policy event. It says what a policy decides about an
+// approval dialog, and what became of the decision.
+type PolicyDecision struct {
+	Dialog   Fingerprint `json:"dialog"`
+	Title    string      `json:"title"`
+	Decision string      `json:"decision"` // "allow", "ask" or "deny"
+	Rule     string      `json:"rule"`     // the rule that decided, with its scope; "default" if there was none
+	Why      string      `json:"why"`      // one line, for users
+	Mode     PolicyMode  `json:"mode"`
+	// Applied means that the policy has answered the dialog. Nothing else answers it then.
+	Applied bool   `json:"applied"`
+	Problem string `json:"problem,omitempty"` // why an allowed or denied dialog was not answered
+	Tool    string `json:"tool,omitempty"`
+	// Category is "read", "edit", "execute", "mcp", "network" or "other".
+	Category string `json:"category,omitempty"`
+	// Subject is the command or the files. If no hook has reported them, it is the text of
+	// the dialog. It has at most MaxPolicySubject bytes.
+	Subject    string `json:"subject,omitempty"`
+	SubjectCut bool   `json:"subject_cut,omitempty"`
+	Folder     string `json:"folder,omitempty"` // the folder in which the tool works, as the hook has reported it
+}
+
+// MaxPolicySubject is the largest size of PolicyDecision.Subject, in bytes.
+const MaxPolicySubject = 2 << 10
+
+// ToolRequest is the call of a tool that an open approval dialog asks about.
+type ToolRequest struct {
+	Tool     string // the agent CLI's name of the tool
+	Category string // see PolicyDecision
+	Command  string
+	Files    []string
+	Folder   string // the folder in which the tool works; "" if it was not reported
+	Shell    ShellRule
+}
+
+// ShellRule says which shell runs the commands of an agent CLI. The page
+// docs/harness-reference.md repeats the comments of the fields.
+type ShellRule struct {
+	// The variables that name the program of the shell: `["SHELL"]`. The first one counts
+	// that is set in the agent CLI's environment.
+	Env []string `toml:"env"`
+	// The names that the program can have: `["bash", "zsh"]`. With any other program, the
+	// shell is not known.
+	Names []string `toml:"names"`
+	// Variables of the agent CLI that change how it runs commands. If one of them is set,
+	// the shell is not known.
+	Unless []string `toml:"unless"`
+}
+
+// ToolAsker is a session that can tell which call of a tool a dialog asks about.
+type ToolAsker interface {
+	// AskedTool returns the call that the approval dialog with the given fingerprint asks
+	// about. The agent CLI's hook has reported that call, and the screen shows no other one.
+	// AskedTool waits for a report that comes late. It returns EStale if the dialog is not
+	// open. It returns EUnsupported if the call is not known for certain. Then the message
+	// says why.
+	AskedTool(ctx context.Context, dialog Fingerprint) (ToolRequest, error)
 }

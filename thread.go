@@ -30,6 +30,21 @@ type Thread struct {
 	Rank  float64       `json:"rank,omitempty"`  // of a search; a lower rank is a better match
 }
 
+// ForkOrigin is a conversation of which an arm has got a copy.
+type ForkOrigin struct {
+	Arm          string `json:"arm,omitempty"`  // id of the arm that was forked; "" if a conversation was copied
+	Name         string `json:"name,omitempty"` // name of that arm at that time
+	Conversation string `json:"conversation"`   // the agent CLI's id
+}
+
+// String returns the origin in one line, for users.
+func (o ForkOrigin) String() string {
+	if o.Name == "" {
+		return "conversation " + o.Conversation
+	}
+	return "arm " + o.Name + " (conversation " + o.Conversation + ")"
+}
+
 // HiddenDeleted is the value of Thread.Hidden after a user has deleted the conversation.
 const HiddenDeleted = "deleted"
 
@@ -75,6 +90,29 @@ type ThreadPage struct {
 	Thread   Thread          `json:"thread"`
 	Messages []ThreadMessage `json:"messages"`
 	Next     int             `json:"next,omitempty"` // after this message the next page begins; 0 if there is none
+}
+
+// ThreadSummary is a conversation in a few lines. Its texts are parts of the conversation.
+// Each has a bound, so that the whole is shorter than 8,000 characters.
+type ThreadSummary struct {
+	ID      string    `json:"id"`
+	Harness string    `json:"harness"`
+	Folder  string    `json:"folder,omitempty"`
+	Title   string    `json:"title,omitempty"`
+	Begun   time.Time `json:"begun,omitzero"`
+	Last    time.Time `json:"last,omitzero"`
+	Prompts int       `json:"prompts"`
+	Answers int       `json:"answers"`
+	Tools   int       `json:"tools"`            // calls of tools
+	First   string    `json:"first,omitempty"`  // the first prompt
+	Recent  []string  `json:"recent,omitempty"` // the last prompts, the oldest first, without the first prompt
+	Answer  string    `json:"answer,omitempty"` // the last answer
+	// Files are the files that an arm of Coleo has changed in the conversation, as the model
+	// has named them. The one that was changed last is the first.
+	Files     []string `json:"files,omitempty"`
+	MoreFiles int      `json:"more_files,omitempty"` // changed files that Files leaves out
+	Tasks     []Task   `json:"tasks,omitempty"`      // the open tasks of the agent CLI's own list
+	MoreTasks int      `json:"more_tasks,omitempty"` // open tasks that Tasks leaves out
 }
 
 // ThreadChange changes what Coleo stores of a conversation.

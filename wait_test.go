@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -47,12 +48,14 @@ func TestWaitingLooksAtThePresentAndTheFuture(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
-			got, err := WaitForIdle(ctx, &fakeTold{story: c.story, then: c.then})
-			if ErrorCode(err) != c.code || err == nil && got.State != Idle {
-				t.Errorf("reading %+v, error %v; want %q", got, err, c.code)
-			}
+			synctest.Test(t, func(t *testing.T) { // its clock stands still while anything runs
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				got, err := WaitForIdle(ctx, &fakeTold{story: c.story, then: c.then})
+				if ErrorCode(err) != c.code || err == nil && got.State != Idle {
+					t.Errorf("reading %+v, error %v; want %q", got, err, c.code)
+				}
+			})
 		})
 	}
 }

@@ -49,6 +49,9 @@ type Activity struct {
 	// Reply is the agent CLI's own id of the model's reply to which the work belongs. It
 	// is "" if the source gives no id.
 	Reply string
+	// Model is the model that gives this reply. It is "" if the source does not tell it, or
+	// there is no reply.
+	Model string
 	// Position is the place of the activity in its source. A file's positions are offsets
 	// in bytes. A later activity never has a lower position. Key tells activities with the
 	// same position apart. Position and Key are the same each time the source is read.

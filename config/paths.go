@@ -124,3 +124,15 @@ func (p Paths) ServeDB() string { return filepath.Join(p.State, "serve.db") }
 // Agents returns the folder of the agent CLIs that Coleo has installed. It has one
 // subfolder for each way to install.
 func (p Paths) Agents() string { return filepath.Join(p.Data, "agents") }
+
+// HostPolicy is the path of the policy of this machine's administrator.
+const HostPolicy = "/etc/coleo/policy.toml"
+
+// PolicyFile returns the path of the user's policy.
+func (p Paths) PolicyFile() string { return filepath.Join(p.Config, "policy.toml") }
+
+// PolicyGrants returns the path of what the user has granted arms for a while.
+func (p Paths) PolicyGrants() string { return filepath.Join(p.State, "policy-grants.json") }
+
+// PolicyTrust returns the path of the list of projects whose policies the user trusts.
+func (p Paths) PolicyTrust() string { return filepath.Join(p.State, "policy-trust.json") }

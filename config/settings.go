@@ -47,6 +47,11 @@ type Settings struct {
 		Folder string `toml:"folder"`
 	} `toml:"packs"`
 
+	// Policy says what the policy of a new arm does: see docs/security.md.
+	Policy struct {
+		Mode coleo.PolicyMode `toml:"mode"` // off if empty
+	} `toml:"policy"`
+
 	// Notify is a shell command. Serve runs it when an arm asks something, and when a
 	// run has ended, with any outcome. The command's environment describes the event:
 	// see docs/cli.md.
@@ -84,6 +89,10 @@ func ReadSettings(path string) (Settings, error) {
 	if !s.Arms.OnPartition.Valid() {
 		return s, Errorf(path, data, "arms.on_partition", "on_partition = %q is neither %q nor %q",
 			s.Arms.OnPartition, coleo.PartitionRun, coleo.PartitionFreeze)
+	}
+	if !s.Policy.Mode.Valid() {
+		return s, Errorf(path, data, "policy.mode", "mode = %q is none of %q, %q and %q", s.Policy.Mode,
+			coleo.PolicyOff, coleo.PolicyShadow, coleo.PolicyRead)
 	}
 	if s.Arms.Keep == 0 {
 		s.Arms.Keep = defaultKeep

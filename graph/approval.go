@@ -61,7 +61,8 @@ func (w *writer) decide() {
 		return
 	}
 	node := Node{Kind: KindApproval, Approval: &Approval{Kind: d.Dialog.Kind, Title: d.Dialog.Title, Subject: d.Dialog.Subject,
-		Truncated: d.Dialog.Truncated, Fingerprint: d.Dialog.Fingerprint, Choice: d.Decision.Choice, Words: d.Decision.Words}}
+		Truncated: d.Dialog.Truncated, Fingerprint: d.Dialog.Fingerprint, Choice: d.Decision.Choice, Words: d.Decision.Words,
+		Policy: d.Policy}}
 	if w.run == nil {
 		node.End = w.e.Time
 		w.add(w.claim(KindApproval, "", fmt.Sprintf("%s/approval:%d", w.armNode, w.e.Seq)), node)

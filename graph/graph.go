@@ -173,7 +173,8 @@ type Approval struct {
 	Fingerprint coleo.Fingerprint `json:"fingerprint,omitempty"`
 	Choice      coleo.Choice      `json:"choice"`
 	Words       string            `json:"words,omitempty"`
-	Call        string            `json:"call,omitempty"` // id of the node of the call that it decided
+	Policy      string            `json:"policy,omitempty"` // the rule of the policy that has answered; "" if a person has
+	Call        string            `json:"call,omitempty"`   // id of the node of the call that it decided
 	Matched     Match             `json:"matched,omitempty"`
 }
 

@@ -69,6 +69,9 @@ func (n *Node) line() string {
 		return n.callLine()
 	case KindApproval:
 		line := fmt.Sprintf("approval: %s %q", n.Approval.Choice, shown(n.Approval.Title))
+		if n.Approval.Policy != "" {
+			line += fmt.Sprintf(", by the policy (%s)", shown(n.Approval.Policy))
+		}
 		if n.Approval.Call != "" {
 			line += fmt.Sprintf(", for call %s (by its %s)", shown(raw(n.Approval.Call, n.Run)), n.Approval.Matched)
 		}

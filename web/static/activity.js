@@ -1,6 +1,7 @@
 // What happened lately with an arm: the newest entries of its log, live.
 
 import { el } from "./dom.js";
+import { labels } from "./format.js";
 import { armPath, call } from "./http.js";
 
 const most = 60; // entries shown
@@ -11,6 +12,7 @@ const words = {
   "arm.reattached": () => "Taken up again by its host agent",
   "arm.stopped": (p) => `Ended${p?.exit_code !== undefined ? `, exit code ${p.exit_code}` : ""}`,
   "arm.orphaned": (p) => `Something of it is left: ${p?.text ?? ""}`,
+  "arm.labels": (p) => `Labels: ${labels(p?.labels) || "none"}`,
   state: (p) => `${p?.from ? `${p.from} → ` : ""}${p?.reading?.state ?? "?"}`,
   screen_unrecognised: () => "The screen is not recognised",
   witness: (p) => p?.note || "A witness changed its word",
@@ -19,7 +21,8 @@ const words = {
   run_end: (p) => p?.compact ? `The end of shortening the conversation (${p?.outcome ?? "?"})` : `Answer: ${p?.answer || `(${p?.status ?? "none"})`}`,
   prompt_lost: () => "A prompt was lost",
   queue: (p) => `Queue: ${p?.step ?? "changed"}, ${p?.length ?? 0} queued${p?.paused ? `; paused: ${p.paused}` : ""}${p?.held ? `; not sent: ${p.held}` : ""}`,
-  approval: (p) => `${p?.decision?.choice ?? "Answered"}: ${p?.dialog?.subject || p?.dialog?.title || ""}`,
+  approval: (p) => `${p?.decision?.choice ?? "Answered"}${p?.policy ? " by the policy" : ""}: ${p?.dialog?.subject || p?.dialog?.title || ""}`,
+  policy: (p) => `Policy: ${p?.decision ?? "?"}${p?.applied ? ", answered" : ""} (${p?.rule ?? ""}; ${p?.why ?? ""}): ${p?.subject ?? ""}`,
 };
 
 export class Activity {

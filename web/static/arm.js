@@ -4,7 +4,7 @@ import { Activity } from "./activity.js";
 import { doing, tasks } from "./doing.js";
 import { DialogPanel, questionOf } from "./dialog.js";
 import { button, el, enable, setText, show } from "./dom.js";
-import { ago, model, money, tokens, windowState } from "./format.js";
+import { ago, labels, model, money, tokens, windowState } from "./format.js";
 import { armPath, call } from "./http.js";
 import { PromptBox } from "./prompt.js";
 import { QueuePanel } from "./queue.js";
@@ -151,6 +151,7 @@ export class ArmView {
       ["Model", model(a)],
       ["Cost", cost],
       ["Mode", a.mode],
+      ["Labels", labels(a.labels)],
       ["Window", windowState(a.window)],
       ["Folder", a.workdir],
       ["Variables", (a.config?.env_names ?? []).join(", ")],

@@ -24,7 +24,7 @@ export function questionOf(arm) {
   const s = arm.suspensions?.[0];
   if (!s) return null;
   const [title, ...rest] = s.text.split("\n");
-  const kind = { question: "question", plan: "plan", access: "permission" }[s.kind] ?? "other";
+  const kind = { question: "question", plan: "plan", access: "permission", subarm: "permission", message: "permission" }[s.kind] ?? "other";
   return { kind, title, subject: rest.join("\n"), options: s.options, several: s.several, fingerprint: s.id, suspension: true };
 }
 

@@ -49,3 +49,6 @@ export function folder(path) {
 export function count(n, one, many = `${one}s`) {
   return `${n} ${n === 1 ? one : many}`;
 }
+
+/** The labels of an arm, as KEY=VALUE with commas between. */
+export const labels = (set) => Object.keys(set ?? {}).sort().map((key) => `${key}=${set[key]}`).join(",");

@@ -102,7 +102,7 @@ class Row {
     show(this.now, tone !== "off");
     setText(this.now, doing(shown));
     this.now.title = shown?.text ?? "";
-    setText(this.facts, [queued(arm.queue), model(arm) || arm.harness, money(arm.totalCost), folder(arm.workdir)].filter(Boolean).join(" · "));
+    setText(this.facts, [arm.parentArmId && "subarm", queued(arm.queue), model(arm) || arm.harness, money(arm.totalCost), folder(arm.workdir)].filter(Boolean).join(" · "));
     this.facts.title = [arm.harness, model(arm), arm.workdir].filter(Boolean).join("\n");
     this.tick();
   }
