@@ -21,8 +21,8 @@ const (
 	shellTimeout = 40 * time.Second
 	// shellLook is the time between two looks at the screen while a person types.
 	shellLook = 50 * time.Millisecond
-	// mostEnter is the number of looks after which a person presses ENTER once more.
-	mostEnter = 100
+	// enterLooks is the number of looks after which a person presses ENTER once more.
+	enterLooks = 100
 )
 
 // A command that the user types behind ! is told with its output. Afterwards nothing claims
@@ -60,16 +60,8 @@ func TestAStoppedCommandOfTheUserIsNoWork(t *testing.T) {
 			trial.doInSession(t, deed{prompt: "say first"})
 			word := Nonce()
 			trial.submitCommand(t, "touch "+word+"; sleep 100; touch not-"+word, word)
-			looks := 0
-			soon(t, "the command runs", func() bool {
-				if trial.wrote(word) {
-					return trial.Session.State().State.Working()
-				}
-				if looks++; looks%mostEnter == 0 { // Gemini CLI may take an early ENTER for a new row
-					trial.input(t, "\r")
-				}
-				return false
-			})
+			trial.enterUntil(t, "the command runs", func() bool { return trial.wrote(word) })
+			soon(t, "the agent CLI works", func() bool { return trial.Session.State().State.Working() })
 			if out, err := trial.Session.Interrupt(t.Context()); err != nil {
 				t.Fatalf("the command is not stopped: %+v, %v", out, err)
 			}
@@ -115,8 +107,24 @@ func TestAPromptLeavesTheModeOfTheShell(t *testing.T) {
 func (t *Trial) typeCommand(tb testing.TB, command, word string) {
 	tb.Helper()
 	t.submitCommand(tb, command, word)
-	soon(tb, "the command has run", func() bool {
+	t.enterUntil(tb, "the command has run", func() bool {
 		return strings.Count(strings.Join(t.Session.(coleo.Terminal).Screen().Lines, "\n"), word) > 1
+	})
+}
+
+// enterUntil waits until ok returns true, and presses ENTER again from time to time: Gemini CLI
+// may ignore an early ENTER, or take it for a new row.
+func (t *Trial) enterUntil(tb testing.TB, what string, ok func() bool) {
+	tb.Helper()
+	looks := 0
+	soon(tb, what, func() bool {
+		if ok() {
+			return true
+		}
+		if looks++; looks%enterLooks == 0 {
+			t.input(tb, "\r")
+		}
+		return false
 	})
 }
 
