@@ -100,6 +100,14 @@ const (
 	RuleOrphaned     = "orphaned" // Coleo could not end some processes of the arm
 )
 
+// Rules of readings with the state Dead.
+const (
+	RuleProcess = "process" // the agent CLI has ended
+	// RuleNoConversation means that the agent CLI ended at its start, because it does not
+	// have the conversation that it was to continue.
+	RuleNoConversation = "no conversation"
+)
+
 // Note is the payload of an event that has only a text.
 type Note struct {
 	Text string `json:"text"`

@@ -57,6 +57,9 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	reply.Spawned, reply.Recovered = remedy.Starts(), true
 	reply.RecoveryMode, reply.Resumed = remedy.Mode, remedy.Resume
 	reply.Warning = joinWarnings(localWarning(reply.Arm), notShown)
+	if remedy.Starts() && forgotten(arm) {
+		reply.Warning = joinWarnings("the agent CLI did not have the arm's conversation, so a new one has begun", reply.Warning)
+	}
 	return reply, err
 }
 
@@ -73,6 +76,7 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 			Status: arm.Status, Desired: coleo.DesiredRunning, Workdir: first(q.Workdir, arm.Workdir),
 			HasHandle:    arm.Generation > 0 || arm.Rule == ruleOrdered,
 			Conversation: arm.SessionID, AgentID: arm.AgentID, Hostname: arm.Host, Ended: ended(arm),
+			Forgotten: forgotten(arm),
 		},
 		Health: coleo.Summarise(arm.Signals(), b.Now()).State, Preferred: q.AgentID, RemoteOnly: b.RemoteOnly || b.Local == nil,
 		Force:              q.Force,
@@ -97,6 +101,10 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 func ended(arm coleo.Arm) bool {
 	return arm.Status == coleo.StatusStopped && arm.Rule != coleo.RuleUnproven && arm.Rule != coleo.RuleOrphaned
 }
+
+// forgotten reports whether the agent CLI has ended at its start, because it does not have
+// the arm's conversation.
+func forgotten(arm coleo.Arm) bool { return arm.Rule == coleo.RuleNoConversation }
 
 // find asks the arm's host agent for a report about the arm. If the host agent does not
 // know the arm, it has also searched the folders of arms, so the finding is Gone. If

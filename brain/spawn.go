@@ -73,7 +73,7 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 		return wire.SpawnReply{}, err
 	}
 	order := bus.SpawnOrder{
-		ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover, Env: q.Env,
+		ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover && !forgotten(arm), Env: q.Env,
 		Script: q.Script,
 		Drawn:  !known,
 	}

@@ -156,7 +156,7 @@ func (e Evidence) start(target coleo.HostInfo) Remedy {
 	r := Remedy{
 		Action: Restart, Host: target.ID, Mode: coleo.RecoveryRestarted,
 		Sweep:  kill || e.Found.Sweep != SweptClean,
-		Resume: e.Harness.Resumes && e.Arm.Conversation != "" && e.isHome(target),
+		Resume: e.Harness.Resumes && e.Arm.Conversation != "" && !e.Arm.Forgotten && e.isHome(target),
 	}
 	switch {
 	case kill && target.ID != e.Found.Host:
@@ -192,6 +192,8 @@ func (e Evidence) plan(r Remedy) string {
 	switch {
 	case r.Resume:
 		where += ", continuing its conversation"
+	case e.Arm.Conversation != "" && e.Arm.Forgotten:
+		where += " with a new conversation, because the agent CLI does not have the old one"
 	case e.Arm.Conversation != "" && e.Harness.Resumes:
 		where += " with a new conversation, because the old one is on another machine"
 	case e.Arm.Conversation != "":

@@ -74,6 +74,7 @@ func draw(r *rand.Rand, e *Evidence) {
 	e.Arm.Workdir, e.Arm.Conversation = pick("", "/w"), pick("", "c")
 	e.Arm.AgentID, e.Arm.Hostname, e.Preferred = pick("", "h1", "h9"), pick("", "box"), pick("", "h1", "h2", "h9")
 	e.Arm.Ended, e.Force = r.IntN(3) == 0, r.IntN(3) == 0
+	e.Arm.Forgotten = r.IntN(4) == 0
 	e.Arm.HasHandle, e.Found.ServerOnly = r.IntN(3) > 0, r.IntN(4) == 0
 }
 
@@ -122,6 +123,6 @@ func judge(t *testing.T, e Evidence, r Remedy) {
 		"only a live host agent that can drive the harness starts it")
 	local := !e.RemoteOnly && (!e.Harness.DaemonManaged || e.AllowLocalFallback)
 	is(!r.Starts() || r.Host != LocalHost || local, "it is started here only where the policy allows that")
-	is(!r.Resume || (e.Harness.Resumes && e.Arm.Conversation != ""), "only a conversation that there is is taken up")
+	is(!r.Resume || (e.Harness.Resumes && e.Arm.Conversation != "" && !e.Arm.Forgotten), "only a conversation that there is is taken up")
 	is((r.Action == Nothing) == (e.Arm.Desired == coleo.DesiredStopped), "an arm that shall run is not left alone")
 }

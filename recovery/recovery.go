@@ -73,6 +73,9 @@ type Arm struct {
 	Workdir      string
 	HasHandle    bool // the arm was started at least once
 	Conversation string
+	// Forgotten means that the agent CLI has said at its last start that it does not have
+	// the conversation.
+	Forgotten bool
 	AgentID      string // the host agent that last had the arm; possibly gone for a long time
 	Ended        bool   // the host agent has recorded that all processes of the last start have ended
 	Hostname     string // the machine of that host agent

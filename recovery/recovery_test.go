@@ -81,6 +81,10 @@ func TestDecide(t *testing.T) {
 		"gone and swept: restarted, resuming": {gone, resume},
 		"gone without a conversation: restarted": {func(e *Evidence) { gone(e); e.Arm.Conversation = "" },
 			Remedy{Action: Restart, Host: "h1", Mode: coleo.RecoveryRestarted}},
+		"gone, and the agent CLI does not have its conversation: restarted with a new one": {func(e *Evidence) {
+			gone(e)
+			e.Arm.Forgotten = true
+		}, Remedy{Action: Restart, Host: "h1", Mode: coleo.RecoveryRestarted}},
 		"a reused pid fails the proof: left alone, restarted": {func(e *Evidence) { e.Found.Proof = Unproven },
 			with(resume, func(r *Remedy) { r.Sweep = true })},
 		"a holder that is stopped: neither ended nor doubled": {func(e *Evidence) { e.Found.Proof = Silent },

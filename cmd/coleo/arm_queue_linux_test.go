@@ -19,9 +19,12 @@ const briefly = "pause 400ms\nsay "
 // How often the long run of the queue kills a process. `make soak` makes it larger.
 var followKills = flag.Int("follow-kills", 16, "processes that are killed while 50 follow-ups are queued and sent")
 
-// queued is a fake arm whose processes are killed while prompts are queued and sent.
+// queued is an arm whose processes are killed while prompts are queued and sent.
 type queued struct {
-	*fake
+	*world
+	name    string
+	say     string // what stands before the word of each prompt
+	pid     int    // of the agent CLI
 	r       *rand.Rand
 	ids     map[string]string // of the prompts that were acknowledged, by their word
 	unknown int               // prompts that may be queued or not; others are added in their place
@@ -33,38 +36,55 @@ type queued struct {
 // once, or is told as lost. None arrives twice.
 func TestAFollowUpArrivesOnceWhateverIsKilled(t *testing.T) {
 	t.Parallel()
-	const prompts = 50
+	f := newFake(t)
+	q := newQueued(f.world, f.name, briefly, f.pid)
+	q.killWhileSending(50, *followKills)
+	f.checkAnswer("the-end")
+	times := map[string]int{}
+	for _, text := range f.texts(fakeagent.Prompted) {
+		times[strings.TrimPrefix(strings.TrimPrefix(text, briefly), "say ")]++
+	}
+	q.checkFollowUps(times)
+}
+
+func newQueued(w *world, name, say string, pid int) *queued {
 	seed := rand.Uint64()
-	f := &queued{newFake(t), rand.New(rand.NewPCG(seed, 0)), map[string]string{}, 0, map[string]int{}}
-	t.Cleanup(func() { t.Logf("seed %d: killed %v; %d prompts were not acknowledged", seed, f.kills, f.unknown) })
+	q := &queued{world: w, name: name, say: say, pid: pid, r: rand.New(rand.NewPCG(seed, 0)),
+		ids: map[string]string{}, kills: map[string]int{}}
+	w.t.Cleanup(func() { w.t.Logf("seed %d: killed %v; %d prompts were not acknowledged", seed, q.kills, q.unknown) })
+	return q
+}
+
+// killWhileSending queues a number of prompts, and kills a number of processes meanwhile. It
+// returns when the queue is empty and the arm is idle.
+func (f *queued) killWhileSending(prompts, kills int) {
+	f.t.Helper()
 	for {
-		for due := min(prompts, 5 + f.killed()*prompts / *followKills); len(f.ids) < due; {
+		for due := min(prompts, 5+f.killed()*prompts/kills); len(f.ids) < due; {
 			f.add()
 		}
 		time.Sleep(time.Duration(f.r.IntN(900)) * time.Millisecond) // the time of a kill is random
-		if f.killed() < *followKills {
+		if f.killed() < kills {
 			f.killSome()
 			if f.r.IntN(2) == 0 { // while nothing runs, or only a part
 				f.add()
 			}
 		}
 		f.revive()
-		if len(f.ids) >= prompts && f.killed() >= *followKills && f.arm(f.name).Queue == nil {
+		if len(f.ids) >= prompts && f.killed() >= kills && f.arm(f.name).Queue == nil {
 			break
 		}
 	}
-	until(t, "the last prompt is done", func() bool {
+	until(f.t, "the last prompt is done", func() bool {
 		arm := f.arm(f.name)
 		return arm.Queue == nil && arm.State == coleo.Idle && !arm.Runtime.Stale
 	})
-	f.checkAnswer("the-end")
-	f.checkFollowUps(f.ids)
 }
 
 // add queues a prompt.
 func (f *queued) add() {
 	word := conformance.Nonce()
-	if r := f.run("--json", "arm", "follow-up", f.name, briefly+word); r.code == 0 {
+	if r := f.run("--json", "arm", "follow-up", f.name, f.say+word); r.code == 0 {
 		f.ids[word] = decodeText[coleo.QueueReport](f.t, r.out).ID
 	} else {
 		f.unknown++
@@ -117,9 +137,9 @@ func (f *queued) revive() {
 	}
 }
 
-// checkFollowUps checks that each prompt of a queue has arrived once, or is told as lost.
-// ids has the ids of the entries, by the word that the agent CLI was to say.
-func (f *fake) checkFollowUps(ids map[string]string) {
+// checkFollowUps checks that each acknowledged prompt has arrived once, or is told as lost,
+// or has a run that ended with the agent CLI's death. The parameter times says how often each word has arrived.
+func (f *queued) checkFollowUps(times map[string]int) {
 	f.t.Helper()
 	lost := map[string]bool{}
 	for _, e := range f.events(f.name, coleo.EventQueue) {
@@ -131,22 +151,24 @@ func (f *fake) checkFollowUps(ids map[string]string) {
 	for _, e := range f.events(f.name, coleo.EventRunStart) {
 		runs[e.Run]++
 	}
-	times := map[string]int{}
-	for _, text := range f.texts(fakeagent.Prompted) {
-		times[strings.TrimPrefix(strings.TrimPrefix(text, briefly), "say ")]++
+	cut := map[string]bool{} // the agent CLI took the prompt, and died in its turn
+	for _, e := range f.events(f.name, coleo.EventRunEnd) {
+		if decodeText[coleo.RunEnd](f.t, string(e.Payload)).Outcome == coleo.OutcomeDied {
+			cut[e.Run] = true
+		}
 	}
 	for word, n := range times {
 		if n > 1 {
 			f.t.Errorf("%s arrived %d times", word, n)
 		}
 	}
-	for word, id := range ids {
-		if times[word] == 0 && !lost[id] || runs[id] > 1 || runs[id] == 0 && !lost[id] {
-			f.t.Errorf("%s (%s) arrived %d times with %d runs, and is called lost: %v", word, id, times[word], runs[id],
-				lost[id])
+	for word, id := range f.ids {
+		if times[word] == 0 && !lost[id] && !cut[id] || runs[id] > 1 || runs[id] == 0 && !lost[id] {
+			f.t.Errorf("%s (%s) arrived %d times with %d runs, and is called lost: %v, cut: %v", word, id, times[word],
+				runs[id], lost[id], cut[id])
 		}
 	}
-	f.t.Logf("%d prompts are called lost", len(lost))
+	f.t.Logf("%d prompts are called lost, and the agent CLI died in %d runs", len(lost), len(cut))
 }
 
 // TestAQueueOfAnArmWithoutAHostAgentGoesOnWithServeAndWithAHostAgent: serve itself keeps the

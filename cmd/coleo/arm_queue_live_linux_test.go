@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,12 +11,50 @@ import (
 	"coleo.dev/conformance"
 )
 
+// How often the long run kills a process of an arm with a real agent CLI, and how many
+// follow-ups it sends. `make soak` makes both larger.
+var (
+	liveKills   = flag.Int("live-kills", 6, "processes that are killed while a real agent CLI gets follow-ups")
+	livePrompts = flag.Int("live-prompts", 8, "follow-ups of a real agent CLI whose processes are killed")
+)
+
+// TestM12AFollowUpArrivesOnceAtARealAgentCLIWhateverIsKilled kills serve, the host agent, the
+// holder and the agent CLI while follow-ups are queued and sent. By the model's record, none
+// arrives twice, and each one arrives or is told as lost.
+func TestM12AFollowUpArrivesOnceAtARealAgentCLIWhateverIsKilled(t *testing.T) {
+	t.Parallel()
+	for _, c := range toolCallers {
+		t.Run(c.harness, func(t *testing.T) {
+			needAgent(t, c.harness, c.command)
+			l := newLiveOf(t, c.harness)
+			q := newQueued(l.world, l.name, "say ", l.pid)
+			q.killWhileSending(*livePrompts, *liveKills)
+			l.checkAnswer()
+			times := map[string]int{}
+			for word := range q.ids {
+				times[word] = l.told("say " + word)
+			}
+			q.checkFollowUps(times)
+		})
+	}
+}
+
 // TestM12APromptQueuedBehindADialogArrivesOnceAtARealAgentCLI: nothing is typed while a
-// dialog of Claude Code is open. After the answer, the queued prompts arrive in order, each
-// once, and only after the turn has ended.
+// dialog is open. After the answer, the queued prompts arrive in order, each once, and only
+// after the turn has ended.
 func TestM12APromptQueuedBehindADialogArrivesOnceAtARealAgentCLI(t *testing.T) {
 	t.Parallel()
-	l := newLive(t)
+	for _, c := range toolCallers {
+		t.Run(c.harness, func(t *testing.T) {
+			needAgent(t, c.harness, c.command)
+			newLiveOf(t, c.harness).checkQueueBehindADialog()
+		})
+	}
+}
+
+func (l *live) checkQueueBehindADialog() {
+	t := l.t
+	t.Helper()
 	dialog := l.asks("wanted.txt")
 	first, second := conformance.Nonce(), conformance.Nonce()
 	a := decode[coleo.QueueReport](l.world, "arm", "follow-up", l.name, "say "+first)

@@ -39,6 +39,12 @@ type live struct {
 func newLive(t *testing.T) *live {
 	t.Helper()
 	needClaude(t)
+	return newLiveOf(t, "claude-code")
+}
+
+// newLiveOf starts an idle arm of a harness in the hermetic profile.
+func newLiveOf(t *testing.T, harness string) *live {
+	t.Helper()
 	l := &live{world: newWorld(t, ""), name: "real"}
 	l.model = startModel(t)
 	endpoint := proxyModel(t, l.model.URL(), func(body string) {
@@ -48,8 +54,8 @@ func newLive(t *testing.T) *live {
 	})
 	l.workdir = l.workdirOf(l.name)
 	reply := decode[wire.SpawnReply](l.world, "arm", "spawn", "-n", l.name, "-w", l.workdir,
-		"--harness", "claude-code",
-		"--profile", "hermetic", "--home", l.home, "--endpoint", endpoint, "--model", "mock-1")
+		"--harness", harness, "--profile", "hermetic", "--home", l.path("agent-home"), "--endpoint", endpoint,
+		"--model", "mock-1", "--trust-workdir")
 	if reply.Arm.State != coleo.Idle {
 		t.Fatalf("spawned arm is %s, want idle", reply.Arm.State)
 	}

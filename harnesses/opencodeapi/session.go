@@ -196,7 +196,7 @@ func (s *Session) watchProcess() {
 func (s *Session) ended(code int, how string) {
 	s.catchUp()
 	s.mu.Lock()
-	s.become(coleo.Reading{State: coleo.Dead, Rule: "process", Known: true, ExitCode: &code}, how)
+	s.become(coleo.Reading{State: coleo.Dead, Rule: coleo.RuleProcess, Known: true, ExitCode: &code}, how)
 	s.mu.Unlock()
 	s.cancel()
 }

@@ -64,15 +64,12 @@ func recoverArm(ctx context.Context, client *api.Client, name string, f recoverF
 		return "", nil, err
 	}
 	if working := reply.Arm.State.Working() && reply.RecoveryMode == coleo.RecoveryReattached; !f.noWait && !working {
-		if reply.Arm, err = awaitReady(ctx, client, reply.Arm, f.timeout); err != nil {
+		reply, err = awaitRecovered(ctx, client, reply, f)
+		if err != nil {
 			return "", nil, err
 		}
 	}
-	line := fmt.Sprintf("Recovered arm: %s\nMode: %s\nState: %s\nHost: %s\nProcess: %d\nSession: %s",
-		reply.Arm.Name, reply.RecoveryMode, reply.Arm.State, reply.Host, reply.PID, show.OrDash(reply.SessionID))
-	if reply.Resumed {
-		line += "\nIts conversation continues."
-	}
+	line := recoveredLine(reply)
 	if reply.Arm.Window != nil {
 		if reply.Arm, err = awaitWindow(ctx, client, reply.Arm); err != nil {
 			return "", nil, err
@@ -83,4 +80,32 @@ func recoverArm(ctx context.Context, client *api.Client, name string, f recoverF
 		line += "\nNote: " + reply.Warning
 	}
 	return line, reply, nil
+}
+
+// awaitRecovered waits until a recovered arm is ready. If the agent CLI has ended because
+// it does not have the arm's conversation, awaitRecovered recovers the arm once more. That
+// begins a new conversation.
+func awaitRecovered(ctx context.Context, client *api.Client, reply wire.SpawnReply, f recoverFlags) (wire.SpawnReply, error) {
+	ready, err := awaitReady(ctx, client, reply.Arm, f.timeout)
+	if coleo.ErrorCode(err) == coleo.EExited && reply.Resumed {
+		ended, lookErr := client.Arm(ctx, reply.Arm.ID)
+		if lookErr != nil || ended.Rule != coleo.RuleNoConversation {
+			return reply, err
+		}
+		if reply, err = client.Recover(ctx, ended.ID, f.q); err != nil {
+			return reply, err
+		}
+		ready, err = awaitReady(ctx, client, reply.Arm, f.timeout)
+	}
+	reply.Arm = ready
+	return reply, err
+}
+
+func recoveredLine(reply wire.SpawnReply) string {
+	line := fmt.Sprintf("Recovered arm: %s\nMode: %s\nState: %s\nHost: %s\nProcess: %d\nSession: %s",
+		reply.Arm.Name, reply.RecoveryMode, reply.Arm.State, reply.Host, reply.PID, show.OrDash(reply.SessionID))
+	if reply.Resumed {
+		line += "\nIts conversation continues."
+	}
+	return line
 }

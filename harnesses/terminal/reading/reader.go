@@ -3,6 +3,7 @@ package reading
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"coleo.dev"
@@ -199,7 +200,11 @@ func (r *Reader) Snapshot(now time.Time) *Snapshot {
 // how becomes the note of the change.
 func (r *Reader) Ended(now time.Time, code int, how string) {
 	view := r.screen.View()
-	r.become(now, coleo.Reading{State: coleo.Dead, Rule: "process", Known: true, ExitCode: &code}, how, &view)
+	rule := coleo.RuleProcess
+	if r.reading.State == coleo.Initializing && r.spec.HasNoConversation(strings.Join(view.Lines, "\n")) {
+		rule = coleo.RuleNoConversation
+	}
+	r.become(now, coleo.Reading{State: coleo.Dead, Rule: rule, Known: true, ExitCode: &code}, how, &view)
 }
 
 // witnesses returns all witnesses except the screen. In the result, the witnesses for

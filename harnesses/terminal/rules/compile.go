@@ -99,6 +99,7 @@ func (c *compiler) screen(s *Spec) {
 	}
 	c.modes(s)
 	s.background = c.regexp("background", s.Background)
+	s.noConversation = c.regexp("launch.no_conversation", s.Launch.NoConversation)
 	c.hook(&s.Hook)
 	c.policy(&s.Policy)
 	c.composer(&s.Composer)

@@ -48,6 +48,10 @@ type Launch struct {
 	// path of a JSON file: `["--settings"]`. If the command line has such an option
 	// several times, Coleo joins the values into one.
 	Join []string `toml:"join"`
+	// A regular expression for what the agent CLI prints if it has no conversation with
+	// the id that it is to continue. It counts only if the agent CLI ends at its start.
+	// `coleo arm recover` then starts a new conversation.
+	NoConversation patternText `toml:"no_conversation"`
 }
 
 // Part is a piece of the command line, the environment and HOME.

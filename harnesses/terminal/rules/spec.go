@@ -182,8 +182,15 @@ type Spec struct {
 	// Coleo searches each of its elements.
 	Transcript Transcript `toml:"transcript"`
 
-	background *regexp.Regexp
-	pack       *Pack // newer rules that only read the screen; nil if there are none
+	background     *regexp.Regexp
+	noConversation *regexp.Regexp
+	pack           *Pack // newer rules that only read the screen; nil if there are none
+}
+
+// HasNoConversation reports whether a screen says that the agent CLI has no conversation
+// with the id that it was to continue.
+func (s *Spec) HasNoConversation(screen string) bool {
+	return s.noConversation != nil && s.noConversation.MatchString(screen)
 }
 
 // OnlyBackground reports whether detail says that the turn has ended and only work in

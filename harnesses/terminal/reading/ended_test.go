@@ -1,0 +1,37 @@
+package reading
+
+import (
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
+)
+
+// What an agent CLI prints about a missing conversation counts only if the agent CLI ends at
+// its start. Later, the same words can be a part of a conversation.
+func TestAMissingConversationIsToldOnlyAtTheStart(t *testing.T) {
+	t.Parallel()
+	const described = "launch.no_conversation = '(?m)^No conversation found: '\n" + casttest.PlainSpec
+	for name, c := range map[string]struct {
+		before, last, rule string
+	}{
+		"it ends at its start with these words":    {"", "No conversation found: 17\r\n", coleo.RuleNoConversation},
+		"it ends at its start with other words":    {"", "No network\r\n", coleo.RuleProcess},
+		"it ends behind a turn with these words":   {casttest.Idle, "No conversation found: 17\r\n", coleo.RuleProcess},
+		"it ends at its start without any words":   {"", "", coleo.RuleProcess},
+		"it ends with these words within a line":   {"", "He said: No conversation found: 17\r\n", coleo.RuleProcess},
+		"it ends with a line above and below them": {"", "a\r\nNo conversation found: 17\r\nb\r\n", coleo.RuleNoConversation},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBenchOf(t, described)
+			if c.before != "" {
+				b.shows(c.before)
+			}
+			b.shows(c.last)
+			b.r.Ended(b.now, 1, "exit 1")
+			if got := b.r.Reading(); got.State != coleo.Dead || got.Rule != c.rule {
+				t.Errorf("Reading = %s (rule %q), want dead (rule %q)", got.State, got.Rule, c.rule)
+			}
+		})
+	}
+}
