@@ -1,9 +1,11 @@
 package main
 
 import (
+	"flag"
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/conformance"
@@ -16,6 +18,9 @@ type toolCaller struct {
 	before           map[string]any // a call that makes the tool known to the model
 	tool             string         // the agent CLI's name of ask_user
 }
+
+// How long a question waits for its answer. `make soak` makes it 20 minutes.
+var askWait = flag.Duration("ask-wait", 0, "time for which a question of a real agent CLI waits")
 
 var toolCallers = []toolCaller{
 	{"claude-code", "claude", map[string]any{"name": "ToolSearch",
@@ -53,6 +58,9 @@ func TestM15ARealAgentCLIAsksItsUserWithOurTool(t *testing.T) {
 	t.Parallel()
 	for _, c := range toolCallers {
 		t.Run(c.harness, func(t *testing.T) {
+			if *askWait > 0 {
+				t.Parallel()
+			}
 			needAgent(t, c.harness, c.command)
 			w := newWorld(t, "")
 			arm := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", w.workdirOf("one"), "--harness",
@@ -73,6 +81,7 @@ func TestM15ARealAgentCLIAsksItsUserWithOurTool(t *testing.T) {
 				w.kill9(w.onlyProcess(verb))
 			}
 			w.must("up")
+			time.Sleep(*askWait) // a person takes that long
 			list := decode[[]coleo.Suspension](w, "arm", "questions", "one")
 			if len(list) != 1 || list[0].ID != asks.Suspensions[0].ID || list[0].Run != run {
 				t.Fatalf("after the kills the arm asks %+v, before %+v", list, asks.Suspensions)
