@@ -37,6 +37,7 @@ func (w *world) install(program string) {
 
 func TestArmsLiveThroughAnUpgrade(t *testing.T) {
 	t.Parallel()
+	skipIfShort(t) // before it builds
 	older := *oldBuild
 	if older == "" {
 		older = buildAs(t, "0.1-old")

@@ -43,12 +43,18 @@ func newWorld(t *testing.T, config string) *world {
 	return w
 }
 
-// newFolder is newWorld without the end. It is for tests that start nothing by `up`.
-func newFolder(t *testing.T, config string) *world {
+// skipIfShort skips a test of the whole of Coleo if -short is given.
+func skipIfShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("it runs the whole of Coleo: leave out -short")
 	}
+}
+
+// newFolder is newWorld without the end. It is for tests that start nothing by `up`.
+func newFolder(t *testing.T, config string) *world {
+	t.Helper()
+	skipIfShort(t)
 	dir, err := os.MkdirTemp("", "c")
 	if err != nil {
 		t.Fatal(err)
