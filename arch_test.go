@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 	"policy/commandline": {},
 	"policy/reading":     {"policy/commandline"},
 	"policy/files":       {".", "config", "policy"},
+	"workspace":          {".", "workspace/git"},
 	"workspace/git":      {"."},
 	"hook":               {},
 	"localsocket":        {"."},
