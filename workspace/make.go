@@ -27,7 +27,8 @@ type Order struct {
 	Base string
 }
 
-// Make makes the worktree of an arm. If the arm has one already, Make returns it. It
+// Make makes the worktree of an arm. If the arm has one already, Make returns it. If
+// somebody has deleted its folder, Make makes it again on the same branch. It
 // returns EInvalid if the folder is in no repository, or if the branch or the base is
 // wrong. It returns EConflict if the branch is checked out elsewhere, or if the folder of
 // the worktree is there already. After an error nothing of the worktree is left.
@@ -39,8 +40,15 @@ func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	defer unlock()
 	w, err := s.read(o.ID)
 	switch {
-	case err == nil && w.Status == Ready:
+	case err == nil && w.Status == Ready && exists(w.Path):
 		return w, again(w, o)
+	case err == nil && w.Status == Ready: // somebody has deleted the folder
+		if o.Branch == "" {
+			o.Branch = w.Branch
+		}
+		if _, err := s.remove(ctx, w, true); err != nil {
+			return w, err
+		}
 	case err == nil:
 		if err := s.mend(ctx, w); err != nil {
 			return w, err
@@ -76,8 +84,8 @@ func again(w Workspace, o Order) error {
 		return coleo.Errorf(coleo.EConflict, "arm %s has a worktree on the branch %s already: nothing was started", w.Name, w.Branch)
 	}
 	if at := (git.Worktree{Path: w.Path, Git: w.Git}); at.Gone() {
-		return coleo.Errorf(coleo.EConflict, "the worktree of arm %s at %s is gone or was changed: nothing was started; "+
-			"'coleo workspace prune' tidies up", w.Name, w.Path)
+		return coleo.Errorf(coleo.EConflict, "%s is no longer the worktree of arm %s, because its .git was changed: "+
+			"nothing was started; 'coleo arm remove %s --force' keeps everything in it", w.Path, w.Name, w.Name)
 	}
 	return nil
 }

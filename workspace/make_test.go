@@ -133,6 +133,25 @@ func TestM28WhereAWorktreeIsMade(t *testing.T) {
 	}
 }
 
+// TestM28ADeletedFolderIsMadeAgain: the commits are on the branch, and what was in progress is
+// kept.
+func TestM28ADeletedFolderIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.made("fix")
+	s.write(w.Path+"/file", "x")
+	s.must(w.Path, "commit", "-qam", "work")
+	commit := s.must(w.Path, "rev-parse", "HEAD")
+	s.check(os.RemoveAll(w.Path))
+	again := s.made("fix")
+	if again.Branch != w.Branch || s.must(again.Path, "rev-parse", "HEAD") != commit {
+		t.Errorf("it is %s on %s", again.Path, again.Branch)
+	}
+	if got := s.must(again.Path, "status", "--porcelain"); got != "" {
+		t.Errorf("its status is %s", got)
+	}
+}
+
 func TestM28FilesAreCopiedAndLinked(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

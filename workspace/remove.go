@@ -63,6 +63,11 @@ func (s Workspaces) Remove(ctx context.Context, id string, force bool) (Removal,
 	if err != nil {
 		return Removal{}, err
 	}
+	return s.remove(ctx, w, force)
+}
+
+// remove is Remove, for a caller that has the lock.
+func (s Workspaces) remove(ctx context.Context, w Workspace, force bool) (Removal, error) {
 	out := Removal{Workspace: w}
 	if w.Status != Ready {
 		return out, s.mend(ctx, w)
