@@ -1,0 +1,358 @@
+package git_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"coleo.dev/workspace/git"
+)
+
+// stage is a repository with a submodule, whose files an attacker has changed.
+type stage struct {
+	*testing.T
+	dir     string // of the repository
+	marks   string // each program of the attacker makes a file here
+	program git.Program
+	environ []string
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stage{T: t, dir: filepath.Join(root, "repo"), marks: filepath.Join(root, "marks")}
+	for _, dir := range []string{s.dir, s.marks, filepath.Join(root, "home")} {
+		s.check(os.MkdirAll(dir, 0o700))
+	}
+	s.environ = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(root, "home"), "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b"}
+	s.write(filepath.Join(root, "home", ".gitconfig"), "[user]\n\tname = a\n\temail = a@b\n")
+	s.program, err = git.Find(s.environ, "")
+	s.check(err)
+	return s
+}
+
+func (s *stage) check(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *stage) write(path, text string) {
+	s.Helper()
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.dir, path)
+	}
+	s.check(os.MkdirAll(filepath.Dir(path), 0o700))
+	s.check(os.WriteFile(path, []byte(text), 0o600))
+}
+
+// plain runs git as anybody would, in the folder dir.
+func (s *stage) plain(dir string, args ...string) (string, error) {
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = dir, s.environ
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func (s *stage) must(dir string, args ...string) string {
+	s.Helper()
+	out, err := s.plain(dir, args...)
+	if err != nil {
+		s.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(out)
+}
+
+// repository makes a repository with two branches that both change a file, and with a
+// submodule.
+func (s *stage) repository() {
+	s.Helper()
+	sub := filepath.Join(filepath.Dir(s.dir), "sub")
+	s.must(filepath.Dir(s.dir), "init", "-q", "-b", "main", sub)
+	s.write(filepath.Join(sub, "in-sub"), "1\n")
+	s.must(sub, "add", ".")
+	s.must(sub, "commit", "-qm", "sub")
+	s.must(filepath.Dir(s.dir), "init", "-q", "-b", "main", s.dir)
+	s.write("file", "one\ntwo\nthree\n")
+	s.write(".gitattributes", "* filter=evil diff=evil merge=evil\n")
+	s.must(s.dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", sub, "sub")
+	s.must(s.dir, "add", ".")
+	s.must(s.dir, "commit", "-qm", "1")
+	s.must(s.dir, "checkout", "-qb", "other")
+	s.write("file", "ONE\ntwo\nthree\n")
+	s.must(s.dir, "commit", "-qam", "2")
+	s.must(s.dir, "checkout", "-q", "main")
+	s.write("file", "one\ntwo\nTHREE\n")
+	s.must(s.dir, "commit", "-qam", "3")
+	s.write("file", "stashed\n")
+	s.must(s.dir, "stash", "-q")
+}
+
+// mark returns a command that leaves a mark. It reads nothing and prints nothing.
+func (s *stage) mark(name string) string { return "touch " + filepath.Join(s.marks, name) + " #" }
+
+// traps returns a configuration in which each key that starts a program leaves a mark.
+func (s *stage) traps() string {
+	var b strings.Builder
+	set := func(section string, pairs ...string) {
+		fmt.Fprintf(&b, "[%s]\n", section)
+		for i := 0; i < len(pairs); i += 2 {
+			fmt.Fprintf(&b, "\t%s = %q\n", pairs[i], pairs[i+1])
+		}
+	}
+	hooks := filepath.Join(filepath.Dir(s.dir), "hooks")
+	s.hooks(hooks, "hooksPath")
+	attributes := filepath.Join(filepath.Dir(s.dir), "attributes")
+	s.write(attributes, "* filter=evil diff=evil merge=evil\n")
+	set("core", "fsmonitor", s.mark("fsmonitor"), "hooksPath", hooks, "pager", s.mark("pager"), "editor", s.mark("editor"),
+		"askPass", s.mark("askpass"), "sshCommand", s.mark("ssh"), "gitProxy", s.mark("proxy"),
+		"alternateRefsCommand", s.mark("alternates"), "attributesFile", attributes, "excludesFile", attributes)
+	set("sequence", "editor", s.mark("sequence"))
+	set("diff", "external", s.mark("external"), "submodule", "diff")
+	set(`diff "evil"`, "textconv", s.mark("textconv"), "cachetextconv", "true")
+	set(`filter "evil"`, "clean", s.mark("clean"), "smudge", s.mark("smudge"), "required", "true")
+	set(`merge "evil"`, "driver", s.mark("driver"), "name", "evil")
+	set("commit", "gpgSign", "true")
+	set("merge", "verifySignatures", "true")
+	set("log", "showSignature", "true")
+	set("gpg", "program", s.script("gpg"))
+	set("credential", "helper", "!"+s.mark("credential"))
+	set("interactive", "diffFilter", s.mark("difffilter"))
+	set("uploadpack", "packObjectsHook", s.mark("packobjects"))
+	set("submodule", "recurse", "true")
+	set(`submodule "sub"`, "update", "!"+s.mark("subupdate"))
+	set("protocol", "allow", "always")
+	set(`protocol "ext"`, "allow", "always")
+	set(`remote "origin"`, "url", "ext::sh -c touch% "+filepath.Join(s.marks, "ext"), "promisor", "true",
+		"partialclonefilter", "blob:none", "fetch", "+refs/heads/*:refs/remotes/origin/*")
+	set("alias", "status", "!"+s.mark("alias"), "diff", "!"+s.mark("alias"))
+	set("pager", "status", s.mark("pager"), "log", s.mark("pager"), "stash", s.mark("pager"))
+	set("rebase", "autoStash", "true")
+	set("rerere", "enabled", "true")
+	return b.String()
+}
+
+// script makes a program that leaves a mark, and returns its path.
+func (s *stage) script(name string) string {
+	path := filepath.Join(filepath.Dir(s.dir), "programs", name)
+	s.write(path, "#!/bin/sh\ntouch "+filepath.Join(s.marks, name)+"\n")
+	s.check(os.Chmod(path, 0o700))
+	return path
+}
+
+func (s *stage) hooks(dir, mark string) {
+	for _, name := range []string{"applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit",
+		"prepare-commit-msg", "commit-msg", "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push",
+		"reference-transaction", "post-rewrite", "post-index-change", "fsmonitor-watchman", "pre-auto-gc", "sendemail-validate"} {
+		s.write(filepath.Join(dir, name), "#!/bin/sh\ntouch "+filepath.Join(s.marks, mark)+"\n")
+		s.check(os.Chmod(filepath.Join(dir, name), 0o700))
+	}
+}
+
+// fired returns the names of the programs that ran, and forgets them.
+func (s *stage) fired() []string {
+	s.Helper()
+	entries, err := os.ReadDir(s.marks)
+	s.check(err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+		s.check(os.Remove(filepath.Join(s.marks, e.Name())))
+	}
+	return names
+}
+
+// append adds text to a file.
+func (s *stage) append(path, text string) {
+	s.Helper()
+	old, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		s.Fatal(err)
+	}
+	s.write(path, string(old)+text)
+}
+
+// plant puts the traps into the repository, and into its submodule.
+func (s *stage) plant(place string) {
+	s.Helper()
+	dotGit := filepath.Join(s.dir, ".git")
+	config, traps := filepath.Join(dotGit, "config"), s.traps()
+	elsewhere := filepath.Join(filepath.Dir(s.dir), "included")
+	switch place {
+	case "config":
+		s.append(config, traps)
+	case "config.worktree":
+		s.append(config, "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tworktreeConfig = true\n")
+		s.write(filepath.Join(dotGit, "config.worktree"), traps)
+	case "include.path":
+		s.write(elsewhere, traps)
+		s.append(config, "[include]\n\tpath = "+elsewhere+"\n")
+	case "includeIf":
+		s.write(elsewhere, traps)
+		s.append(config, "[includeIf \"gitdir:/\"]\n\tpath = "+elsewhere+"\n")
+	}
+	s.hooks(filepath.Join(dotGit, "hooks"), "hooks")
+	s.append(filepath.Join(dotGit, "modules", "sub", "config"), strings.ReplaceAll(traps, s.marks+"/", s.marks+"/sub-"))
+	s.write("sub/in-sub", "2\n")
+	s.write("sub/.gitattributes", "* filter=evil diff=evil\n")
+	// A repository of the attacker in the work folder, and a bare one.
+	s.must(s.dir, "init", "-q", "nested")
+	s.append(filepath.Join(s.dir, "nested/.git/config"), strings.ReplaceAll(traps, s.marks+"/", s.marks+"/nested-"))
+	s.write("nested/x", "x")
+	s.must(s.dir, "init", "-q", "--bare", "bare")
+	s.append(filepath.Join(s.dir, "bare/config"), strings.ReplaceAll(traps, s.marks+"/", s.marks+"/bare-"))
+	s.check(os.MkdirAll(filepath.Join(s.dir, ".git/rr-cache"), 0o700))
+	s.write("file", "changed\n")
+	s.write("new", "new\n")
+	s.fired()
+}
+
+var places = []string{"config", "config.worktree", "include.path", "includeIf"}
+
+// operation is something that Coleo does with git.
+type operation struct {
+	name string
+	run  func(context.Context, *stage, *git.Repo) error
+}
+
+func one(args ...string) operation {
+	return operation{strings.Join(args, " "), func(ctx context.Context, _ *stage, r *git.Repo) error {
+		_, err := r.Output(ctx, args...)
+		return err
+	}}
+}
+
+// onPrivateIndex stages everything in an index of Coleo's own, and makes a commit of it.
+func onPrivateIndex(ctx context.Context, s *stage, r *git.Repo) error {
+	env := []string{"GIT_INDEX_FILE=" + filepath.Join(s.TempDir(), "index"), "GIT_AUTHOR_NAME=c", "GIT_AUTHOR_EMAIL=c@d",
+		"GIT_COMMITTER_NAME=c", "GIT_COMMITTER_EMAIL=c@d"}
+	out, err := r.Output(ctx, "ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard")
+	if err != nil {
+		return err
+	}
+	for _, c := range []git.Call{
+		{Args: []string{"read-tree", "HEAD"}},
+		{Args: []string{"update-index", "-z", "--add", "--remove", "--stdin"}, Stdin: strings.NewReader(string(out))},
+		{Args: []string{"diff-index", "-p", "--binary", "HEAD"}},
+		{Args: []string{"write-tree"}},
+	} {
+		c.Env = env
+		if out, err = r.Run(ctx, c); err != nil {
+			return err
+		}
+	}
+	out, err = r.Run(ctx, git.Call{Args: []string{"commit-tree", strings.TrimSpace(string(out)), "-p", "HEAD", "-m", "kept"}, Env: env})
+	if err != nil {
+		return err
+	}
+	_, err = r.Output(ctx, "update-ref", "--create-reflog", "refs/coleo/kept/x", strings.TrimSpace(string(out)))
+	return err
+}
+
+// worktree makes a worktree, checks files out in it, and looks at it.
+func worktree(ctx context.Context, s *stage, r *git.Repo) error {
+	w, err := r.AddWorktree(git.Worktree{ID: "arm", Path: filepath.Join(s.TempDir(), "w"), Head: "refs/heads/other"})
+	if err != nil {
+		return err
+	}
+	at, err := s.program.OpenAt(ctx, w.Path, w.Git)
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	for _, args := range [][]string{{"reset", "--hard", "-q"}, {"status", "--porcelain=v2", "-z"}} {
+		if _, err := at.Output(ctx, args...); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(w.Git)
+}
+
+// operations is everything that the list of commands has a use for.
+var operations = []operation{
+	one("status", "--porcelain=v2", "-z", "-uall", "--ignored"),
+	one("diff"), one("diff", "HEAD"), one("diff", "main", "other"), one("diff", "--stat", "HEAD"),
+	one("diff-files", "-p"), one("diff-index", "-p", "HEAD"), one("diff-tree", "-p", "main", "other"),
+	one("log", "-p", "main"), one("show", "main"), one("stash", "list", "-z"),
+	one("for-each-ref"), one("ls-files", "-z", "-m", "-o", "-d"), one("ls-tree", "-rz", "HEAD"),
+	one("check-ignore", "-v", "new"), one("check-attr", "-a", "file"),
+	one("hash-object", "-w", "file"), one("rev-list", "--all", "--not", "--remotes"), one("rev-parse", "HEAD"),
+	{"a commit by a private index", onPrivateIndex},
+	{"a commit by fast-import", func(ctx context.Context, _ *stage, r *git.Repo) error {
+		text := "commit refs/coleo/kept/y\ncommitter a <a@b> 1 +0000\ndata 1\nx\nfrom refs/heads/main\ndeleteall\ndone\n"
+		_, err := r.Run(ctx, git.Call{Args: []string{"fast-import", "--quiet", "--done"}, Stdin: strings.NewReader(text)})
+		return err
+	}},
+	{"a worktree", worktree},
+	one("merge-tree", "--write-tree", "main", "other"),
+	one("branch", "-f", "third", "main"), one("symbolic-ref", "HEAD"), one("update-ref", "refs/heads/x", "main"),
+	one("reset", "--hard"), one("merge", "--no-edit", "other"), one("reset", "--hard", "main"),
+	one("rebase", "other"), one("reset", "--hard", "main"), one("cherry-pick", "other"),
+	one("checkout-index", "-f", "-a"), one("read-tree", "-u", "-m", "HEAD", "main"),
+}
+
+func TestNoProgramOfAHostileRepositoryRuns(t *testing.T) {
+	t.Parallel()
+	for _, place := range places {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.repository()
+			s.plant(place)
+			r, err := s.program.Open(t.Context(), s.dir)
+			s.check(err)
+			defer r.Close()
+			if names := s.fired(); len(names) > 0 {
+				t.Errorf("opening the repository ran %v", names)
+			}
+			for _, o := range operations {
+				if err := o.run(t.Context(), s, r); err != nil && git.ExitCode(err) != 1 {
+					t.Errorf("%s: %v", o.name, err)
+				}
+				if names := s.fired(); len(names) > 0 {
+					t.Errorf("%s ran %v", o.name, names)
+				}
+			}
+		})
+	}
+}
+
+// TestTheTrapsOfTheHostileRepositoryWork runs git as anybody would. Without it, a trap
+// that never works would look as if Coleo had stopped it.
+func TestTheTrapsOfTheHostileRepositoryWork(t *testing.T) {
+	t.Parallel()
+	for _, place := range places {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.repository()
+			s.plant(place)
+			var all []string
+			for _, args := range [][]string{{"status"}, {"diff"}, {"--no-pager", "-c", "diff.external=", "log", "-p", "--textconv"}, {"add", "-A"},
+				{"cat-file", "-p", strings.Repeat("1", 40)}, {"commit", "-m", "x"},
+				{"commit-tree", "-S", "-m", "x", "HEAD^{tree}"},
+				{"-c", "commit.gpgSign=false", "commit", "--no-verify", "-qm", "x"},
+				{"worktree", "add", "-f", filepath.Join(s.TempDir(), "w"), "other"},
+				{"-c", "merge.verifySignatures=false", "-c", "commit.gpgSign=false", "merge", "other"}} {
+				_, _ = s.plain(s.dir, args...)
+				all = append(all, s.fired()...)
+			}
+			for _, name := range []string{"fsmonitor", "external", "clean", "smudge", "hooksPath", "gpg", "driver", "ext",
+				"sub-clean", "sub-fsmonitor"} {
+				if !slices.Contains(all, name) {
+					t.Errorf("plain git did not run %s, only %v", name, slices.Compact(slices.Sorted(slices.Values(all))))
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,139 @@
+package git
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+)
+
+// Program is git on this machine.
+type Program struct {
+	path    string
+	environ []string
+	scratch string
+	held    *os.File
+}
+
+// Holding returns a Program whose gits have the file open until they end. If the file is
+// locked with flock, the lock lasts as long as the last of them, also if the caller is
+// killed.
+func (p Program) Holding(file *os.File) Program {
+	p.held = file
+	return p
+}
+
+// passed lists what git gets of the caller's environment. No GIT_ variable is on it.
+var passed = []string{"HOME", "PATH", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME"}
+
+// Find returns the program git of this machine. It looks for it in the PATH of environ.
+// Stand-ins for repositories are made below the folder scratch, which only this user may
+// write; "" is the system's folder for temporary files. Find returns ENotInstalled if
+// there is no git.
+func Find(environ []string, scratch string) (Program, error) {
+	p := Program{scratch: scratch}
+	for _, entry := range environ {
+		if name, _, _ := strings.Cut(entry, "="); slices.Contains(passed, name) {
+			p.environ = append(p.environ, entry)
+		}
+	}
+	if p.path = lookFor("git", p.environ); p.path == "" {
+		return p, coleo.Errorf(coleo.ENotInstalled, "git is not in PATH: install git, or work without --worktree")
+	}
+	if scratch == "" {
+		return p, nil
+	}
+	if err := os.MkdirAll(scratch, 0o700); err != nil {
+		return p, fmt.Errorf("make the folder for git: %w", err)
+	}
+	return p, nil
+}
+
+// lookFor returns the path of a program in the PATH of environ, or "".
+func lookFor(program string, environ []string) string {
+	for _, entry := range environ {
+		list, ok := strings.CutPrefix(entry, "PATH=")
+		if !ok {
+			continue
+		}
+		for _, dir := range filepath.SplitList(list) {
+			path := filepath.Join(dir, program)
+			if info, err := os.Stat(path); err == nil && filepath.IsAbs(dir) && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				return path
+			}
+		}
+	}
+	return ""
+}
+
+// environment is what every git gets, besides the folders of its repository. The values
+// win over those of every configuration file.
+func (p Program) environment() []string {
+	env := slices.Clone(p.environ)
+	env = append(env, "LC_ALL=C",
+		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false",
+		"GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false", "GIT_MERGE_AUTOEDIT=no",
+		"GIT_PAGER=cat", "PAGER=cat",
+		"GIT_SSH_COMMAND=false", "GIT_ALLOW_PROTOCOL=", // no network, and no program of a transport
+		"GIT_NO_LAZY_FETCH=1",
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE="+os.DevNull, // objects are what they are
+		"GIT_OPTIONAL_LOCKS=0", // status does not write the index
+		fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(forced)))
+	for n, s := range forced {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, s.key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, s.value))
+	}
+	return env
+}
+
+// forced lists settings that hold in every git of ours. They win over the user's own.
+var forced = []setting{
+	// Programs that would run.
+	{"core.hooksPath", os.DevNull},
+	{"core.fsmonitor", "false"},
+	{"core.pager", "cat"},
+	{"core.editor", "false"},
+	{"core.askPass", "false"},
+	{"core.sshCommand", "false"},
+	{"core.gitProxy", ""},
+	{"core.alternateRefsCommand", "false"},
+	{"credential.helper", ""}, // an empty value clears the list
+	{"commit.gpgSign", "false"},
+	{"tag.gpgSign", "false"},
+	{"push.gpgSign", "false"},
+	{"log.showSignature", "false"},
+	{"merge.verifySignatures", "false"},
+	{"gpg.program", "false"},
+	{"gpg.ssh.program", "false"},
+	{"gpg.x509.program", "false"},
+	{"uploadpack.packObjectsHook", ""},
+	{"gc.auto", "0"},
+	{"maintenance.auto", "false"},
+	// A ref is on the disk before something is deleted that it keeps.
+	{"core.fsync", "reference"},
+	{"fastimport.unpackLimit", "0"}, // a pack, which git writes to the disk before its ref
+	// Git in submodules, which reads their own configuration.
+	{"submodule.recurse", "false"},
+	{"diff.submodule", "short"},
+	{"diff.ignoreSubmodules", "dirty"},
+	{"status.submoduleSummary", "false"},
+	{"fetch.recurseSubmodules", "false"},
+	{"push.recurseSubmodules", "no"},
+	// Output that the code reads.
+	{"color.ui", "false"},
+	{"core.quotePath", "false"},
+	{"diff.noprefix", "false"},
+	{"diff.mnemonicPrefix", "false"},
+	{"diff.relative", "false"},
+	{"diff.colorMoved", "no"},
+	{"diff.context", "3"},
+	{"diff.interHunkContext", "0"},
+	{"diff.suppressBlankEmpty", "false"},
+	{"status.relativePaths", "false"},
+	{"status.showStash", "false"},
+	{"log.showRoot", "true"},
+	{"log.follow", "false"},
+	{"rerere.enabled", "false"},
+}

@@ -1,0 +1,221 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"coleo.dev"
+)
+
+// Repo is one work folder of a repository, its main one or a worktree. Its methods may run
+// at the same time. Close it after use.
+type Repo struct {
+	// Work is the top folder of the work folder. Git is its own folder for HEAD and the
+	// index. Common is the folder with the objects and the refs. All three are absolute
+	// and have no symbolic links. Git and Common are the same in the main work folder.
+	Work, Git, Common string
+
+	program Program
+	standIn string // the folder that git takes for Common
+}
+
+// Open opens the repository that the folder dir is in. It looks for .git in dir and in the
+// folders above it. It never takes dir itself for a repository, so a bare repository that
+// lies in a work folder is not used. Open returns ENotFound if dir is in no repository,
+// and EInvalid if .git leads to a folder that does not belong to it.
+func (p Program) Open(ctx context.Context, dir string) (*Repo, error) {
+	work, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		work, err = filepath.Abs(work)
+	}
+	if err != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is not a folder: %w", dir, err)
+	}
+	for {
+		if _, err := os.Lstat(filepath.Join(work, ".git")); err == nil {
+			break
+		}
+		above := filepath.Dir(work)
+		if above == work {
+			return nil, coleo.Errorf(coleo.ENotFound, "%s is in no git repository", dir)
+		}
+		work = above
+	}
+	gitDir, err := followGit(work)
+	if err != nil {
+		return nil, err
+	}
+	return p.OpenAt(ctx, work, gitDir)
+}
+
+// OpenAt opens a work folder whose own git folder is known. It does not read the work
+// folder's .git, which an arm can change.
+func (p Program) OpenAt(ctx context.Context, work, gitDir string) (*Repo, error) {
+	common, err := commonOf(gitDir)
+	if err != nil {
+		return nil, err
+	}
+	r := &Repo{Work: work, Git: gitDir, Common: common, program: p}
+	for _, dir := range []string{"objects", "refs"} {
+		if info, err := os.Stat(filepath.Join(common, dir)); err != nil || !info.IsDir() {
+			return nil, coleo.Errorf(coleo.EInvalid, "%s is not a git repository: it has no folder %s", common, dir)
+		}
+	}
+	if err := r.makeStandIn(ctx); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// followGit returns the git folder of a work folder.
+func followGit(work string) (string, error) {
+	path := filepath.Join(work, ".git")
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", coleo.Errorf(coleo.EInvalid, "%s leads nowhere: %w", path, err)
+	}
+	if info.IsDir() {
+		return filepath.EvalSymlinks(path)
+	}
+	line, err := readLine(path)
+	if err != nil {
+		return "", err
+	}
+	dir, ok := strings.CutPrefix(line, "gitdir: ")
+	if !ok {
+		return "", coleo.Errorf(coleo.EInvalid, "%s names no git folder", path)
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(work, dir)
+	}
+	dir, err = filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", coleo.Errorf(coleo.EInvalid, "%s names a git folder that is not there: %w", path, err)
+	}
+	return dir, checkBacklink(path, dir)
+}
+
+// checkBacklink checks that a worktree's git folder names this worktree. A changed .git
+// could otherwise lead into another repository of the user.
+func checkBacklink(path, gitDir string) error {
+	back, err := readLine(filepath.Join(gitDir, "gitdir"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a submodule, or a repository with a git folder elsewhere
+	}
+	if err != nil {
+		return err
+	}
+	if !filepath.IsAbs(back) {
+		back = filepath.Join(gitDir, back)
+	}
+	named, err := os.Stat(back)
+	own, ownErr := os.Stat(path)
+	if err != nil || ownErr != nil || !os.SameFile(named, own) {
+		return coleo.Errorf(coleo.EInvalid,
+			"%s leads to %s, which belongs to %s: if you moved the worktree, run 'git worktree repair'", path, gitDir, back)
+	}
+	return nil
+}
+
+// commonOf returns the folder with the objects and refs of a git folder.
+func commonOf(gitDir string) (string, error) {
+	common, err := readLine(filepath.Join(gitDir, "commondir"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return filepath.EvalSymlinks(gitDir)
+	}
+	if err != nil {
+		return "", err
+	}
+	if !filepath.IsAbs(common) {
+		common = filepath.Join(gitDir, common)
+	}
+	return filepath.EvalSymlinks(common)
+}
+
+// maxLine is the size of the largest file with one path, in bytes. A path has at most 4096.
+const maxLine = 8 << 10
+
+func readLine(path string) (string, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", coleo.Errorf(coleo.EInvalid, "%s is not a file", path)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxLine))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	return string(bytes.TrimRight(data, "\r\n")), nil
+}
+
+// linked lists what git finds in the common folder by the stand-in. Some may be missing:
+// git makes them through the link. The configuration and the hooks are not here.
+var linked = []string{"HEAD", "objects", "refs", "packed-refs", "reftable", "logs", "shallow", "info", "worktrees",
+	"modules", "lfs", "rebase-merge", "rebase-apply", "BISECT_LOG"}
+
+// makeStandIn makes the folder that git takes for the common folder.
+func (r *Repo) makeStandIn(ctx context.Context) error {
+	settings, err := r.program.readHarmless(ctx, filepath.Join(r.Common, "config"))
+	if err != nil {
+		return err
+	}
+	own, err := r.program.readHarmless(ctx, filepath.Join(r.Git, "config.worktree"))
+	if err != nil {
+		return err
+	}
+	r.standIn, err = os.MkdirTemp(r.program.scratch, "git-")
+	if err != nil {
+		return fmt.Errorf("make a folder for git: %w", err)
+	}
+	for _, name := range linked {
+		target := filepath.Join(r.Common, name)
+		if err := r.stays(target); err != nil {
+			return err
+		}
+		if err := os.Symlink(target, filepath.Join(r.standIn, name)); err != nil {
+			return fmt.Errorf("make a folder for git: %w", err)
+		}
+	}
+	if err := r.stays(filepath.Join(r.Git, "index")); err != nil {
+		return err
+	}
+	config := writeSettings(append(settings, own...))
+	return os.WriteFile(filepath.Join(r.standIn, "config"), config, 0o600)
+}
+
+// stays checks that a file of the git folder is no symbolic link to somewhere else. Git
+// would write there.
+func (r *Repo) stays(path string) error {
+	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil && (within(r.Common, real) || within(r.Git, real)) {
+		return nil
+	}
+	return coleo.Errorf(coleo.EInvalid, "%s is a symbolic link out of the git folder: git is not run in this repository", path)
+}
+
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// Close removes what Open made. The repository stays as it is.
+func (r *Repo) Close() {
+	if r.standIn != "" {
+		os.RemoveAll(r.standIn)
+	}
+}

@@ -1,0 +1,188 @@
+package git_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/workspace/git"
+)
+
+func TestTheFilterOfTheUserRuns(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.repository()
+	s.append(filepath.Join(filepath.Dir(s.dir), "home", ".gitconfig"),
+		"[filter \"evil\"]\n\tclean = \"tr a-z A-Z\"\n\trequired = true\n")
+	s.write("file", "words\n")
+	r, err := s.program.Open(t.Context(), s.dir)
+	s.check(err)
+	defer r.Close()
+	out, err := r.Output(t.Context(), "diff", "HEAD", "--", "file")
+	if err != nil || !strings.Contains(string(out), "+WORDS") {
+		t.Errorf("the diff is not of the filtered file: %v\n%s", err, out)
+	}
+}
+
+func TestOpenFindsTheRepositoryAndNoOther(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.repository()
+	root := filepath.Dir(s.dir)
+	s.must(s.dir, "worktree", "add", "-q", filepath.Join(root, "tree"), "other")
+	s.must(s.dir, "init", "-q", "--bare", "bare")
+	s.must(root, "init", "-q", "victim")
+	s.must(filepath.Join(root, "victim"), "commit", "-q", "--allow-empty", "-m", "1")
+	s.must(filepath.Join(root, "victim"), "worktree", "add", "-q", "-b", "x", filepath.Join(root, "victims"))
+	s.write(filepath.Join(root, "moved/.git"), "gitdir: "+filepath.Join(root, "victim/.git/worktrees/victims")+"\n")
+	s.write(filepath.Join(root, "lost/.git"), "gitdir: /nowhere\n")
+	s.write(filepath.Join(root, "linked/x"), "x")
+	s.check(os.Symlink(filepath.Join(root, "victim/.git"), filepath.Join(root, "linked/.git")))
+	for _, c := range []struct{ name, dir, work, common string }{
+		{"the main work folder", "repo", "repo", "repo/.git"},
+		{"a worktree", "tree", "tree", "repo/.git"},
+		{"a submodule", "repo/sub", "repo/sub", "repo/.git/modules/sub"},
+		{"a folder below", "repo/.git/..", "repo", "repo/.git"},
+		{"a bare repository in a work folder is not used", "repo/bare", "repo", "repo/.git"},
+		{"a .git that is a symbolic link", "linked", "linked", "victim/.git"},
+		{"a worktree's .git that was changed to that of another one", "moved", "", ""},
+		{"a .git that leads nowhere", "lost", "", ""},
+		{"no repository", ".", "", ""},
+	} {
+		r, err := s.program.Open(t.Context(), filepath.Join(root, c.dir))
+		if c.work == "" {
+			if code := coleo.ErrorCode(err); code != coleo.EInvalid && code != coleo.ENotFound {
+				t.Errorf("%s: the error is %v", c.name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if r.Work != filepath.Join(root, c.work) || r.Common != filepath.Join(root, c.common) {
+			t.Errorf("%s: the work folder is %s of %s", c.name, r.Work, r.Common)
+		}
+		r.Close()
+	}
+}
+
+func TestGitIsNotRunWhereItWouldWriteElsewhere(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"index", "objects", "refs", "packed-refs", "worktrees"} {
+		s := newStage(t)
+		s.repository()
+		path, outside := filepath.Join(s.dir, ".git", name), filepath.Join(filepath.Dir(s.dir), "outside")
+		s.check(os.RemoveAll(outside))
+		if _, err := os.Stat(path); err == nil {
+			s.check(os.Rename(path, outside))
+		}
+		s.check(os.Symlink(outside, path))
+		if _, err := s.program.Open(t.Context(), s.dir); coleo.ErrorCode(err) != coleo.EInvalid {
+			t.Errorf("%s is a link to somewhere else: the error is %v", name, err)
+		}
+	}
+}
+
+func TestAStrangeConfigurationIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, plant := range map[string]func(*stage, string){
+		"a pipe": func(s *stage, path string) {
+			s.check(os.Remove(path))
+			s.check(syscall.Mkfifo(path, 0o600))
+		},
+		"no configuration":     func(s *stage, path string) { s.write(path, "[core\n\tnonsense") },
+		"too large":            func(s *stage, path string) { s.write(path, strings.Repeat("# comment\n", 500_000)) },
+		"an unknown extension": func(s *stage, path string) { s.append(path, "[extensions]\n\tfuture = true\n") },
+	} {
+		s := newStage(t)
+		s.repository()
+		plant(s, filepath.Join(s.dir, ".git/config"))
+		_, err := s.program.Open(t.Context(), s.dir)
+		if code := coleo.ErrorCode(err); code != coleo.EInvalid && code != coleo.EUnsupported {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+}
+
+func TestHarmlessSettingsHold(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.repository()
+	strange := "a\\b\"c d\te#f;g"
+	s.must(s.dir, "config", "user.name", strange)
+	s.must(s.dir, "config", "remote.a.b\"c\\d.url", strange)
+	s.must(s.dir, "config", "core.fileMode", "false")
+	r, err := s.program.Open(t.Context(), s.dir)
+	s.check(err)
+	defer r.Close()
+	out, err := r.Run(t.Context(), git.Call{Args: []string{"commit-tree", "-m", "x", "HEAD^{tree}"}})
+	s.check(err)
+	if got := s.must(s.dir, "log", "-1", "--format=%an", strings.TrimSpace(string(out))); got != strange {
+		t.Errorf("the author is %q, want %q", got, strange)
+	}
+	s.check(os.Chmod(filepath.Join(s.dir, "file"), 0o755))
+	if out, err := r.Output(t.Context(), "diff", "--raw"); err != nil || len(out) > 0 {
+		t.Errorf("core.fileMode does not hold: %v %s", err, out)
+	}
+}
+
+func TestOutputIsBoundedAndErrorsAreShort(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.repository()
+	s.write("big", strings.Repeat("0123456789\n", 100_000))
+	s.must(s.dir, "add", "big")
+	r, err := s.program.Open(t.Context(), s.dir)
+	s.check(err)
+	defer r.Close()
+	out, err := r.Run(t.Context(), git.Call{Args: []string{"cat-file", "blob", ":big"}, Most: 1000})
+	if !errors.Is(err, git.ErrTooLarge) || len(out) != 1000 {
+		t.Errorf("%d bytes were returned, with %v", len(out), err)
+	}
+	_, err = r.Output(t.Context(), "cat-file", "blob", "nothing")
+	if git.ExitCode(err) != 128 || err.Error() != "git cat-file: fatal: Not a valid object name nothing" {
+		t.Errorf("the error is %v", err)
+	}
+	for _, args := range [][]string{nil, {"add", "-A"}, {"worktree", "add", "x"}, {"-c", "a.b=c", "status"}, {"fetch"},
+		{"diff", "--ext-diff"}, {"log", "--output=x"}, {"rebase", "-x", "true", "main"}, {"stash"}, {"config", "-l"}} {
+		if _, err := r.Output(t.Context(), args...); coleo.ErrorCode(err) != coleo.EInternal || git.ExitCode(err) > 0 {
+			t.Errorf("git %v: the error is %v", args, err)
+		}
+	}
+	_, err = r.Run(t.Context(), git.Call{Args: []string{"status"}, Env: []string{"GIT_DIR=/"}})
+	if coleo.ErrorCode(err) != coleo.EInternal {
+		t.Errorf("the folder of the repository can be changed: %v", err)
+	}
+}
+
+// TestACanceledGitEndsWithItsChildren has a filter of the user's that never ends.
+func TestACanceledGitEndsWithItsChildren(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.repository()
+	s.append(filepath.Join(filepath.Dir(s.dir), "home", ".gitconfig"),
+		"[filter \"evil\"]\n\tclean = touch "+s.marks+"/started; sleep 1000\n")
+	s.write("file", "words\n")
+	r, err := s.program.Open(t.Context(), s.dir)
+	s.check(err)
+	defer r.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(s.marks + "/started"); err == nil {
+				cancel()
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	if _, err := r.Output(ctx, "diff"); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+}

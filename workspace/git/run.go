@@ -1,0 +1,266 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"coleo.dev"
+)
+
+const (
+	// defaultMost is the size of the largest output that Output returns, in bytes.
+	defaultMost = 64 << 20
+	// maxStderr is how much of the error output is kept, in bytes.
+	maxStderr = 16 << 10
+	// killGrace is how long a killed git may take to close its pipes.
+	killGrace = 5 * time.Second
+)
+
+// Call is one start of git in a repository.
+type Call struct {
+	Args  []string // the command and its arguments, without "git"
+	Stdin io.Reader
+	// Env is added to the environment. Only the names in callerEnv are allowed.
+	Env []string
+	// Most is the size of the largest output in bytes; 0 means 64 MiB.
+	Most int64
+	// Stdout, if it is set, gets the output as it comes, without a bound.
+	Stdout io.Writer
+}
+
+// callerEnv lists the variables that a Call may set.
+var callerEnv = []string{"GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+	"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE",
+	"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE", "GIT_REFLOG_ACTION"}
+
+// commands lists the commands that may run, and what each gets before the caller's
+// arguments. A command is on it only if a test shows that a hostile repository starts no
+// program with it. "add", "commit" and "stash push" are not, because they start git in
+// submodules: use update-index and commit-tree. "worktree" is not, because it would write
+// the path of the stand-in: see AddWorktree.
+var commands = map[string][]string{
+	"apply":            nil,
+	"branch":           nil,
+	"cat-file":         nil,
+	"check-attr":       nil,
+	"check-ignore":     nil,
+	"check-ref-format": nil,
+	"checkout-index":   nil,
+	"cherry":           nil,
+	"cherry-pick":      nil,
+	"commit-tree":      nil,
+	"diff":             plainDiff,
+	"diff-files":       plainDiff,
+	"diff-index":       plainDiff,
+	"diff-tree":        plainDiff,
+	"fast-import":      nil,
+	"for-each-ref":     nil,
+	"hash-object":      nil,
+	"log":              plainDiff,
+	"ls-files":         nil,
+	"ls-tree":          nil,
+	"merge":            nil,
+	"merge-base":       nil,
+	"merge-file":       nil,
+	"merge-tree":       nil,
+	"mktree":           nil,
+	"pack-objects":     nil,
+	"patch-id":         nil,
+	"read-tree":        {"--no-recurse-submodules"},
+	"rebase":           nil,
+	"reset":            {"--no-recurse-submodules"},
+	"rev-list":         nil,
+	"rev-parse":        nil,
+	"show":             plainDiff,
+	"show-ref":         nil,
+	"stash list":       nil,
+	"status":           {"--ignore-submodules=dirty"},
+	"symbolic-ref":     nil,
+	"unpack-objects":   nil,
+	"update-index":     nil,
+	"update-ref":       nil,
+	"write-tree":       nil,
+}
+
+// plainDiff keeps a diff from starting programs, and from looking into submodules.
+var plainDiff = []string{"--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--submodule=short"}
+
+// Output runs git with these arguments and returns its output.
+func (r *Repo) Output(ctx context.Context, args ...string) ([]byte, error) {
+	return r.Run(ctx, Call{Args: args})
+}
+
+// Run runs git in the top folder of the work folder, and returns its output. If git fails,
+// the error is an *Error; the output up to then is returned too. If the output is larger
+// than c.Most, Run ends git and returns the first c.Most bytes with ErrTooLarge.
+func (r *Repo) Run(ctx context.Context, c Call) ([]byte, error) {
+	args, err := arguments(c.Args)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range c.Env {
+		if name, _, _ := strings.Cut(entry, "="); !slices.Contains(callerEnv, name) {
+			return nil, coleo.Errorf(coleo.EInternal, "git may not get the variable %s", name)
+		}
+	}
+	env := append(r.program.environment(), "GIT_DIR="+r.Git, "GIT_COMMON_DIR="+r.standIn, "GIT_WORK_TREE="+r.Work)
+	most := c.Most
+	if most == 0 {
+		most = defaultMost
+	}
+	return r.program.run(ctx, call{args: args, dir: r.Work, stdin: c.Stdin, env: append(env, c.Env...), most: most,
+		stdout: c.Stdout})
+}
+
+// arguments returns the arguments of git with what its command always gets.
+func arguments(args []string) ([]string, error) {
+	if len(args) == 0 {
+		return nil, coleo.Errorf(coleo.EInternal, "git needs a command")
+	}
+	name, words := args[0], 1
+	if name == "stash" && len(args) > 1 {
+		name, words = "stash "+args[1], 2
+	}
+	always, ok := commands[name]
+	if !ok {
+		return nil, coleo.Errorf(coleo.EInternal, "git %s is not on the list of commands that may run", name)
+	}
+	for _, a := range args[words:] {
+		if a == "--" {
+			break
+		}
+		if err := checkOption(name, a); err != nil {
+			return nil, err
+		}
+	}
+	return slices.Concat(args[:words], always, args[words:]), nil
+}
+
+// startsPrograms lists options that start a program or write to a file that they name.
+var startsPrograms = []string{"--ext-diff", "--textconv", "--output", "--exec", "--open-files-in-pager", "--filters",
+	"--recurse-submodules", "--show-signature", "--gpg-sign", "--interactive", "--edit", "--ignore-submodules=none",
+	"--submodule=diff", "--upload-pack", "--receive-pack", "--no-index"}
+
+// checkOption refuses an option that would undo what this package promises.
+func checkOption(command, option string) error {
+	name, _, _ := strings.Cut(option, "=")
+	inRebase := command == "rebase" && (option == "-x" || option == "-i")
+	if inRebase || slices.Contains(startsPrograms, option) || slices.Contains(startsPrograms, name) {
+		return coleo.Errorf(coleo.EInternal, "git %s may not get the option %s", command, option)
+	}
+	return nil
+}
+
+// call is one start of the program.
+type call struct {
+	args  []string
+	dir   string
+	stdin io.Reader
+	env   []string
+	most  int64
+	// stdout gets the output if it is set. Otherwise the output is returned.
+	stdout io.Writer
+}
+
+// run starts git and waits for its end. If ctx ends, it ends git and git's children.
+func (p Program) run(ctx context.Context, c call) ([]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, p.path, c.args...)
+	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, c.stdin
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error {
+		if syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) != nil {
+			return os.ErrProcessDone
+		}
+		return nil
+	}
+	cmd.WaitDelay = killGrace
+	out := &bounded{most: c.most, full: cancel}
+	stderr := &bounded{most: maxStderr}
+	cmd.Stdout, cmd.Stderr = out, stderr
+	if c.stdout != nil {
+		cmd.Stdout = c.stdout
+	}
+	if p.held != nil {
+		cmd.ExtraFiles = []*os.File{p.held}
+	}
+	err := cmd.Run()
+	switch {
+	case out.cut:
+		return out.kept.Bytes(), ErrTooLarge
+	case err == nil:
+		return out.kept.Bytes(), nil
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("git %s: %w", c.args[0], ctx.Err())
+	}
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return nil, fmt.Errorf("git %s: %w", c.args[0], err)
+	}
+	return out.kept.Bytes(), &Error{Command: c.args[0], ExitCode: exit.ExitCode(), Stderr: stderr.kept.String()}
+}
+
+// ErrTooLarge says that git's output was larger than the bound of the call.
+var ErrTooLarge = errors.New("git's output is too large")
+
+// Error is a git that ended with an exit code other than 0.
+type Error struct {
+	Command  string // the first argument
+	ExitCode int    // -1 if a signal ended git
+	Stderr   string // its beginning
+}
+
+// Error returns the command and the first line of the error output.
+func (e *Error) Error() string {
+	for line := range strings.Lines(e.Stderr) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "hint:") {
+			return fmt.Sprintf("git %s: %s", e.Command, line)
+		}
+	}
+	return fmt.Sprintf("git %s ended with exit code %d", e.Command, e.ExitCode)
+}
+
+// ExitCode returns the exit code in err, 0 if err is nil, and -1 if err has none.
+func ExitCode(err error) int {
+	var e *Error
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &e):
+		return e.ExitCode
+	}
+	return -1
+}
+
+// bounded keeps the first bytes of what is written to it, and calls full once there are
+// more.
+type bounded struct {
+	kept bytes.Buffer
+	most int64
+	full func()
+	cut  bool
+}
+
+// Write never fails, so that git does not end on a closed pipe.
+func (b *bounded) Write(data []byte) (int, error) {
+	room := b.most - int64(b.kept.Len())
+	if int64(len(data)) <= room {
+		return b.kept.Write(data)
+	}
+	b.kept.Write(data[:room])
+	if !b.cut && b.full != nil {
+		b.full()
+	}
+	b.cut = true
+	return len(data), nil
+}

@@ -1,0 +1,120 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"coleo.dev"
+)
+
+// maxConfig is the size of the largest configuration of a repository that is read, in
+// bytes. A repository with 1,000 branches has about 100 kB.
+const maxConfig = 4 << 20
+
+// setting is one line of a configuration. Its key is section.name or
+// section.subsection.name. Only the subsection has upper and lower case.
+type setting struct{ key, value string }
+
+// harmless matches the keys that git reads of a repository's own configuration. Each says
+// how files or refs are stored, or who commits. None can name a program, a file or an
+// address from which git reads by itself.
+var harmless = regexp.MustCompile(`(?s)^(` + strings.Join([]string{
+	`core\.(repositoryformatversion|filemode|bare|ignorecase|precomposeunicode|protecthfs|protectntfs|symlinks)`,
+	`core\.(autocrlf|eol|safecrlf|checkroundtripencoding|logallrefupdates|sharedrepository)`,
+	`core\.(compression|loosecompression|bigfilethreshold|abbrev|sparsecheckout|sparsecheckoutcone|untrackedcache)`,
+	`index\.(sparse|version|threads)`,
+	`extensions\.(objectformat|refstorage|noop|compatobjectformat|relativeworktrees|preciousobjects)`,
+	`branch\..*\.(remote|merge|rebase|pushremote|description)`,
+	`remote\..*\.(url|fetch)`,
+	`(user|author|committer)\.(name|email)`,
+	`init\.defaultbranch`,
+	`diff\.(algorithm|renames|renamelimit)`,
+	`merge\.(conflictstyle|renames|renamelimit)`,
+}, "|") + `)$`)
+
+// leftOut lists the extensions that a repository works without. Any other one says that
+// the repository has a format of its own.
+var leftOut = []string{"extensions.worktreeconfig", "extensions.partialclone"}
+
+// readHarmless reads a configuration and returns its harmless settings. It follows no
+// include. The result is empty if the file does not exist.
+func (p Program) readHarmless(ctx context.Context, path string) ([]setting, error) {
+	data, err := readConfig(path)
+	if err != nil || len(data) == 0 {
+		return nil, err
+	}
+	c := call{args: []string{"config", "--file", "-", "--no-includes", "--null", "--list"}, dir: "/",
+		stdin: bytes.NewReader(data), env: p.environment(), most: 2 * maxConfig}
+	out, err := p.run(ctx, c)
+	if err != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is not a configuration of git: %w", path, err)
+	}
+	var kept []setting
+	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		key, value, valued := strings.Cut(entry, "\n")
+		if !valued {
+			value = "true" // a key without a value
+		}
+		switch {
+		case harmless.MatchString(key):
+			kept = append(kept, setting{key, value})
+		case strings.HasPrefix(key, "extensions.") && !slices.Contains(leftOut, key):
+			return nil, coleo.Errorf(coleo.EUnsupported, "%s has %s, which Coleo does not know: git is not run there",
+				path, key)
+		}
+	}
+	return kept, nil
+}
+
+// readConfig reads a regular file. A pipe or a device in its place would never end.
+func readConfig(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is not a file: git is not run in this repository", path)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if len(data) > maxConfig {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is larger than %d bytes: git is not run in this repository",
+			path, maxConfig)
+	}
+	return data, nil
+}
+
+// writeSettings returns the text of a configuration with these settings, in their order.
+func writeSettings(settings []setting) []byte {
+	var out bytes.Buffer
+	for _, s := range settings {
+		section, rest, _ := strings.Cut(s.key, ".")
+		name := rest
+		if last := strings.LastIndexByte(rest, '.'); last >= 0 {
+			name = rest[last+1:]
+			section += ` "` + quoted.Replace(rest[:last]) + `"`
+		}
+		fmt.Fprintf(&out, "[%s]\n\t%s = \"%s\"\n", section, name, quotedValue.Replace(s.value))
+	}
+	return out.Bytes()
+}
+
+var (
+	quoted      = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	quotedValue = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\b", `\b`)
+)
