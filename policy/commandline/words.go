@@ -185,7 +185,7 @@ func opensAfterDollar(part syntax.WordPart) bool {
 
 // literal adds a text of the line, without the backslashes that quote.
 func (p *pieces) literal(s string, quoted bool) error {
-	if s == "!" || s == "[" || s == "]" { // alone, they are names of commands and of operators
+	if s == "!" || s == "!=" || s == "[" || s == "]" { // alone, they are names of commands and of operators
 		p.add(s, false)
 		return nil
 	}
@@ -205,6 +205,8 @@ func (p *pieces) literal(s string, quoted bool) error {
 			p.add(s[i:i+1], false)
 		case quoted:
 			p.add(s[i:i+1], false)
+		case (c == '~' || c == '^') && i > 0 && afterName.MatchString(s[i-1:i]):
+			p.add(s[i:i+1], false) // HEAD~1 and HEAD^^
 		case strings.IndexByte("~{}[]!^", c) >= 0:
 			return unclear("the shell can replace the word with %q", string(c))
 		default:
@@ -223,6 +225,9 @@ func isSecret(name string) bool {
 }
 
 var isName = regexp.MustCompile(`^[A-Za-z_]`)
+
+// afterName matches a character after which ~ and ^ are plain ones.
+var afterName = regexp.MustCompile(`[A-Za-z0-9~^]`)
 
 // plainParameter matches the parameters whose value can be read without another effect.
 var plainParameter = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*|[0-9?#$!@*-])$`)

@@ -1,7 +1,6 @@
 package reading
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -20,7 +19,7 @@ import (
 )
 
 var (
-	lineCount = flag.Int("lines", 300, "how many command lines to make, judge and run")
+	lineCount = flag.Int("lines", 100, "how many command lines to make, judge and run")
 	lineSeed  = flag.Uint64("seed", 0, "the seed of the lines; 0 takes the time")
 )
 
@@ -235,17 +234,25 @@ func (w Workspace) traced(t *testing.T, shell string, lines []string) []string {
 	}
 	var wrong []string
 	n := 0
-	begins := []byte(fmt.Sprintf(`["timeout", "5", %q, "-c", `, shell))
-	for call := range bytes.Lines(data) {
-		if bytes.Contains(call, begins) && !bytes.Contains(call, []byte("= -1 ")) {
-			n++
+	program := map[string]string{} // of a process
+	begins := fmt.Sprintf(`["timeout", "5", %q, "-c", `, shell)
+	shells := 0
+	for _, call := range wholeCalls(string(data)) {
+		pid, _, _ := strings.Cut(call, " ")
+		if m := execution.FindStringSubmatch(call); m != nil {
+			program[pid] = filepath.Base(m[1])
+			if strings.Contains(call, begins) {
+				n++
+			}
+			if slices.Contains(ofRunner, program[pid]) && program[pid] != "timeout" {
+				shells++
+			}
 		}
-		if why := w.wrong(string(call)); why != "" {
-			wrong = append(wrong, fmt.Sprintf("%q %s: %s", lines[max(0, min(n-1, len(lines)-1))], why, strings.TrimSpace(string(call))))
+		if why := w.wrong(program[pid], call); why != "" {
+			wrong = append(wrong, fmt.Sprintf("%q %s: %s", lines[max(0, min(n-1, len(lines)-1))], why, call))
 		}
 	}
 	// The runner starts the shell once for each line, and is one itself.
-	shells := len(regexp.MustCompile(`(?m)^\d+ +execve\("[^"]*/(sh|bash|dash|zsh)", .*= 0$`).FindAll(data, -1))
 	if shells != len(lines)+1 {
 		wrong = append(wrong, fmt.Sprintf("%d shells were started for %d lines", shells, len(lines)))
 	}
@@ -264,8 +271,32 @@ var (
 	ofSystem = regexp.MustCompile(`^(/usr/|/lib|/etc/(ld\.so|localtime|passwd|group|nsswitch|selinux|locale)|/proc/(self|filesystems|\d+/(maps|status))|/dev/(null|tty|urandom)|/sys/|pipe:)`)
 )
 
-// wrong says what is wrong with one line of strace, or "".
-func (w Workspace) wrong(call string) string {
+// execution matches a call that has started a program, with the program.
+var execution = regexp.MustCompile(`^\d+ +execve\("([^"]*)", .*= 0$`)
+
+// resumed matches the second half of a call during which another process made one.
+var resumed = regexp.MustCompile(`^(\d+) +<\.\.\. \w+ resumed>(.*)$`)
+
+// wholeCalls returns the calls of a trace, each in one line.
+func wholeCalls(trace string) []string {
+	var out []string
+	begun := map[string]string{} // by process
+	for line := range strings.SplitSeq(strings.TrimSpace(trace), "\n") {
+		pid, _, _ := strings.Cut(line, " ")
+		if first, ok := strings.CutSuffix(line, "<unfinished ...>"); ok {
+			begun[pid] = strings.TrimSpace(first)
+			continue
+		}
+		if m := resumed.FindStringSubmatch(line); m != nil {
+			line = begun[pid] + m[2]
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// wrong says what is wrong with a call of a program, a line of strace, or "".
+func (w Workspace) wrong(program, call string) string {
 	m := succeeded.FindStringSubmatch(call)
 	if m == nil {
 		return ""
@@ -273,12 +304,12 @@ func (w Workspace) wrong(call string) string {
 	name, args, path := m[1], m[2], m[3]
 	switch name {
 	case "execve", "execveat":
-		program := filepath.Base(started.FindStringSubmatch(args)[1])
-		if _, ok := programs[program]; !ok && !slices.Contains(ofRunner, program) {
+		next := filepath.Base(started.FindStringSubmatch(args)[1])
+		if _, ok := programs[next]; !ok && !slices.Contains(ofRunner, next) {
 			return "starts a program"
 		}
 	case "open", "openat", "openat2":
-		return w.wrongOpen(args, path)
+		return w.wrongOpen(program, args, path)
 	case "socket":
 		if !strings.HasPrefix(args, "AF_UNIX") { // asking for the name of a user
 			return "opens a socket"
@@ -289,17 +320,18 @@ func (w Workspace) wrong(call string) string {
 	return ""
 }
 
-func (w Workspace) wrongOpen(args, path string) string {
+func (w Workspace) wrongOpen(program, args, path string) string {
 	if ofSystem.MatchString(path) {
 		return ""
 	}
 	below, inside := strings.CutPrefix(path+"/", w.Root+"/")
+	ofGit := program == "git" && (strings.HasPrefix(below, ".git/") || path == "/etc/gitconfig")
 	switch {
 	case regexp.MustCompile(`O_(WRONLY|RDWR|CREAT|TRUNC|APPEND)`).MatchString(args):
 		return "writes a file"
-	case !inside:
+	case !inside && !ofGit:
 		return "opens a file outside the workspace"
-	case privateName(below) != "" && !strings.Contains(args, "O_DIRECTORY"):
+	case privateName(below) != "" && !ofGit && !strings.Contains(args, "O_DIRECTORY"):
 		return "opens a private file"
 	}
 	return ""
