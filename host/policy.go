@@ -41,8 +41,9 @@ func (a *arm) considerDialog(ctx context.Context, s coleo.Session, c coleo.Chang
 // PolicyRead it also answers the dialog.
 func (a *arm) judge(ctx context.Context, s coleo.Session, d coleo.Dialog) {
 	a.mu.Lock()
-	of := judge.Arm{ID: a.record.ID, Config: a.record.Spec}
+	of := judge.Arm{ID: a.record.ID, Start: a.record.Generation, Config: a.record.Spec}
 	a.mu.Unlock()
+	of.Thread = s.Handle().Conversation
 	of.Environ = func() ([]string, error) { return process.Environ(s.Handle().Process) }
 	p, err := judge.Decide(ctx, a.host.Policy, of, s, d)
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 // Request is a call of a tool that an agent CLI asks about.
 type Request struct {
 	Arm      string
+	Start    int    // the number of the arm's start
+	Thread   string // the agent CLI's id of the conversation; "" if not known
 	Tool     string // the agent CLI's name of the tool; "" if not known
 	Category Category
 	Command  string // with Execute: the command line, whole
@@ -224,7 +226,7 @@ func (d *decider) granted(grants []Grant) (Decision, bool) {
 		return Decision{}, false
 	}
 	for _, g := range grants {
-		if g.Arm != "" && g.Arm != d.request.Arm || !g.Ends.IsZero() && !d.request.Now.Before(g.Ends) {
+		if !g.covers(d.request) {
 			continue
 		}
 		g.Verdict = Allow
@@ -233,6 +235,12 @@ func (d *decider) granted(grants []Grant) (Decision, bool) {
 		}
 	}
 	return Decision{}, false
+}
+
+// covers reports whether a grant is for the request's arm, start, conversation and time.
+func (g Grant) covers(q Request) bool {
+	return (g.Arm == "" || g.Arm == q.Arm) && (g.Start == 0 || g.Start == q.Start) &&
+		(g.Thread == "" || g.Thread == q.Thread) && (g.Ends.IsZero() || q.Now.Before(g.Ends))
 }
 
 // grantsAll reports whether a rule is about each command of the request.

@@ -32,7 +32,7 @@ func user(preset string, rules ...Rule) Scope {
 
 func rule(command string, v Verdict) Rule { return Rule{Command: command, Verdict: v} }
 
-func TestWhatRulesDecideOfACommand(t *testing.T) {
+func TestM14WhatRulesDecideOfACommand(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	bash := Rule{Tool: "Bash", Verdict: Allow}
@@ -99,7 +99,38 @@ func TestWhatIsNotSeenWholeIsAsked(t *testing.T) {
 	}
 }
 
-func TestAGrantAnswersWhatWouldBeAsked(t *testing.T) {
+// Each category has its rules, and each tool its own, whatever the tool asks for.
+func TestM14ARuleForAToolBeatsOneForItsCategory(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	for _, category := range []Category{Read, Edit, Execute, MCP, Network, Other} {
+		q := Request{Tool: "T", Category: category, Command: "make", Files: []string{"a.go"}, Shell: commandline.Bash, Dir: w.Root}
+		byCategory := func(v Verdict) Rule { return Rule{Category: category, Verdict: v} }
+		byTool := func(v Verdict) Rule { return Rule{Tool: "T", Verdict: v} }
+		for _, c := range []struct {
+			name   string
+			scopes []Scope
+			want   Verdict
+		}{
+			{"no rule", nil, Ask},
+			{"its category", []Scope{user("", byCategory(Allow))}, Allow},
+			{"its category denies", []Scope{user("", byCategory(Deny))}, Deny},
+			{"the tool's rule allows what the category's denies", []Scope{user("", byCategory(Deny), byTool(Allow))}, Allow},
+			{"the tool's rule denies what the category's allows", []Scope{user("", byTool(Deny), byCategory(Allow))}, Deny},
+			{"the tool's rule asks", []Scope{user("", byTool(Ask), byCategory(Allow))}, Ask},
+			{"another tool's rule", []Scope{user("", Rule{Tool: "U", Verdict: Allow})}, Ask},
+			{"a stricter scope", []Scope{user("", byTool(Allow)), {Name: "host", Rules: []Rule{byCategory(Deny)}}}, Deny},
+			{"a milder scope", []Scope{user("", byCategory(Ask)), {Name: "host", Rules: []Rule{byTool(Allow)}}}, Ask},
+			{"of two rules, the stricter", []Scope{user("", byTool(Allow), byTool(Deny))}, Deny},
+		} {
+			if got := Decide(c.scopes, nil, w, q); got.Verdict != c.want {
+				t.Errorf("%s, %s: %+v, want %s", category, c.name, got, c.want)
+			}
+		}
+	}
+}
+
+func TestM14AGrantAnswersWhatWouldBeAsked(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -108,6 +139,28 @@ func TestAGrantAnswersWhatWouldBeAsked(t *testing.T) {
 	other, late, more, cut := q, q, q, q
 	other.Arm, late.Now, more.Command, cut.Cut = "bob", now.Add(time.Hour), "make test && ls", true
 	denied := []Scope{user("", rule("make *", Deny))}
+	run := func(g Grant, change func(*Request)) Verdict {
+		request := q
+		request.Start, request.Thread = 2, "t1"
+		change(&request)
+		return Decide(nil, []Grant{g}, w, request).Verdict
+	}
+	started, talked, tool := grant, grant, grant
+	started.Start, talked.Arm, talked.Thread, tool.Rule = 2, "", "t1", Rule{Tool: "Bash"}
+	for name, got := range map[string]bool{
+		"this start":               run(started, func(*Request) {}) == Allow,
+		"not the next start":       run(started, func(r *Request) { r.Start = 3 }) == Ask,
+		"this thread":              run(talked, func(*Request) {}) == Allow,
+		"this thread, another arm": run(talked, func(r *Request) { r.Arm = "bob" }) == Allow,
+		"not another thread":       run(talked, func(r *Request) { r.Thread = "t2" }) == Ask,
+		"not an unknown thread":    run(talked, func(r *Request) { r.Thread = "" }) == Ask,
+		"a tool":                   run(tool, func(r *Request) { r.Command = "make all" }) == Allow,
+		"not another tool":         run(tool, func(r *Request) { r.Tool = "Write" }) == Ask,
+	} {
+		if !got {
+			t.Errorf("a grant for %s fails", name)
+		}
+	}
 	for name, c := range map[string]struct {
 		request Request
 		scopes  []Scope

@@ -125,11 +125,14 @@ func (r Rule) check() error {
 	return nil
 }
 
-// Grant is what a person has allowed for a while. It answers what a policy would ask. It
-// never allows what a rule denies.
+// Grant is what a person has allowed for a while: for an arm, for one start of an arm, or
+// for a conversation. It answers what a policy would ask. It never allows what a rule
+// denies.
 type Grant struct {
-	Rule           // its verdict is not used
-	ID   string    // for messages
-	Arm  string    // "" for each arm
-	Ends time.Time // zero if it has no end
+	Rule             // its verdict is not used
+	ID     string    // for messages
+	Arm    string    // "" for each arm
+	Start  int       // the number of the arm's start; 0 for each start
+	Thread string    // the agent CLI's id of a conversation; "" for each conversation
+	Ends   time.Time // zero if it has no end
 }

@@ -27,11 +27,16 @@ func (w *world) policyOf(name string) (out []coleo.PolicyDecision) {
 // bashArm starts Claude Code with a policy and a model that runs one command.
 func (w *world) bashArm(mode coleo.PolicyMode, command, description string) wire.SpawnReply {
 	w.t.Helper()
+	return w.toolArm(mode, asked{tool: "Bash", args: map[string]any{"command": command, "description": description}})
+}
+
+// toolArm starts Claude Code with a policy and a model that calls one tool.
+func (w *world) toolArm(mode coleo.PolicyMode, call asked) wire.SpawnReply {
+	w.t.Helper()
 	dir := w.workdirOf("one")
 	w.check(os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\n"), 0o600))
 	return decode[wire.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", dir, "--harness", "claude-code", "--model", "scripted",
-		"--policy", string(mode), "-e", "SHELL=/bin/bash", "--script", w.scriptFile(asked{tool: "Bash",
-			args: map[string]any{"command": command, "description": description}}))
+		"--policy", string(mode), "-e", "SHELL=/bin/bash", "--script", w.scriptFile(call))
 }
 
 // decided lets the agent CLI ask, and returns what the policy has decided.
@@ -44,7 +49,7 @@ func (w *world) decided() coleo.PolicyDecision {
 
 // Claude Code asks about cksum, and about commands that write. Its hook has each command
 // whole, also where the screen cuts it off.
-func TestAPolicyAnswersARealAgentCLI(t *testing.T) {
+func TestM14APolicyAnswersARealAgentCLI(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("cksum a.txt\n", 60)
 	for name, command := range map[string]string{"short": "cksum a.txt", "cut off on the screen": long} {
@@ -93,6 +98,63 @@ func TestAPolicyLeavesARealAgentCLIToAPerson(t *testing.T) {
 			w.wait("one", coleo.Idle)
 			if _, err := os.Stat(w.path("work-one/b.txt")); err == nil {
 				t.Error("the command was run")
+			}
+		})
+	}
+}
+
+// rules makes the user's policy.
+func (w *world) rules(text string) {
+	w.t.Helper()
+	w.check(os.WriteFile(w.path("config/policy.toml"), []byte(text), 0o600))
+}
+
+func TestM14RulesForToolsAndCategoriesDecideForARealAgentCLI(t *testing.T) {
+	t.Parallel()
+	const noEdits = "[[rule]]\ncategory = \"edit\"\ndecision = \"deny\"\n"
+	write := asked{tool: "Write", args: map[string]any{"file_path": "new.txt", "content": "it is\nnew\n"}}
+	search := asked{tool: "WebSearch", args: map[string]any{"query": "what is it"}}
+	for name, c := range map[string]struct {
+		rules   string
+		call    asked
+		want    string
+		rule    string
+		applied bool
+		written bool
+	}{
+		"an edit is left to a person": {"", write, "ask", "default", false, false},
+		"a category is denied":        {noEdits, write, "deny", "user: category edit", true, false},
+		"the tool beats its category": {noEdits + "[[rule]]\ntool = \"Write\"\ndecision = \"allow\"\n", write, "allow",
+			"user: tool Write", true, true},
+		"the network is denied": {"[[rule]]\ncategory = \"network\"\ndecision = \"deny\"\n", search, "deny",
+			"user: category network", true, false},
+		"a command is denied": {"[[rule]]\ncommand = \"cksum *\"\ndecision = \"deny\"\n",
+			asked{tool: "Bash", args: map[string]any{"command": "cksum a.txt", "description": "sums"}}, "deny",
+			`user: command "cksum *"`, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			needAgent(t, "claude-code", "claude")
+			w := newWorld(t, "")
+			w.rules(c.rules)
+			call := c.call
+			if call.tool == "Write" {
+				call.args = map[string]any{"file_path": filepath.Join(w.path("work-one"), "new.txt"), "content": "it is\nnew\n"}
+			}
+			w.toolArm(coleo.PolicyRead, call)
+			got := w.decided()
+			if got.Decision != c.want || got.Rule != c.rule || got.Applied != c.applied || got.Tool != call.tool {
+				t.Fatalf("the policy says %+v, want %s by %s\n%s", got, c.want, c.rule, w.must("arm", "screen", "one"))
+			}
+			if !c.applied {
+				w.must("arm", "deny", "one")
+			}
+			w.wait("one", coleo.Idle)
+			if _, err := os.Stat(w.path("work-one/new.txt")); (err == nil) != c.written {
+				t.Errorf("the file was written: %v", err == nil)
+			}
+			if n := len(w.policyOf("one")); n != 1 {
+				t.Errorf("the policy has decided %d times", n)
 			}
 		})
 	}

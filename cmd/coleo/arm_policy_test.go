@@ -114,7 +114,7 @@ func TestAProjectsPolicyIsTrustedByItsHash(t *testing.T) {
 	w.fails(4, "policy", "trust", dir, "--revoke")
 }
 
-func TestAGrantIsListedAndRevoked(t *testing.T) {
+func TestM14AGrantIsListedAndRevoked(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	if out := f.must("policy", "grants"); !strings.Contains(out, "Nothing is granted.") {
@@ -123,6 +123,15 @@ func TestAGrantIsListedAndRevoked(t *testing.T) {
 	f.fails(4, "policy", "grant", "nobody", "make")
 	f.fails(2, "policy", "grant", "one", " ")
 	f.fails(2, "policy", "grant", "one", "make", "--for", "721h")
+	f.fails(2, "policy", "grant", "one", "make", "--scope", "host")
+	f.fails(2, "policy", "grant", "one", "make", "--tool", "Bash")
+	f.fails(2, "policy", "grant", "one")
+	f.fails(2, "policy", "grant")
+	out := f.must("policy", "grant", "one", "--tool", "WebSearch", "--scope", "session")
+	if !strings.Contains(out, "arm one (start 1)  tool WebSearch") {
+		t.Errorf("a grant for a start is told as %s", out)
+	}
+	f.must("policy", "grants", "--revoke", strings.Fields(out)[1])
 	f.must("policy", "grant", "one", "go test *", "--for", "1h")
 	list := decode[[]struct{ ID, Arm, Command string }](f.world, "policy", "grants")
 	if len(list) != 1 || list[0].Arm != f.arm("one").ID || list[0].Command != "go test *" {

@@ -15,6 +15,8 @@ import (
 // Arm is the arm whose dialog is judged.
 type Arm struct {
 	ID     string
+	Start  int    // the number of the start
+	Thread string // the agent CLI's id of the conversation; "" if not known
 	Config coleo.SpawnConfig
 	// Environ returns the environment of the agent CLI.
 	Environ func() ([]string, error)
@@ -27,7 +29,7 @@ func Decide(ctx context.Context, rules files.Paths, a Arm, s coleo.Session, d co
 	out := coleo.PolicyDecision{Dialog: d.Fingerprint, Title: d.Title, Mode: a.Config.Policy}
 	out.Subject, out.SubjectCut = subjectOf(d.Subject)
 	out.SubjectCut = out.SubjectCut || d.Truncated
-	request := policy.Request{Arm: a.ID, Cut: true, Now: time.Now()} // without a category, no rule is about it
+	request := policy.Request{Arm: a.ID, Start: a.Start, Thread: a.Thread, Cut: true, Now: time.Now()} // without a category, no rule is about it
 	asked, unknown := askedTool(ctx, s, d.Fingerprint)
 	if coleo.ErrorCode(unknown) == coleo.EStale {
 		return out, unknown

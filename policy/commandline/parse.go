@@ -57,6 +57,9 @@ type Word struct {
 	// Unknown means that the text depends on the output of a command or on a variable.
 	// Then Text is "". Without quotes, an unknown word can become several words.
 	Unknown bool
+	// Variable means that the text depends on a variable of the environment, which can hold
+	// a secret. Such a word is also unknown.
+	Variable bool
 	// Matched means that the shell has made the word from a file name pattern.
 	Matched bool
 }
@@ -78,10 +81,8 @@ func Parse(line string, shell Shell, dir string, names Names) ([]Command, error)
 	if err := checkText(line); err != nil {
 		return nil, err
 	}
-	if shell == Zsh {
-		if err := checkZsh(line); err != nil {
-			return nil, err
-		}
+	if err := checkDialect(line, shell); err != nil {
+		return nil, err
 	}
 	file, err := syntax.NewParser(syntax.Variant(variantOf(shell)), syntax.KeepComments(true)).
 		Parse(strings.NewReader(line), "")
@@ -133,6 +134,19 @@ func checkText(line string) error {
 	return nil
 }
 
+// checkDialect refuses what programs of the same shell read differently.
+func checkDialect(line string, shell Shell) error {
+	switch {
+	case shell == Zsh:
+		return checkZsh(line)
+	case shell == POSIX && strings.Contains(line, "(("):
+		return unclear("bash as sh calculates what is within ((")
+	case strings.Contains(line, "<<") && strings.Contains(line, "\\\n"):
+		return unclear("the line has a here-document and continues after a backslash")
+	}
+	return nil
+}
+
 // checkZsh refuses every character that means something else in zsh than in bash, also
 // within quotes.
 func checkZsh(line string) error {
@@ -149,6 +163,8 @@ type walker struct {
 	out   []Command
 	count *int // commands so far, also those of substitutions
 	depth int
+	// substituted is how many substitutions are around the part that is being followed.
+	substituted int
 
 	dir   string
 	moved bool // a cd has changed the folder for the rest of the first statement
@@ -294,15 +310,15 @@ func (w *walker) changedDir(s *syntax.Stmt) (string, bool, error) {
 		return "", false, unclear("the folder of cd is not known")
 	case strings.Contains(to, ".."):
 		return "", false, unclear("the folder of cd has ..")
-	case !filepath.IsAbs(to) && !strings.HasPrefix(to, "./") && to != ".":
-		return "", false, unclear("CDPATH decides where cd %s goes: write ./%s", to, to)
-	}
-	if !filepath.IsAbs(to) {
-		to = filepath.Join(w.dir, to)
+	case strings.HasPrefix(to, "-") || strings.HasPrefix(to, "+"):
+		return "", false, unclear("cd has an option")
 	}
 	*w.count++
 	w.moved = true
 	w.out = append(w.out, Command{Words: []Word{{Text: "cd"}, {Text: to}}, Dir: w.dir})
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(w.dir, to)
+	}
 	return to, true, nil
 }
 

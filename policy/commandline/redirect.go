@@ -44,18 +44,16 @@ func (w *walker) redirections(rs []*syntax.Redirect) ([]Word, error) {
 // followed for the commands that it runs.
 func (w *walker) target(r *syntax.Redirect) (Word, error) {
 	if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc {
+		if w.substituted > 0 {
+			return Word{}, unclear("a here-document is within $(…): shells differ in where it ends")
+		}
 		if !plainEnd(r.Word) {
 			return Word{}, unclear("the end of the here-document is not a plain word")
 		}
 		if r.Hdoc == nil {
 			return Word{}, nil
 		}
-		// The end of a here-document that is quoted makes its text a plain one.
-		p, err := w.parts(r.Hdoc.Parts, true)
-		if err == nil && (len(p.raw) > mostDocument || p.unknown) {
-			err = unclear("the here-document has more than %d bytes, or it is not known", mostDocument)
-		}
-		return Word{}, err
+		return Word{}, w.document(r)
 	}
 	words, err := w.word(r.Word)
 	switch {
@@ -67,6 +65,24 @@ func (w *walker) target(r *syntax.Redirect) (Word, error) {
 		return Word{}, unclear("the string has more than %d bytes", mostDocument)
 	}
 	return words[0], nil
+}
+
+// document follows the text of a here-document. If its end is quoted, its text is a plain
+// one.
+func (w *walker) document(r *syntax.Redirect) error {
+	var p pieces
+	if text := r.Hdoc.Lit(); text != "" && r.Word.Lit() == "" {
+		p.add(text, false)
+	} else {
+		var err error
+		if p, err = w.parts(r.Hdoc.Parts, true); err != nil {
+			return err
+		}
+	}
+	if len(p.raw) > mostDocument || p.unknown {
+		return unclear("the here-document has more than %d bytes, or it is not known", mostDocument)
+	}
+	return nil
 }
 
 // plainEnd reports whether the word that ends a here-document is a name, perhaps in quotes.

@@ -29,7 +29,7 @@ func isOwn(name string) bool { return ownName.MatchString(name) && !slices.Conta
 
 // plainValue matches what the language of a program may be set to. A value with a slash
 // would name a file.
-var plainValue = regexp.MustCompile(`^[A-Za-z0-9_.@-]*$`)
+var plainValue = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.@-]*)?$`)
 
 // languageNames are the variables that a line may set for one command. They choose the
 // language, the order of sorting, and whether there are colors.
@@ -100,8 +100,10 @@ func (w *walker) word(word *syntax.Word) ([]Word, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case p.unknown && p.pattern:
+		return nil, unclear("a file name pattern has a part that is not known")
 	case p.unknown:
-		return []Word{{Unknown: true}}, nil
+		return []Word{{Unknown: true, Variable: p.variable}}, nil
 	case p.pattern:
 		return w.match(p)
 	}
@@ -114,7 +116,9 @@ type pieces struct {
 	raw     []byte
 	special []bool
 	unknown bool
-	pattern bool
+	// variable is true if a variable of the environment is a part.
+	variable bool
+	pattern  bool
 }
 
 func (p *pieces) text() string { return string(p.raw) }
@@ -130,10 +134,13 @@ func (p *pieces) add(s string, special bool) {
 // parts follows the parts of a word. Quoted says whether they are within double quotes.
 func (w *walker) parts(parts []syntax.WordPart, quoted bool) (pieces, error) {
 	var p pieces
-	for _, part := range parts {
+	for i, part := range parts {
 		var err error
 		switch x := part.(type) {
 		case *syntax.Lit:
+			if i+1 < len(parts) && strings.HasSuffix(x.Value, "$") && opensAfterDollar(parts[i+1]) {
+				return p, unclear("shells differ in what the $ after %q means", strings.TrimSuffix(x.Value, "$"))
+			}
 			err = p.literal(x.Value, quoted)
 		case *syntax.SglQuoted:
 			if x.Dollar {
@@ -147,7 +154,7 @@ func (w *walker) parts(parts []syntax.WordPart, quoted bool) (pieces, error) {
 			var inner pieces
 			inner, err = w.parts(x.Parts, true)
 			p.raw, p.special = append(p.raw, inner.raw...), append(p.special, inner.special...)
-			p.unknown = p.unknown || inner.unknown
+			p.unknown, p.variable = p.unknown || inner.unknown, p.variable || inner.variable
 		case *syntax.ParamExp:
 			err = w.parameter(&p, x, quoted)
 		case *syntax.CmdSubst:
@@ -165,15 +172,28 @@ func (w *walker) parts(parts []syntax.WordPart, quoted bool) (pieces, error) {
 	return p, nil
 }
 
+// opensAfterDollar reports whether a $ before the part means something in some shell.
+func opensAfterDollar(part syntax.WordPart) bool {
+	switch x := part.(type) {
+	case *syntax.Lit:
+		return strings.IndexAny(x.Value, "[({") == 0
+	case *syntax.SglQuoted, *syntax.DblQuoted:
+		return true
+	}
+	return false
+}
+
 // literal adds a text of the line, without the backslashes that quote.
 func (p *pieces) literal(s string, quoted bool) error {
-	if s == "!" || s == "[" || s == "]" { // alone, they are names of commands and of operators
+	if s == "!" || s == "!=" || s == "[" || s == "]" { // alone, they are names of commands and of operators
 		p.add(s, false)
 		return nil
 	}
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
+		case c == '$' && i+1 < len(s) && strings.IndexByte("[({", s[i+1]) >= 0:
+			return unclear("shells differ in what %q means", s[i:i+2])
 		case c == '\\' && i+1 < len(s) && s[i+1] == '\n':
 			i++
 		case c == '\\' && quoted && (i+1 == len(s) || !strings.ContainsRune("$`\"\\", rune(s[i+1]))):
@@ -185,6 +205,8 @@ func (p *pieces) literal(s string, quoted bool) error {
 			p.add(s[i:i+1], false)
 		case quoted:
 			p.add(s[i:i+1], false)
+		case (c == '~' || c == '^') && i > 0 && afterName.MatchString(s[i-1:i]):
+			p.add(s[i:i+1], false) // HEAD~1 and HEAD^^
 		case strings.IndexByte("~{}[]!^", c) >= 0:
 			return unclear("the shell can replace the word with %q", string(c))
 		default:
@@ -193,6 +215,19 @@ func (p *pieces) literal(s string, quoted bool) error {
 	}
 	return nil
 }
+
+// tellable are the variables of the environment that have no secret.
+var tellable = []string{"HOME", "PWD", "OLDPWD", "USER", "LOGNAME", "SHELL", "PATH", "LANG", "TERM", "HOSTNAME"}
+
+// isSecret reports whether a parameter is a variable that can hold a secret.
+func isSecret(name string) bool {
+	return isName.MatchString(name) && !slices.Contains(tellable, name)
+}
+
+var isName = regexp.MustCompile(`^[A-Za-z_]`)
+
+// afterName matches a character after which ~ and ^ are plain ones.
+var afterName = regexp.MustCompile(`[A-Za-z0-9~^]`)
 
 // plainParameter matches the parameters whose value can be read without another effect.
 var plainParameter = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*|[0-9?#$!@*-])$`)
@@ -209,9 +244,10 @@ func (w *walker) parameter(p *pieces, x *syntax.ParamExp, quoted bool) error {
 		return unclear("$%s stands without quotes", x.Param.Value)
 	case !ok:
 		p.unknown = true
+		p.variable = p.variable || isSecret(x.Param.Value)
 	case quoted:
 		p.add(value, false)
-	case value == "" || strings.ContainsAny(value, " \t\n*?[\\"):
+	case value == "" || strings.ContainsAny(value, " \t\n*?[(\\"):
 		return unclear("$%s stands without quotes", x.Param.Value)
 	default:
 		p.add(value, false)
@@ -224,6 +260,8 @@ func (w *walker) substitution(x *syntax.CmdSubst) error {
 	if x.TempFile || x.ReplyVar || x.Backquotes {
 		return unclear("the line has a substitution that is not followed: write $(…)")
 	}
+	w.substituted++
+	defer func() { w.substituted-- }()
 	return w.inside(func(w *walker) error { return w.list(x.Stmts) })
 }
 
@@ -241,6 +279,9 @@ func (w *walker) match(p pieces) ([]Word, error) {
 		}
 	}
 	folder := raw[:last]
+	if slices.Contains(strings.Split(folder, "/"), "..") {
+		return nil, unclear("the folder of the pattern %s has ..", raw)
+	}
 	dir := folder
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(w.dir, dir)
@@ -259,7 +300,7 @@ func (w *walker) match(p pieces) ([]Word, error) {
 		return nil, unclear("the pattern %s matches %d files, more than %d", raw, len(out), mostMatches)
 	}
 	if len(out) == 0 {
-		out = []Word{{Text: raw, Matched: true}}
+		out = []Word{{Text: raw}}
 	}
 	return out, nil
 }
@@ -277,7 +318,7 @@ func wild(pattern []byte, special []bool, name string) bool {
 		case special[i] && c == '*':
 			expr.WriteString(`.*`)
 		case special[i]:
-			expr.WriteString(`.`)
+			expr.WriteString(`.{1,4}`) // some shells take a byte for a character
 		default:
 			expr.WriteString(regexp.QuoteMeta(string([]byte{c})))
 		}

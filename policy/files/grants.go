@@ -21,24 +21,32 @@ const (
 	mostGrants = 1000
 )
 
-// Grant is what the user has granted one arm for a while.
+// Grant is what the user has granted for a while: one arm, one start of it, or a
+// conversation. It has a command or a tool; see policy.Rule.
 type Grant struct {
 	ID      string    `json:"id"`
-	Arm     string    `json:"arm"`      // the arm's id
-	ArmName string    `json:"arm_name"` // the arm's name when it was granted
-	Command string    `json:"command"`  // see policy.Rule
+	Arm     string    `json:"arm,omitempty"`    // the arm's id; "" for a conversation
+	ArmName string    `json:"arm_name"`         // the arm's name when it was granted
+	Start   int       `json:"start,omitempty"`  // the number of the arm's only start; 0 for each start
+	Thread  string    `json:"thread,omitempty"` // the agent CLI's id of the conversation
+	Command string    `json:"command,omitempty"`
+	Tool    string    `json:"tool,omitempty"`
 	Made    time.Time `json:"made"`
 	Ends    time.Time `json:"ends"`
 }
 
+func (g Grant) rule() policy.Rule {
+	return policy.Rule{Command: g.Command, Tool: g.Tool, Verdict: policy.Allow}
+}
+
 // check returns an error for a grant that cannot be used.
 func (g Grant) check() error {
-	scope := policy.Scope{Name: "granted", Rules: []policy.Rule{{Command: g.Command, Verdict: policy.Allow}}}
+	scope := policy.Scope{Name: "granted", Rules: []policy.Rule{g.rule()}}
 	switch err := scope.Check(); {
 	case err != nil:
 		return err
-	case g.ID == "" || g.Arm == "" || g.Ends.IsZero():
-		return coleo.Errorf(coleo.EInvalid, "a grant needs an id, an arm and an end")
+	case g.ID == "" || g.Arm == "" && g.Thread == "" || g.Ends.IsZero():
+		return coleo.Errorf(coleo.EInvalid, "a grant needs an id, an arm or a conversation, and an end")
 	}
 	return nil
 }
@@ -69,7 +77,8 @@ func (p Paths) Grants(now time.Time) ([]Grant, error) {
 func ForDecide(list []Grant) []policy.Grant {
 	var out []policy.Grant
 	for _, g := range list {
-		out = append(out, policy.Grant{Rule: policy.Rule{Command: g.Command}, ID: g.ID, Arm: g.Arm, Ends: g.Ends})
+		out = append(out, policy.Grant{Rule: g.rule(), ID: g.ID, Arm: g.Arm, Start: g.Start, Thread: g.Thread,
+			Ends: g.Ends})
 	}
 	return out
 }

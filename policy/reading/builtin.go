@@ -9,9 +9,21 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
-func anyText(Workspace, string, []commandline.Word) error { return nil }
+// anyText lets a command print any text, but not a variable that can hold a secret.
+func anyText(_ Workspace, _ string, words []commandline.Word) error {
+	for _, word := range words {
+		if word.Variable {
+			return fmt.Errorf("it tells a variable of the environment, which can hold a secret")
+		}
+	}
+	return nil
+}
 
+// oneFolder judges cd. With CDPATH, the shell could go into a folder of the same name.
 func oneFolder(w Workspace, dir string, words []commandline.Word) error {
+	if w.Machine.Env("CDPATH") != "" {
+		return fmt.Errorf("the variable CDPATH is set")
+	}
 	resolved, err := w.readable(dir, words[0].Text)
 	if err != nil {
 		return err
@@ -34,6 +46,11 @@ func exitCode(_ Workspace, _ string, words []commandline.Word) error {
 // formatText matches a format whose directives only print. %n would set a variable.
 var formatText = regexp.MustCompile(`^([^%\\]|\\[\\nrt"'0-7]|%%|%[-+ #0]*[0-9]*(\.[0-9]+)?[sdiuoxXcbq])*$`)
 
+var (
+	ofNumber    = regexp.MustCompile(`%[-+ #0]*[0-9]*(\.[0-9]+)?[diuoxX]`)
+	plainNumber = regexp.MustCompile(`^[-+0-9A-Za-z_.:/ ]*$`)
+)
+
 // format judges printf. Its option -v would set a variable.
 func format(_ Workspace, _ string, words []commandline.Word) error {
 	if err := allKnown(words); err != nil {
@@ -42,6 +59,11 @@ func format(_ Workspace, _ string, words []commandline.Word) error {
 	if len(words) == 0 || strings.HasPrefix(words[0].Text, "-") || words[0].Matched ||
 		!formatText.MatchString(words[0].Text) {
 		return fmt.Errorf("its format does more than to print")
+	}
+	for _, word := range words[1:] {
+		if ofNumber.MatchString(words[0].Text) && !plainNumber.MatchString(word.Text) {
+			return fmt.Errorf("%s is no number, and some shells calculate it", shortened(word.Text))
+		}
 	}
 	return nil
 }
@@ -86,22 +108,6 @@ func condition(w Workspace, dir string, words []commandline.Word) error {
 	return fmt.Errorf("this condition is not known to only read")
 }
 
-// sedScript matches a script of sed that prints or leaves out lines. The commands w, e
-// and r, and the flags of s, would write, start a program or read another file.
-var sedScript = regexp.MustCompile(
-	`^\s*((([0-9]+|\$)(,([0-9]+|\$|\+[0-9]+))?|/[^][/\\;\n]*/)\s*[pdq=]\s*(;\s*|$))+$`)
-
-func sed(w Workspace, dir string, words []commandline.Word) error {
-	a, err := options{flags: "nErsz", long: long([]string{"quiet", "silent", "regexp-extended"}, nil)}.divide(words)
-	if err != nil {
-		return err
-	}
-	if len(a.operands) == 0 || a.operands[0].Matched || !sedScript.MatchString(a.operands[0].Text) {
-		return fmt.Errorf("its script does more than to print lines")
-	}
-	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
-}
-
 // The words of find's expression that only choose and print, by what follows them.
 var (
 	findAlone = strings.Fields(`-print -print0 -ls -prune -quit -depth -xdev -mount -noleaf -daystart -empty -true
@@ -136,6 +142,9 @@ func find(w Workspace, dir string, words []commandline.Word) error {
 		if i++; i == len(words) || words[i].Matched {
 			return fmt.Errorf("the value of %s is not known", word)
 		}
+		if err := lookedFor(words, i); err != nil {
+			return err
+		}
 		if isFile {
 			if err := w.CheckPath(dir, words[i].Text); err != nil {
 				return err
@@ -143,6 +152,21 @@ func find(w Workspace, dir string, words []commandline.Word) error {
 		}
 	}
 	return nil
+}
+
+// lookedFor refuses to look for private names. Find may leave them out: `! -name .git`, or
+// `-name .git -prune`. The value of a test is word i.
+func lookedFor(words []commandline.Word, i int) error {
+	text := words[i].Text
+	isName := strings.HasSuffix(words[i-1].Text, "name") || strings.HasSuffix(words[i-1].Text, "path")
+	if !isName || privateName(text) == "" {
+		return nil
+	}
+	prunes := slices.ContainsFunc(words[i:], func(w commandline.Word) bool { return w.Text == "-prune" })
+	if prunes || i >= 2 && (words[i-2].Text == "!" || words[i-2].Text == "-not") {
+		return nil
+	}
+	return fmt.Errorf("it looks for %s, which is private", text)
 }
 
 // begins reports whether find's expression begins with the word.

@@ -1,7 +1,6 @@
 package reading
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -20,7 +19,7 @@ import (
 )
 
 var (
-	lineCount = flag.Int("lines", 300, "how many command lines to make, judge and run")
+	lineCount = flag.Int("lines", 100, "how many command lines to make, judge and run")
 	lineSeed  = flag.Uint64("seed", 0, "the seed of the lines; 0 takes the time")
 )
 
@@ -44,13 +43,20 @@ func TestWhatIsAllowedOnlyReads(t *testing.T) {
 	}
 	t.Logf("go test ./policy/reading -run WhatIsAllowedOnlyReads -lines %d -seed %d", *lineCount, seed)
 	m := maker{r: rand.New(rand.NewPCG(seed, 0)), used: map[string]int{}}
-	var run []string
+	shells := newShells(t)
+	allowedBy := map[commandline.Shell]int{}
 	for range *lineCount {
-		if line := m.line(); w.bash(line) == nil {
-			run = append(run, line)
+		line := m.line()
+		for _, s := range shells {
+			if w.Judge(Line{Text: line, Shell: s.dialect, Dir: w.Root}) == nil {
+				s.run = append(s.run, line)
+				allowedBy[s.dialect]++
+			}
 		}
 	}
-	if share := float64(len(run)) / float64(*lineCount); share < leastAllowed {
+	share := float64(allowedBy[commandline.Bash]) / float64(*lineCount)
+	t.Logf("%.1f %% of the lines are allowed; constructs: %v", 100*share, m.used)
+	if share < leastAllowed {
 		t.Errorf("%.2f of the lines are allowed, want %.2f", share, leastAllowed)
 	}
 	for name := range constructs {
@@ -59,9 +65,11 @@ func TestWhatIsAllowedOnlyReads(t *testing.T) {
 		}
 	}
 	before := w.listing(t)
-	for batch := range slices.Chunk(run, 500) {
-		for _, wrong := range w.traced(t, batch) {
-			t.Error(wrong)
+	for _, s := range shells {
+		for batch := range slices.Chunk(s.run, 500) {
+			for _, wrong := range w.traced(t, s.program, batch) {
+				t.Errorf("%s: %s", s.program, wrong)
+			}
 		}
 	}
 	if after := w.listing(t); after != before {
@@ -77,10 +85,38 @@ func TestTheTraceSeesWhatIsWrong(t *testing.T) {
 	w := newTree(t)
 	for _, line := range []string{"cat ../outside/plain.txt", "cat link.txt", "touch new", "echo x > a.go", "rm b.txt",
 		"cat .env", "python3 -c 1", "find . -name '*.txt' -exec cat {} +", "exec 3<>/dev/tcp/127.0.0.1/9", "mkdir x"} {
-		if len(w.traced(t, []string{line})) == 0 {
+		if len(w.traced(t, "bash", []string{line})) == 0 {
 			t.Errorf("%q is not told", line)
 		}
 	}
+}
+
+// shell is a program that runs lines of one dialect.
+type shell struct {
+	program string
+	dialect commandline.Shell
+	run     []string // the lines that are allowed
+}
+
+// newShells returns the shells of this machine. Bash with the name sh reads a line as
+// neither bash nor dash does.
+func newShells(t *testing.T) []*shell {
+	t.Helper()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh := filepath.Join(t.TempDir(), "sh")
+	if err := os.Symlink(bash, sh); err != nil {
+		t.Fatal(err)
+	}
+	out := []*shell{{program: "bash", dialect: commandline.Bash}, {program: sh, dialect: commandline.POSIX}}
+	for _, other := range []shell{{program: "dash", dialect: commandline.POSIX}, {program: "zsh", dialect: commandline.Zsh}} {
+		if _, err := exec.LookPath(other.program); err == nil {
+			out = append(out, &other)
+		}
+	}
+	return out
 }
 
 // constructs are the ways in which lines are put together. Each makes one line of two.
@@ -105,7 +141,11 @@ func (m *maker) pick(list []string) string { return list[m.r.IntN(len(list))] }
 
 // line returns a line: one known line, changed or not, or two in a construct.
 func (m *maker) line() string {
-	if m.r.IntN(3) > 0 {
+	switch m.r.IntN(9) {
+	case 0, 1, 2:
+	case 3:
+		return m.torn(m.simple())
+	default:
 		return m.simple()
 	}
 	names := make([]string, 0, len(constructs))
@@ -115,7 +155,26 @@ func (m *maker) line() string {
 	slices.Sort(names)
 	name := m.pick(names)
 	m.used[name]++
-	return fmt.Sprintf(constructs[name], m.simple(), m.simple())
+	line := fmt.Sprintf(constructs[name], m.simple(), m.simple())
+	if m.r.IntN(6) == 0 {
+		return m.torn(line)
+	}
+	return line
+}
+
+// pieces of syntax, with a command that shows when it runs.
+var torn = []string{"'", `"`, `\\`, "$", "`", "$(", ")", "(", "((", "))", "<<E\n", "\nE\n", "\nE)", "<<'E'\n", "\n", "#", " # ", ";", "; ",
+	"&&", "||", "|", "&", "{", "}", "{ ", "; }", "[", "]", "!", "~", "*", "?", "=", ">", "<", ">&", "<(", "$'", `$"`, "${", "$[", "${!",
+	"x=1; ", "touch new", "; touch new; ", "$(touch new)", "`touch new`", "a[$(touch new)]", "x='a[$(touch new)]'; ", "$x", `"$x"`,
+	"\\\n", "esac", "done", " in ", "do ", "fi", "then ", "-eq ", "%d ", "\t", "<<<", "2>&1", "/dev/null", "case a in a) ", "function f "}
+
+// torn puts pieces of syntax anywhere into a line.
+func (m *maker) torn(line string) string {
+	for range 1 + m.r.IntN(4) {
+		i := m.r.IntN(len(line) + 1)
+		line = line[:i] + m.pick(torn) + line[i:]
+	}
+	return line
 }
 
 // simple returns a known line. In half of the cases, words of other lines replace, follow
@@ -149,7 +208,7 @@ func (m *maker) simple() string {
 
 // runner runs the lines of its standard input, which end with a zero byte. Some lines
 // wait for their input, and some never end.
-const runner = `while IFS= read -r -d '' line; do timeout 5 bash -c "$line" </dev/null >/dev/null 2>&1; done; :`
+const runner = `while IFS= read -r -d '' line; do timeout 5 "$0" -c "$line" </dev/null >/dev/null 2>&1; done; :`
 
 // calls are the system calls that are looked at: those that open, start, connect or change.
 const calls = "trace=execve,execveat,open,openat,openat2,creat,mkdir,mkdirat,unlink,unlinkat,rmdir,rename,renameat," +
@@ -157,12 +216,12 @@ const calls = "trace=execve,execveat,open,openat,openat2,creat,mkdir,mkdirat,unl
 	"mknod,mknodat,utimensat,setxattr,socket,connect,clock_settime,settimeofday,sethostname,mount"
 
 // traced runs the lines and returns what they did that no line may do.
-func (w Workspace) traced(t *testing.T, lines []string) []string {
+func (w Workspace) traced(t *testing.T, shell string, lines []string) []string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "trace")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	c := exec.CommandContext(ctx, "strace", "-f", "-y", "-s", "300", "-e", calls, "-o", out, "bash", "-c", runner)
+	c := exec.CommandContext(ctx, "strace", "-f", "-y", "-s", "300", "-e", calls, "-o", out, "bash", "-c", runner, shell)
 	c.Dir = w.Root
 	c.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + filepath.Join(filepath.Dir(w.Root), "home")}
 	c.Stdin = strings.NewReader(strings.Join(lines, "\x00") + "\x00")
@@ -174,17 +233,34 @@ func (w Workspace) traced(t *testing.T, lines []string) []string {
 		t.Fatal(err)
 	}
 	var wrong []string
-	n := -1 // the first bash is the runner
-	for call := range bytes.Lines(data) {
-		if bytes.Contains(call, []byte(`["bash", "-c", `)) && !bytes.Contains(call, []byte("= -1 ")) {
-			n++
+	n := 0
+	program := map[string]string{} // of a process
+	begins := fmt.Sprintf(`["timeout", "5", %q, "-c", `, shell)
+	shells := 0
+	for _, call := range wholeCalls(string(data)) {
+		pid, _, _ := strings.Cut(call, " ")
+		if m := execution.FindStringSubmatch(call); m != nil {
+			program[pid] = filepath.Base(m[1])
+			if strings.Contains(call, begins) {
+				n++
+			}
+			if slices.Contains(ofRunner, program[pid]) && program[pid] != "timeout" {
+				shells++
+			}
 		}
-		if why := w.wrong(string(call)); why != "" {
-			wrong = append(wrong, fmt.Sprintf("%q %s: %s", lines[max(0, min(n-1, len(lines)-1))], why, strings.TrimSpace(string(call))))
+		if why := w.wrong(program[pid], call); why != "" {
+			wrong = append(wrong, fmt.Sprintf("%q %s: %s", lines[max(0, min(n-1, len(lines)-1))], why, call))
 		}
+	}
+	// The runner starts the shell once for each line, and is one itself.
+	if shells != len(lines)+1 {
+		wrong = append(wrong, fmt.Sprintf("%d shells were started for %d lines", shells, len(lines)))
 	}
 	return wrong
 }
+
+// ofRunner are the programs that run the lines.
+var ofRunner = []string{"bash", "dash", "sh", "zsh", "timeout"}
 
 var (
 	// succeeded matches a call with its result, which is no error. Group 1 is the name of
@@ -195,8 +271,32 @@ var (
 	ofSystem = regexp.MustCompile(`^(/usr/|/lib|/etc/(ld\.so|localtime|passwd|group|nsswitch|selinux|locale)|/proc/(self|filesystems|\d+/(maps|status))|/dev/(null|tty|urandom)|/sys/|pipe:)`)
 )
 
-// wrong says what is wrong with one line of strace, or "".
-func (w Workspace) wrong(call string) string {
+// execution matches a call that has started a program, with the program.
+var execution = regexp.MustCompile(`^\d+ +execve\("([^"]*)", .*= 0$`)
+
+// resumed matches the second half of a call during which another process made one.
+var resumed = regexp.MustCompile(`^(\d+) +<\.\.\. \w+ resumed>(.*)$`)
+
+// wholeCalls returns the calls of a trace, each in one line.
+func wholeCalls(trace string) []string {
+	var out []string
+	begun := map[string]string{} // by process
+	for line := range strings.SplitSeq(strings.TrimSpace(trace), "\n") {
+		pid, _, _ := strings.Cut(line, " ")
+		if first, ok := strings.CutSuffix(line, "<unfinished ...>"); ok {
+			begun[pid] = strings.TrimSpace(first)
+			continue
+		}
+		if m := resumed.FindStringSubmatch(line); m != nil {
+			line = begun[pid] + m[2]
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// wrong says what is wrong with a call of a program, a line of strace, or "".
+func (w Workspace) wrong(program, call string) string {
 	m := succeeded.FindStringSubmatch(call)
 	if m == nil {
 		return ""
@@ -204,12 +304,12 @@ func (w Workspace) wrong(call string) string {
 	name, args, path := m[1], m[2], m[3]
 	switch name {
 	case "execve", "execveat":
-		program := filepath.Base(started.FindStringSubmatch(args)[1])
-		if _, ok := programs[program]; !ok && program != "bash" && program != "timeout" {
+		next := filepath.Base(started.FindStringSubmatch(args)[1])
+		if _, ok := programs[next]; !ok && !slices.Contains(ofRunner, next) {
 			return "starts a program"
 		}
 	case "open", "openat", "openat2":
-		return w.wrongOpen(args, path)
+		return w.wrongOpen(program, args, path)
 	case "socket":
 		if !strings.HasPrefix(args, "AF_UNIX") { // asking for the name of a user
 			return "opens a socket"
@@ -220,17 +320,18 @@ func (w Workspace) wrong(call string) string {
 	return ""
 }
 
-func (w Workspace) wrongOpen(args, path string) string {
+func (w Workspace) wrongOpen(program, args, path string) string {
 	if ofSystem.MatchString(path) {
 		return ""
 	}
 	below, inside := strings.CutPrefix(path+"/", w.Root+"/")
+	ofGit := program == "git" && (strings.HasPrefix(below, ".git/") || path == "/etc/gitconfig")
 	switch {
 	case regexp.MustCompile(`O_(WRONLY|RDWR|CREAT|TRUNC|APPEND)`).MatchString(args):
 		return "writes a file"
-	case !inside:
+	case !inside && !ofGit:
 		return "opens a file outside the workspace"
-	case privateName(below) != "" && !strings.Contains(args, "O_DIRECTORY"):
+	case privateName(below) != "" && !ofGit && !strings.Contains(args, "O_DIRECTORY"):
 		return "opens a private file"
 	}
 	return ""

@@ -2,7 +2,6 @@ package reading
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -196,66 +195,24 @@ func noFolders(w Workspace, dir string, a arguments) error {
 	return nil
 }
 
-// grepFolders judges what grep reads in folders. It goes into hidden ones, too.
-func grepFolders(w Workspace, dir string, a arguments) error {
-	if w.Machine.Env("GREP_OPTIONS") != "" {
-		return fmt.Errorf("GREP_OPTIONS gives it options that are not seen")
-	}
-	if !a.given["r"] && !a.given["recursive"] {
-		return nil
-	}
-	return w.checkFolders(dir, a.searched(), true)
-}
-
-// checkFolders judges all files below the paths, or below dir if there are none.
-func (w Workspace) checkFolders(dir string, paths []commandline.Word, hidden bool) error {
-	if len(paths) == 0 {
-		paths = []commandline.Word{{Text: "."}}
-	}
-	for _, path := range paths {
-		resolved, err := w.readable(dir, path.Text)
-		if err != nil {
-			return err
-		}
-		if !w.Machine.IsFolder(resolved) {
-			continue
-		}
-		if err := w.checkBelow(resolved, hidden); err != nil {
-			return err
+// noFollowing refuses the old way of tail to say +5f, which never ends.
+func noFollowing(_ Workspace, _ string, a arguments) error {
+	for _, o := range a.operands {
+		if strings.HasPrefix(o.Text, "+") {
+			return fmt.Errorf("%s can be an option", o.Text)
 		}
 	}
 	return nil
 }
 
-// rgFolders judges what rg reads. It leaves out hidden files, but it reads lists of
-// ignored files in all folders above, and git's.
-func rgFolders(w Workspace, dir string, a arguments) error {
-	if w.Machine.Env("RIPGREP_CONFIG_PATH") != "" {
-		return fmt.Errorf("RIPGREP_CONFIG_PATH gives it options that are not seen")
+// deepNames judges programs that also tell the names in hidden folders, if both of two
+// options are there.
+func deepNames(all, deep string) func(Workspace, string, arguments) error {
+	return func(w Workspace, dir string, a arguments) error {
+		if !strings.ContainsFunc(all, func(r rune) bool { return a.given[string(r)] }) && !a.given["all"] && !a.given["almost-all"] ||
+			deep != "" && !a.given[deep] && !a.given["recursive"] {
+			return nil
+		}
+		return w.checkFolders(dir, a.operands, everything)
 	}
-	for above := filepath.Dir(w.Root); ; above = filepath.Dir(above) {
-		names, err := w.Machine.Names(above)
-		if err != nil {
-			return fmt.Errorf("the folder %s cannot be read: %v", above, err)
-		}
-		for _, name := range []string{".gitignore", ".ignore", ".rgignore"} {
-			if slices.Contains(names, name) {
-				return fmt.Errorf("it reads %s", filepath.Join(above, name))
-			}
-		}
-		if above == filepath.Dir(above) {
-			break
-		}
-	}
-	for _, name := range []string{".gitconfig", ".config/git"} {
-		if home := w.Machine.Env("HOME"); home != "" && w.exists(filepath.Join(home, name)) {
-			return fmt.Errorf("it reads %s", filepath.Join("~", name))
-		}
-	}
-	return w.checkFolders(dir, a.searched(), false)
-}
-
-func (w Workspace) exists(path string) bool {
-	names, err := w.Machine.Names(filepath.Dir(path))
-	return err == nil && slices.Contains(names, filepath.Base(path))
 }

@@ -37,12 +37,14 @@ type arguments struct {
 	// then they are operands, too.
 	behind []commandline.Word
 	given  map[string]bool // the options that are there, without dashes
+	values map[string][]string
+	last   string // the option that was given last
 }
 
 // divide sorts the words behind a program's name into options and operands. It refuses
 // options that the table does not have.
 func (o options) divide(words []commandline.Word) (arguments, error) {
-	a := arguments{given: map[string]bool{}}
+	a := arguments{given: map[string]bool{}, values: map[string][]string{}}
 	for i := 0; i < len(words); i++ {
 		word := words[i]
 		if len(a.operands) > 0 && a.behind == nil {
@@ -73,11 +75,17 @@ func (o options) divide(words []commandline.Word) (arguments, error) {
 		if takes == count && !numberOf.MatchString(words[i].Text) {
 			return a, fmt.Errorf("the value of %s is no number", word.Text)
 		}
-		if takes == file {
-			a.files = append(a.files, words[i])
-		}
+		a.value(takes, words[i])
 	}
 	return a, nil
+}
+
+// value notes the value of the last option.
+func (a *arguments) value(kind value, word commandline.Word) {
+	a.values[a.last] = append(a.values[a.last], word.Text)
+	if kind == file {
+		a.files = append(a.files, word)
+	}
 }
 
 // numberOf matches a number of lines or bytes, with its unit.
@@ -103,7 +111,7 @@ func (o options) option(a *arguments, word string) (value, error) {
 	}
 	for i := 1; i < len(word); i++ {
 		letter, rest := word[i:i+1], word[i+1:]
-		a.given[letter] = true
+		a.given[letter], a.last = true, letter
 		kind := text
 		switch {
 		case strings.Contains(o.flags, letter):
@@ -118,9 +126,10 @@ func (o options) option(a *arguments, word string) (value, error) {
 		if rest == "" {
 			return kind, nil
 		}
-		if kind == file {
-			a.files = append(a.files, commandline.Word{Text: rest})
+		if kind == file && rest[0] == '=' {
+			return 0, fmt.Errorf("programs differ in what -%s= means", letter)
 		}
+		a.value(kind, commandline.Word{Text: rest})
 		return 0, nil
 	}
 	return 0, nil
@@ -129,7 +138,7 @@ func (o options) option(a *arguments, word string) (value, error) {
 func (o options) longOption(a *arguments, name string) (value, error) {
 	name, val, has := strings.Cut(name, "=")
 	kind := o.long[name]
-	a.given[name] = true
+	a.given[name], a.last = true, name
 	switch {
 	case kind == 0 || kind == none && has:
 		return 0, fmt.Errorf("the option --%s is not known to only read", name)
@@ -137,8 +146,7 @@ func (o options) longOption(a *arguments, name string) (value, error) {
 		return 0, nil
 	case !has:
 		return kind, nil
-	case kind == file:
-		a.files = append(a.files, commandline.Word{Text: val})
 	}
+	a.value(kind, commandline.Word{Text: val})
 	return 0, nil
 }

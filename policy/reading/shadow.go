@@ -74,7 +74,7 @@ var comment = regexp.MustCompile(`(?m)^\s*#.*$`)
 
 // changesAny matches what changes the meaning of any word: aliases of zsh for words that
 // are not the first, and options of bash for file name patterns.
-var changesAny = regexp.MustCompile(`\balias\s+-\w*g|\b(dotglob|globstar|GLOBIGNORE)\b`)
+var changesAny = regexp.MustCompile(`\balias\s+-\w*g|\b(dotglob|globstar|nullglob|nocaseglob|extglob|GLOBIGNORE|CDPATH|cdpath)\b`)
 
 // shadowedBy returns the names of programs that the text makes aliases or functions.
 func shadowedBy(text string) []string {

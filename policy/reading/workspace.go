@@ -3,9 +3,6 @@ package reading
 import (
 	_ "embed"
 	"fmt"
-	"io/fs"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,6 +14,11 @@ type Machine interface {
 	Resolve(path string) (string, error)
 	// IsFolder reports whether there is a folder at a resolved path.
 	IsFolder(path string) bool
+	// Special says what is special about a file at a resolved path, such as that it is a
+	// pipe. It returns "" for a folder, a plain file, or nothing.
+	Special(path string) string
+	// Text returns the content of a small file.
+	Text(path string) (string, error)
 	// Names returns the names in a folder.
 	Names(dir string) ([]string, error)
 	// Program returns the resolved path of the program that a shell starts for a name.
@@ -69,9 +71,6 @@ func (w Workspace) readable(dir, path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s cannot be found: %v", path, err)
 	}
-	if ofKernel.MatchString(resolved) {
-		return "", fmt.Errorf("%s is not a file of a disk", path)
-	}
 	below, inside := strings.CutPrefix(resolved+"/", strings.TrimSuffix(w.Root, "/")+"/")
 	if !inside {
 		return "", fmt.Errorf("%s is outside the workspace", path)
@@ -82,12 +81,11 @@ func (w Workspace) readable(dir, path string) (string, error) {
 	if name := privateName(path); name != "" && !filepath.IsAbs(path) {
 		return "", fmt.Errorf("%s is private: %s", path, name)
 	}
+	if what := w.Machine.Special(resolved); what != "" {
+		return "", fmt.Errorf("%s %s", path, what)
+	}
 	return resolved, nil
 }
-
-// ofKernel matches paths at which the kernel tells of processes and devices, for a
-// workspace that is a whole disk.
-var ofKernel = regexp.MustCompile(`^/(proc|sys|dev)(/|$)`)
 
 //go:embed private.txt
 var privateList string
@@ -114,96 +112,3 @@ func privateName(path string) string {
 	}
 	return ""
 }
-
-// mostBelow limits how many files a command that reads a whole folder may have there.
-const mostBelow = 20_000
-
-// checkBelow returns an error if a file below the folder is private. With hidden, names
-// that begin with a dot count, too.
-func (w Workspace) checkBelow(dir string, hidden bool) error {
-	left := mostBelow
-	return w.walk(dir, hidden, &left)
-}
-
-func (w Workspace) walk(dir string, hidden bool, left *int) error {
-	names, err := w.Machine.Names(dir)
-	if err != nil {
-		return fmt.Errorf("the folder %s cannot be read: %v", dir, err)
-	}
-	for _, name := range names {
-		if *left--; *left < 0 {
-			return fmt.Errorf("%s has more than %d files", dir, mostBelow)
-		}
-		if !hidden && strings.HasPrefix(name, ".") {
-			continue
-		}
-		path := filepath.Join(dir, name)
-		if privateName(name) != "" {
-			return fmt.Errorf("%s is private", path)
-		}
-		resolved, err := w.Machine.Resolve(path)
-		if err != nil || resolved != path {
-			continue // programs that go through folders do not follow links
-		}
-		if w.Machine.IsFolder(path) {
-			if err := w.walk(path, hidden, left); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// Here is the machine on which the process runs.
-type Here struct{}
-
-// Resolve returns the path without symbolic links.
-func (Here) Resolve(path string) (string, error) {
-	resolved, err := filepath.EvalSymlinks(path)
-	if err == nil {
-		return filepath.Abs(resolved)
-	}
-	if !os.IsNotExist(err) {
-		return "", err
-	}
-	if _, err := os.Lstat(path); err == nil {
-		return "", fmt.Errorf("it is a link to nowhere: %w", fs.ErrNotExist)
-	}
-	dir, name := filepath.Split(strings.TrimRight(path, "/"))
-	if name == "" || name == "." || name == ".." {
-		return "", err
-	}
-	parent, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(parent, name), nil
-}
-
-// IsFolder reports whether there is a folder at a resolved path.
-func (Here) IsFolder(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.IsDir()
-}
-
-// Names returns the names in a folder.
-func (Here) Names(dir string) ([]string, error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return f.Readdirnames(-1)
-}
-
-// Program returns the resolved path of the program that a shell starts for a name.
-func (Here) Program(name string) (string, error) {
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(path)
-}
-
-// Env returns a variable of this process.
-func (Here) Env(name string) string { return os.Getenv(name) }

@@ -19,17 +19,26 @@ import (
 const grantTime = 8 * time.Hour
 
 func newGrantCommand() *cobra.Command {
-	last := grantTime
+	last, scope, tool := grantTime, "arm", ""
 	c := &cobra.Command{
-		Use:   "grant NAME COMMAND",
-		Short: "Let the policy of an arm approve a command for a while",
-		Long: `Let the policy of the arm NAME approve a command for a while. COMMAND is a command
-with its arguments; a last word * stands for any further arguments. The policy
-must be on ('coleo arm spawn --policy read'). A grant never allows what a rule
-denies. 'coleo policy grants' lists the grants. This does not work inside an arm.`,
-		Example: "  coleo policy grant fix 'go test ./...' --for 2h",
-		Args:    verb.Exactly(2, "the name of an arm, and a command in quotes"),
+		Use:   "grant NAME [COMMAND]",
+		Short: "Let the policy of an arm approve a command or a tool for a while",
+		Long: `Let the policy of the arm NAME approve a command for a while, or all calls of a
+tool (--tool). COMMAND is a command with its arguments; a last word * stands for
+any further arguments.
+
+With --scope session, the grant ends when the arm ends or is started again. With
+--scope thread, it is for the arm's conversation, in whichever arm that is.
+
+The policy must be on ('coleo arm spawn --policy read'). A grant never allows what
+a rule denies. 'coleo policy grants' lists the grants. This does not work inside
+an arm.`,
+		Example: "  coleo policy grant fix 'go test ./...' --for 2h\n  coleo policy grant fix --tool WebSearch --scope session",
+		Args:    verb.AtMost(2, "the name of an arm, and a command in quotes"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			if len(args) == 0 {
+				return coleo.Errorf(coleo.EInvalid, "name the arm that is granted something")
+			}
 			s, err := setup.New()
 			if err == nil {
 				err = s.Prepare()
@@ -42,24 +51,47 @@ denies. 'coleo policy grants' lists the grants. This does not work inside an arm
 				return err
 			}
 			now := time.Now().UTC()
-			g := files.Grant{ID: strings.ToLower(rand.Text()[:8]), Arm: arm.ID, ArmName: arm.Name, Command: args[1], Made: now,
-				Ends: now.Add(last)}
+			g := files.Grant{ID: strings.ToLower(rand.Text()[:8]), Arm: arm.ID, ArmName: arm.Name, Tool: tool, Made: now,
+				Command: strings.Join(args[1:], ""), Ends: now.Add(last)}
+			if err := within(&g, arm, scope); err != nil {
+				return err
+			}
 			if err := pathsOf(s).Give(g, now); err != nil {
 				return err
 			}
 			return verb.Say(c, "Granted: "+line(g), g)
 		}),
 	}
-	c.Flags().DurationVar(&last, "for", last, "how long it is granted, at most 720h")
+	f := c.Flags()
+	f.DurationVar(&last, "for", last, "how long it is granted, at most 720h")
+	f.StringVar(&scope, "scope", scope, "for what it is granted: arm, session or thread")
+	f.StringVar(&tool, "tool", "", "grant all calls of the agent CLI's `TOOL`, and no command")
 	return c
+}
+
+// within limits a grant for an arm to a scope.
+func within(g *files.Grant, arm coleo.Arm, scope string) error {
+	switch scope {
+	case "arm":
+	case "session":
+		g.Start = arm.Generation
+	case "thread":
+		if arm.SessionID == "" {
+			return coleo.Errorf(coleo.EConflict, "the conversation of %s is not known yet: send a prompt first", arm.Name)
+		}
+		g.Arm, g.Thread = "", arm.SessionID
+	default:
+		return coleo.Errorf(coleo.EInvalid, "--scope is %q: it is arm, session or thread", scope)
+	}
+	return nil
 }
 
 func newGrantsCommand() *cobra.Command {
 	var revoke string
 	c := &cobra.Command{
 		Use:   "grants",
-		Short: "List what arms are granted for a while, or revoke it",
-		Long: `List what arms are granted for a while, the oldest first. --revoke ID ends a grant
+		Short: "List what is granted for a while, or revoke it",
+		Long: `List what is granted for a while, the oldest first. --revoke ID ends a grant
 at once.`,
 		Example: "  coleo policy grants\n  coleo policy grants --revoke ID",
 		Args:    verb.Exactly(0, "no arguments"),
@@ -97,6 +129,15 @@ at once.`,
 
 // line returns a grant for people.
 func line(g files.Grant) string {
-	return fmt.Sprintf("%s  arm %s  %q  until %s", g.ID, harmless(g.ArmName), harmless(g.Command),
-		g.Ends.Local().Format(time.DateTime))
+	what, of := fmt.Sprintf("%q", harmless(g.Command)), "arm "+harmless(g.ArmName)
+	if g.Tool != "" {
+		what = "tool " + harmless(g.Tool)
+	}
+	switch {
+	case g.Thread != "":
+		of = "thread " + harmless(g.Thread)
+	case g.Start != 0:
+		of += fmt.Sprintf(" (start %d)", g.Start)
+	}
+	return fmt.Sprintf("%s  %s  %s  until %s", g.ID, of, what, g.Ends.Local().Format(time.DateTime))
 }

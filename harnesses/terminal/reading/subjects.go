@@ -146,25 +146,26 @@ func (r *Reader) requestOf(c tool, v rules.Verdict) (*coleo.ToolRequest, error) 
 	if t == nil || json.Unmarshal(c.input, &inputs) != nil {
 		return nil, nil
 	}
-	var shown []string
-	for _, name := range t.Shows {
-		text, _ := inputs[name].(string)
-		shown = append(shown, harmless(text))
+	texts := map[string]string{}
+	for name, value := range inputs {
+		if text, isText := value.(string); isText {
+			texts[name] = harmless(text)
+		}
 	}
-	if !v.IsAbout(t, shown) {
+	if !v.IsAbout(t, c.name, texts) {
 		return nil, nil
 	}
 	q := &coleo.ToolRequest{Tool: c.name, Category: t.Category, Folder: c.folder, Shell: p.Shell}
 	for name, value := range inputs {
 		text, isText := value.(string)
 		switch {
-		case slices.Contains(t.Free, name):
+		case name == t.Command && isText:
+			q.Command = text
+		case slices.Contains(t.Files, name) && isText:
+			q.Files = append(q.Files, text)
+		case slices.Contains(t.Free, name) || slices.Contains(t.Free, "*"):
 		case !isText:
 			return nil, coleo.Errorf(coleo.EUnsupported, "the call of %s has an input that is no text: %s", t.Name, oneLine(name))
-		case name == t.Command:
-			q.Command = text
-		case slices.Contains(t.Files, name):
-			q.Files = append(q.Files, text)
 		case !slices.Contains(t.Shows, name):
 			return nil, coleo.Errorf(coleo.EUnsupported, "the call of %s has an input that is not known: %s", t.Name, oneLine(name))
 		}

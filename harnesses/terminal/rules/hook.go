@@ -101,7 +101,8 @@ type PolicyRule struct {
 // PolicyTool says how to judge the calls of one tool. A call with an input that is not
 // named here is left to a person.
 type PolicyTool struct {
-	// The agent CLI's name of the tool. The key is required.
+	// The agent CLI's name of the tool. A last `*` stands for any end: `mcp__*`. The key is
+	// required.
 	Name string `toml:"name"`
 	// What the tool can do: `read`, `edit`, `execute`, `mcp`, `network` or `other`. The key
 	// is required.
@@ -111,14 +112,22 @@ type PolicyTool struct {
 	// The names of the inputs that are paths of files.
 	Files []string `toml:"files"`
 	// The names of the inputs that the dialog shows in its subject, from the top down. A
-	// dialog that shows anything else is about another call. The key is required.
+	// dialog that shows anything else is about another call. The key is required, except
+	// with `about`.
 	Shows []string `toml:"shows"`
-	// The pattern of rows of the subject that show no input: `^ Bash command$`.
+	// The pattern of what the subject has in addition to inputs, in each row:
+	// `^ Bash command$`.
 	Rows patternText `toml:"rows"`
-	// The names of other inputs, which do not change what the tool does.
+	// The pattern of the title and the rows of the subject, for a dialog that does not show
+	// its inputs whole: `^Create (?P<path>\S+)\?$`. Its named groups are inputs, or `tool`
+	// for the tool's name. What they match must be the end of the input, or a part of the
+	// name.
+	About patternText `toml:"about"`
+	// The names of other inputs, which do not change how the call is judged. `*` stands for
+	// all of them.
 	Free []string `toml:"free"`
 
-	rows *regexp.Regexp
+	rows, about *regexp.Regexp
 }
 
 // policyCategories are the categories that a tool can have.
@@ -129,12 +138,13 @@ func (c *compiler) policy(p *PolicyRule) {
 		t := &p.Tools[i]
 		path := fmt.Sprintf("policy.tool[%d]", i)
 		t.rows = c.regexp(path+".rows", t.Rows)
+		t.about = c.regexp(path+".about", t.About)
 		switch {
 		case t.Name == "":
 			c.fail(path, "a tool of the policy needs a name")
 		case !slices.Contains(policyCategories, t.Category):
 			c.fail(path+".category", "tool %q: category must be one of %q, not %q", t.Name, policyCategories, t.Category)
-		case len(t.Shows) == 0:
+		case len(t.Shows) == 0 && t.about == nil:
 			c.fail(path, "tool %q needs shows: which inputs does the dialog show?", t.Name)
 		case t.Category == "execute" && t.Command == "":
 			c.fail(path, "tool %q needs command: which input is the command line?", t.Name)
@@ -146,34 +156,68 @@ func (c *compiler) policy(p *PolicyRule) {
 
 // Tool returns how to judge a tool, or nil if the policy leaves it to a person.
 func (p *PolicyRule) Tool(name string) *PolicyTool {
-	if i := slices.IndexFunc(p.Tools, func(t PolicyTool) bool { return t.Name == name }); i >= 0 {
+	fits := func(t PolicyTool) bool {
+		begin, open := strings.CutSuffix(t.Name, "*")
+		return t.Name == name || open && strings.HasPrefix(name, begin)
+	}
+	if i := slices.IndexFunc(p.Tools, fits); i >= 0 {
 		return &p.Tools[i]
 	}
 	return nil
 }
 
-// IsAbout reports whether the dialog asks about a call of the tool t. The texts are the
-// shown inputs of the call. If the dialog shows its whole subject, the subject must have
+// IsAbout reports whether the dialog asks about a call of the tool t. The tool's name and
+// its inputs that are texts belong to the call. If the dialog shows its whole subject, the subject must have
 // these texts and nothing else. If it is cut off, the visible rows must be part of them.
 // Blanks do not count.
-func (v Verdict) IsAbout(t *PolicyTool, texts []string) bool {
+func (v Verdict) IsAbout(t *PolicyTool, name string, inputs map[string]string) bool {
 	if v.Dialog == nil || v.Draft || v.Partial {
 		return false
+	}
+	if t.about != nil {
+		return v.names(t.about, name, inputs)
+	}
+	var texts []string
+	for _, shown := range t.Shows {
+		texts = append(texts, inputs[shown])
 	}
 	var rows strings.Builder
 	for _, row := range v.subject {
 		if v.CutOff() {
 			row = strings.Trim(row, boxDrawing+"…")
 		}
-		if t.rows == nil || !t.rows.MatchString(row) {
-			rows.WriteString(row)
+		if t.rows != nil {
+			row = t.rows.ReplaceAllString(row, "")
 		}
+		rows.WriteString(row)
 	}
 	seen, want := squeeze(rows.String()), squeeze(strings.Join(texts, ""))
 	if v.CutOff() {
 		return seen != "" && strings.Contains(want, seen)
 	}
 	return seen != "" && seen == want
+}
+
+// names reports whether the pattern matches what the dialog shows, and whether the named
+// groups are ends of the call's inputs, or parts of its name.
+func (v Verdict) names(about *regexp.Regexp, name string, inputs map[string]string) bool {
+	m := about.FindStringSubmatch(strings.Join(append([]string{v.Dialog.Title}, v.subject...), "\n"))
+	if m == nil {
+		return false
+	}
+	for i, group := range about.SubexpNames() {
+		text := squeeze(m[i])
+		switch {
+		case group == "":
+		case text == "":
+			return false
+		case group == "tool" && !strings.Contains(name, text):
+			return false
+		case group != "tool" && !strings.HasSuffix(squeeze(inputs[group]), text):
+			return false
+		}
+	}
+	return true
 }
 
 // CutOff reports whether the screen does not show the whole subject of the dialog.

@@ -1,0 +1,230 @@
+package reading
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"coleo.dev/policy/commandline"
+)
+
+// mostBelow limits how many files a command that reads a whole folder may have there.
+const mostBelow = 20_000
+
+// selection says what a command that goes through folders reads there.
+type selection struct {
+	// hidden reports whether the command reads a name that begins with a dot.
+	hidden func(name string) bool
+	// leaves reports whether the command leaves out a folder or a file.
+	leaves func(name string, folder bool) bool
+	// visit is called for each name, also for one that is left out.
+	visit func(path string) error
+}
+
+func always(string) bool { return true }
+
+func nothing(string, bool) bool { return false }
+
+// everything is what a command reads that also goes into hidden folders.
+var everything = selection{hidden: always, leaves: nothing, visit: func(string) error { return nil }}
+
+// checkFolders judges all files below the paths, or below dir if there are none.
+func (w Workspace) checkFolders(dir string, paths []commandline.Word, s selection) error {
+	if len(paths) == 0 {
+		paths = []commandline.Word{{Text: "."}}
+	}
+	left := mostBelow
+	for _, path := range paths {
+		resolved, err := w.readable(dir, path.Text)
+		if err != nil {
+			return err
+		}
+		if !w.Machine.IsFolder(resolved) {
+			continue
+		}
+		if err := w.walk(resolved, s, false, &left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walk returns an error if a file below the folder is private. Private says that the folder
+// is private itself, and left is how many files the walk may still look at.
+func (w Workspace) walk(dir string, s selection, private bool, left *int) error {
+	names, err := w.Machine.Names(dir)
+	if err != nil {
+		return fmt.Errorf("the folder %s cannot be read: %v", dir, err)
+	}
+	for _, name := range names {
+		if *left--; *left < 0 {
+			return fmt.Errorf("%s has more than %d files", dir, mostBelow)
+		}
+		path := filepath.Join(dir, name)
+		if err := s.visit(path); err != nil {
+			return err
+		}
+		resolved, err := w.Machine.Resolve(path)
+		if err != nil || resolved != path {
+			continue // programs that go through folders do not follow links
+		}
+		folder := w.Machine.IsFolder(path)
+		if strings.HasPrefix(name, ".") && !s.hidden(name) || s.leaves(name, folder) {
+			continue
+		}
+		isPrivate := private || privateName(name) != ""
+		if folder {
+			if err := w.walk(path, s, isPrivate, left); err != nil {
+				return err
+			}
+			continue
+		}
+		if isPrivate {
+			return fmt.Errorf("%s is private", path)
+		}
+		if what := w.Machine.Special(path); what != "" {
+			return fmt.Errorf("%s %s", path, what)
+		}
+	}
+	return nil
+}
+
+// grepFolders judges what grep reads in folders. It goes into hidden ones, too.
+func grepFolders(w Workspace, dir string, a arguments) error {
+	if w.Machine.Env("GREP_OPTIONS") != "" {
+		return fmt.Errorf("GREP_OPTIONS gives it options that are not seen")
+	}
+	if !a.given["r"] && !a.given["recursive"] {
+		return nil
+	}
+	// With both options, the last one that fits decides: then neither leaves out a file here.
+	var included []string
+	if !a.given["exclude"] {
+		included = a.values["include"]
+	}
+	s := everything
+	s.leaves = func(name string, folder bool) bool {
+		if folder {
+			return slices.Contains(a.values["exclude-dir"], name)
+		}
+		return len(included) > 0 && !slices.ContainsFunc(included, func(glob string) bool { return canMatch(glob, name) })
+	}
+	return w.checkFolders(dir, a.searched(), s)
+}
+
+// plainGlob matches a glob of plain characters and *.
+var plainGlob = regexp.MustCompile(`^[A-Za-z0-9_.*-]+$`)
+
+// canMatch reports whether a glob can match the name of a file. A glob that is not a plain
+// one can match each name.
+func canMatch(glob, name string) bool {
+	base := glob[strings.LastIndexByte(glob, '/')+1:]
+	if !plainGlob.MatchString(base) {
+		return true
+	}
+	expr := strings.ReplaceAll(regexp.QuoteMeta(base), `\*`, `.*`)
+	re, err := regexp.Compile(`(?is)^` + expr + `$`)
+	return err != nil || re.MatchString(name)
+}
+
+// ignoreLists are the names of the files in which rg finds which files it leaves out.
+var ignoreLists = []string{".gitignore", ".ignore", ".rgignore"}
+
+// typeGlobs has globs of rg's types of files. Other types can have hidden files.
+var typeGlobs = map[string][]string{
+	"go": {"*.go"}, "py": {"*.py", "*.pyi"}, "python": {"*.py", "*.pyi"}, "rust": {"*.rs"}, "java": {"*.java", "*.jsp*", "*.properties"},
+	"ts": {"*.ts", "*.tsx", "*.cts", "*.mts"}, "css": {"*.css", "*.scss"}, "toml": {"*.toml", "Cargo.lock"},
+	"js": {"*.js", "*.jsx", "*.vue", "*.cjs", "*.mjs"}, "html": {"*.htm*", "*.ejs"}, "c": {"*.c", "*.h", "*.H", "*.in", "*.cats"},
+	"md": {"*.m*"}, "markdown": {"*.m*"}, "ruby": {"*.rb", "*.gemspec", "*.rbw", "Gemfile", "Rakefile", "config.ru"},
+}
+
+// rgFolders judges what rg reads. It leaves out hidden files, but not those that a glob, a
+// type of files or a list of ignored files names. It reads such lists in all folders above,
+// and git's.
+func rgFolders(w Workspace, dir string, a arguments) error {
+	if w.Machine.Env("RIPGREP_CONFIG_PATH") != "" {
+		return fmt.Errorf("RIPGREP_CONFIG_PATH gives it options that are not seen")
+	}
+	if err := w.checkAbove(); err != nil {
+		return err
+	}
+	var globs []string
+	for _, option := range []string{"g", "glob", "iglob"} {
+		for _, glob := range a.values[option] {
+			if !strings.HasPrefix(glob, "!") {
+				globs = append(globs, glob)
+			}
+		}
+	}
+	for _, name := range slices.Concat(a.values["t"], a.values["type"]) {
+		list, known := typeGlobs[name]
+		if !known {
+			return fmt.Errorf("the type %s can have hidden files", shortened(name))
+		}
+		globs = append(globs, list...)
+	}
+	s := selection{leaves: nothing, visit: w.checkList, hidden: func(name string) bool {
+		return slices.ContainsFunc(globs, func(glob string) bool { return canMatch(glob, name) })
+	}}
+	return w.checkFolders(dir, a.searched(), s)
+}
+
+// checkAbove judges the lists of ignored files that rg reads in the workspace's own folder,
+// in all folders above it, and for git.
+func (w Workspace) checkAbove() error {
+	for _, list := range append(ignoreLists, ".git/info/exclude") {
+		if err := w.checkList(filepath.Join(w.Root, list)); err != nil {
+			return err
+		}
+	}
+	for above := w.Root; above != "/"; {
+		above = filepath.Dir(above)
+		names, err := w.Machine.Names(above)
+		if err != nil {
+			return fmt.Errorf("the folder %s cannot be read: %v", above, err)
+		}
+		for _, name := range ignoreLists {
+			if slices.Contains(names, name) {
+				return fmt.Errorf("it reads %s", filepath.Join(above, name))
+			}
+		}
+	}
+	for _, name := range []string{".gitconfig", ".config/git"} {
+		if home := w.Machine.Env("HOME"); home != "" && w.exists(filepath.Join(home, name)) {
+			return fmt.Errorf("it reads %s", filepath.Join("~", name))
+		}
+	}
+	return nil
+}
+
+// exists reports whether there is a file or a folder. If that is not known, it returns true.
+func (w Workspace) exists(path string) bool {
+	_, err := w.Machine.Text(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// takesBack matches a line with ! whose last name cannot be a hidden one.
+var takesBack = regexp.MustCompile(`^!(.*/)?[A-Za-z0-9_][^/]*/?\s*$`)
+
+// checkList refuses a list of ignored files that can make rg read a hidden file. A path of
+// another file is fine.
+func (w Workspace) checkList(path string) error {
+	if !slices.Contains(append(ignoreLists, "exclude"), filepath.Base(path)) || !w.exists(path) {
+		return nil
+	}
+	text, err := w.Machine.Text(path)
+	if err != nil {
+		return fmt.Errorf("%s cannot be read: %v", path, err)
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimPrefix(line, "\ufeff")
+		if strings.HasPrefix(line, "!") && !takesBack.MatchString(line) {
+			return fmt.Errorf("%s can make it read a hidden file", path)
+		}
+	}
+	return nil
+}

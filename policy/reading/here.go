@@ -1,0 +1,126 @@
+package reading
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+)
+
+const (
+	// mostLinks limits how many symbolic links a path may lead through, as Linux does.
+	mostLinks = 40
+	// largestText is the largest file that Text returns, in bytes. People write lists of
+	// ignored files and settings of git with a few kilobytes.
+	largestText = 1 << 18
+)
+
+// Here is the machine on which the process runs.
+type Here struct{}
+
+// ofKernel matches paths at which the kernel tells of processes and devices. There, a link
+// such as /proc/self/cwd means something else for each process.
+var ofKernel = regexp.MustCompile(`^/(proc|sys|dev)(/|$)`)
+
+// Resolve returns the path without symbolic links. It refuses each path that leads through
+// a folder of the kernel.
+func (Here) Resolve(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf("the path is not absolute")
+	}
+	at, links := "/", 0
+	for rest := strings.Split(path, "/"); len(rest) > 0; {
+		name := rest[0]
+		rest = rest[1:]
+		next := filepath.Join(at, name) // also for "..": at has no links
+		if ofKernel.MatchString(next) {
+			return "", fmt.Errorf("it leads to %s, which is no file of a disk", next)
+		}
+		info, err := os.Lstat(next)
+		switch {
+		case err != nil:
+			if os.IsNotExist(err) && links == 0 && strings.Join(rest, "") == "" {
+				return next, nil
+			}
+			return "", err
+		case info.Mode()&fs.ModeSymlink == 0:
+			at = next
+			continue
+		}
+		if links++; links > mostLinks {
+			return "", fmt.Errorf("it has more than %d links", mostLinks)
+		}
+		to, err := os.Readlink(next)
+		if err != nil {
+			return "", err
+		}
+		if filepath.IsAbs(to) {
+			at = "/"
+		}
+		rest = append(strings.Split(to, "/"), rest...)
+	}
+	return at, nil
+}
+
+// IsFolder reports whether there is a folder at a resolved path.
+func (Here) IsFolder(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
+}
+
+// Special says what is special about a file. A pipe waits for another program. A file with
+// a second name can be a private one.
+func (Here) Special(path string) string {
+	info, err := os.Lstat(path)
+	if err != nil || info.IsDir() {
+		return ""
+	}
+	if !info.Mode().IsRegular() {
+		return "is neither a file nor a folder"
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink > 1 {
+		return "has another name, as a hard link"
+	}
+	return ""
+}
+
+// Text returns the content of a small file.
+func (Here) Text(path string) (string, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not stop us
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, largestText+1))
+	if err == nil && len(data) > largestText {
+		err = fmt.Errorf("it has more than %d bytes", largestText)
+	}
+	return string(data), err
+}
+
+// Names returns the names in a folder.
+func (Here) Names(dir string) ([]string, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Readdirnames(-1)
+}
+
+// Program returns the resolved path of the program that a shell starts for a name.
+func (Here) Program(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(path)
+}
+
+// Env returns a variable of this process.
+func (Here) Env(name string) string { return os.Getenv(name) }

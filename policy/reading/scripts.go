@@ -1,0 +1,115 @@
+package reading
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+
+	"coleo.dev/policy/commandline"
+)
+
+// sedScript matches a script of sed that prints, leaves out or changes lines of its output.
+// The commands w, e and r, and the same flags of s, would write, start a program or read
+// another file.
+var sedScript = func() *regexp.Regexp {
+	const pattern = `/([^][/\\;\n]|\\[^/;\n])*/`
+	const address = `([0-9]+|\$|` + pattern + `)`
+	const addresses = `(` + address + `(,(` + address + `|\+[0-9]+))?!?)?`
+	// Some programs let [/] stand for a slash, and others end the pattern there.
+	const text = `([^][/\\;\n]|\\[^/;\n]|\[[^][/\\;\n]+\])*`
+	return regexp.MustCompile(`^(\s*` + addresses + `\s*([pdq=]|s/` + text + `/` + text + `/[gpiI0-9]*)\s*(;|$))+\s*$`)
+}()
+
+func sed(w Workspace, dir string, words []commandline.Word) error {
+	a, err := options{flags: "nErsz", long: long([]string{"quiet", "silent", "regexp-extended"}, nil)}.divide(words)
+	if err != nil {
+		return err
+	}
+	if len(a.operands) == 0 || a.operands[0].Matched || !sedScript.MatchString(a.operands[0].Text) {
+		return fmt.Errorf("its script does more than to print lines")
+	}
+	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
+}
+
+// awkScript matches a script of awk that prints some fields of some lines. Functions, pipes,
+// files and variables of the environment are not among its words.
+var awkScript = func() *regexp.Regexp {
+	const field = `(\$[0-9]+|\$NF|NF|NR|"[^"\\\n]*")`
+	const compare = `(NR|NF|\$[0-9]+)\s*(==|!=|>=|<=)\s*([0-9]+|"[^"\\\n]*")`
+	const pattern = `(/[^/\\\n]*/|` + compare + `(\s*(&&|\|\|)\s*` + compare + `)*)`
+	return regexp.MustCompile(`^\s*(` + pattern + `(\s*,\s*` + pattern + `)?)?\s*(\{\s*print(\s+` + field + `(\s*,?\s*` + field + `)*)?\s*;?\s*\})?\s*$`)
+}()
+
+func awk(w Workspace, dir string, words []commandline.Word) error {
+	a, err := options{texts: "F"}.divide(words)
+	if err != nil {
+		return err
+	}
+	if len(a.operands) == 0 || a.operands[0].Matched || !awkScript.MatchString(a.operands[0].Text) {
+		return fmt.Errorf("its script does more than to print fields")
+	}
+	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
+}
+
+// jqFilter matches a filter that takes parts of its input.
+var jqFilter = regexp.MustCompile(`^\s*(\.|\.?\[[0-9]*\]|\.[A-Za-z_][A-Za-z0-9_]*|\s*\|\s*(keys|length|type|\.)|\?)+\s*$`)
+
+func jq(w Workspace, dir string, words []commandline.Word) error {
+	a, err := options{flags: "rcSMCje", long: long([]string{"raw-output", "compact-output", "sort-keys"}, nil)}.divide(words)
+	if err != nil {
+		return err
+	}
+	if len(a.operands) == 0 || a.operands[0].Matched || !jqFilter.MatchString(a.operands[0].Text) {
+		return fmt.Errorf("its filter does more than to take parts of the input")
+	}
+	if err := w.noneOfHome(".jq"); err != nil {
+		return err
+	}
+	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
+}
+
+// noMagic refuses file if it would read the user's own file of patterns.
+func noMagic(w Workspace, _ string, _ arguments) error {
+	if w.Machine.Env("MAGIC") != "" {
+		return fmt.Errorf("the variable MAGIC names another file")
+	}
+	return w.noneOfHome(".magic", ".magic.mgc")
+}
+
+// noneOfHome refuses a program that reads a file in HOME.
+func (w Workspace) noneOfHome(names ...string) error {
+	home := w.Machine.Env("HOME")
+	if home == "" {
+		return nil
+	}
+	for _, name := range names {
+		if w.exists(filepath.Join(home, name)) {
+			return fmt.Errorf("it reads %s", filepath.Join("~", name))
+		}
+	}
+	return nil
+}
+
+// programName matches the name of a program.
+var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
+
+// whereIs judges command. With -v it tells what a name is, and otherwise it starts a program.
+func whereIs(w Workspace, dir string, words []commandline.Word) error {
+	if len(words) < 2 || words[0].Text != "-v" {
+		return fmt.Errorf("without -v it starts a program")
+	}
+	return whatIs(w, dir, words[1:])
+}
+
+// whatIs judges type.
+func whatIs(_ Workspace, _ string, words []commandline.Word) error {
+	if err := allKnown(words); err != nil {
+		return err
+	}
+	for _, word := range words {
+		if word.Matched || !programName.MatchString(word.Text) {
+			return fmt.Errorf("%s is no name of a program", shortened(word.Text))
+		}
+	}
+	return nil
+}
