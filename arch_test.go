@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 	"summary":            {"."},
 	"memo":               {".", "checked", "wire"},
 	"modelresolver":      {"."},
+	"pricebook":          {".", "modelresolver"},
 	"web":                {"."},
 	"policy":             {".", "policy/"},
 	"policy/commandline": {},
@@ -77,7 +78,7 @@ var mayImport = map[string][]string{
 	"window":         {"."},
 	"window/pane":    {".", "window", "holder/process"},
 	"wire":           {"."},
-	"brain": {".", "wire", "store", "bus", "repeat", "recovery", "modelresolver", "registry",
+	"brain": {".", "wire", "store", "bus", "repeat", "recovery", "modelresolver", "pricebook", "registry",
 		"graph", "display", "memo", "summary", "subarm"},
 	"api": {".", "wire", "brain", "localsocket", "web", "api/signin", "api/sse", "api/token",
 		"graph", "display"},
@@ -119,7 +120,7 @@ var mayImport = map[string][]string{
 		"cmd/coleo/executable"},
 	"cmd/coleo/run":       {".", "api", "wire", "pty", "checked", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/recording": {".", "pty", "pty/vt10x", "cmd/coleo/verb"},
-	"cmd/coleo/model": {".", "api", "holder/process", "modelresolver", "conformance/", "cmd/coleo/verb",
+	"cmd/coleo/model": {".", "api", "wire", "holder/process", "modelresolver", "pricebook", "conformance/", "cmd/coleo/verb",
 		"cmd/coleo/executable", "cmd/coleo/setup"},
 	"cmd/coleo/harness": {".", "pty", "conformance", "conformance/netns", "harnesses/terminal",
 		"harnesses/terminal/mend", "harnesses/terminal/pack", "harnesses/terminal/reading", "registry",
@@ -133,7 +134,7 @@ var mayImport = map[string][]string{
 	"cmd/coleo/why":    {".", "api", "wire", "graph", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/memo":   {".", "api", "wire", "cmd/coleo/verb", "cmd/coleo/setup"},
 	"cmd/coleo/thread": {".", "api", "wire", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
-	"cmd/coleo/server": {".", "api", "wire", "brain", "bus", "config", "holder/process", "host", "localsocket", "store",
+	"cmd/coleo/server": {".", "api", "wire", "brain", "bus", "config", "holder/process", "host", "localsocket", "pricebook", "store",
 		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/model", "cmd/coleo/arm"},
 }
 
@@ -296,6 +297,7 @@ var mayNameAgents = []string{
 	"registry/registry.go",    // the list
 	"conformance/modelserver", // the model vendors' dialects
 	"modelresolver/",          // models have the names of their vendors
+	"pricebook/",              // as above
 	"api/opencode",            // the published API has these route names
 	"api/token/routes.go",     // the table of all routes
 	"brain/opencode",          // the code behind those routes

@@ -150,6 +150,8 @@ type Beat struct {
 	// TakesPolicy means that the host agent knows SpawnConfig.Policy. With an older host
 	// agent, a person answers each dialog.
 	TakesPolicy bool `json:"takes_policy,omitempty"`
+	// TakesDefault means that an order can change the model of the next start alone.
+	TakesDefault bool `json:"takes_default,omitempty"`
 	// Requests is the number of requests that OpRequests returns.
 	Requests int `json:"requests,omitempty"`
 }

@@ -43,6 +43,7 @@ func newRecoverCommand() *cobra.Command {
 	})
 	c.Flags().StringVar(&f.q.Model, "model", "", "start it with another `MODEL`")
 	c.Flags().StringVar(&f.q.Provider, "provider", "", "start it with another `PROVIDER`")
+	c.Flags().StringVar((*string)(&f.q.Fallback), "fallback", "", fallbackHelp)
 	c.Flags().StringVar(&f.q.AgentID, "agent", "", "`ID` of the host agent, if it must be started")
 	c.Flags().BoolVar(&f.q.Force, "force", false, "start it even if an earlier start may still run")
 	c.Flags().BoolVar(&f.local, "allow-local", false, "start it without a host agent if there is none")
@@ -68,7 +69,7 @@ func recoverArm(ctx context.Context, client *api.Client, name string, f recoverF
 			return "", nil, err
 		}
 	}
-	line := fmt.Sprintf("Recovered arm: %s\nMode: %s\nState: %s\nHost: %s\nProcess: %d\nSession: %s",
+	line := reply.ModelChange.FirstLine() + fmt.Sprintf("Recovered arm: %s\nMode: %s\nState: %s\nHost: %s\nProcess: %d\nSession: %s",
 		reply.Arm.Name, reply.RecoveryMode, reply.Arm.State, reply.Host, reply.PID, show.OrDash(reply.SessionID))
 	if reply.Resumed {
 		line += "\nIts conversation continues."
