@@ -3,6 +3,7 @@ package coleo
 import (
 	"context"
 	"iter"
+	"time"
 )
 
 // Usage is how many tokens a conversation has used so far, as counted by the agent CLI.
@@ -116,4 +117,21 @@ func ContextStep(tokens int) int {
 		}
 	}
 	return step
+}
+
+// UsageEntry is what an arm has used of one model in one hour and one run, as one source has
+// told it. Usage.Cost is what the agent CLI has said that it costs.
+type UsageEntry struct {
+	Arm      string    `json:"arm"`
+	ArmName  string    `json:"arm_name"`
+	Run      string    `json:"run,omitempty"` // "" if the usage belongs to no run
+	Harness  string    `json:"harness"`
+	Project  string    `json:"project"` // the arm's work folder
+	Provider string    `json:"provider,omitempty"`
+	Model    string    `json:"model"` // as the agent CLI calls it
+	Hour     time.Time `json:"hour"`  // the beginning of the hour, in UTC
+	Context  int       `json:"context"`
+	Reported bool      `json:"reported"` // the agent CLI has said what the calls cost
+	Calls    int       `json:"calls"`    // replies of the model, or turns if only those are told
+	Usage
 }

@@ -39,7 +39,7 @@ type live struct {
 func newLive(t *testing.T) *live {
 	t.Helper()
 	needClaude(t)
-	l := &live{world: newWorld(t, ""), name: "real"}
+	l := &live{world: newWorld(t, "[prices]\nmock-1 = { input = 3, output = 15 }\n"), name: "real"}
 	l.model = startModel(t)
 	endpoint := proxyModel(t, l.model.URL(), func(body string) {
 		l.mu.Lock()
