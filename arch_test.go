@@ -38,6 +38,8 @@ var mayImport = map[string][]string{
 	"summary":            {"."},
 	"memo":               {".", "checked", "wire"},
 	"modelresolver":      {"."},
+	"pricebook":          {".", "modelresolver"},
+	"cost":               {"."},
 	"web":                {"."},
 	"policy":             {".", "policy/"},
 	"policy/commandline": {},
@@ -79,9 +81,9 @@ var mayImport = map[string][]string{
 	"window":         {"."},
 	"window/pane":    {".", "window", "holder/process"},
 	"wire":           {"."},
-	"brain": {".", "wire", "store", "bus", "repeat", "recovery", "modelresolver", "registry",
+	"brain": {".", "wire", "store", "bus", "repeat", "recovery", "modelresolver", "pricebook", "cost", "registry",
 		"graph", "display", "memo", "summary", "subarm"},
-	"api": {".", "wire", "brain", "localsocket", "web", "api/signin", "api/sse", "api/token",
+	"api": {".", "wire", "brain", "cost", "localsocket", "web", "api/signin", "api/sse", "api/token",
 		"graph", "display"},
 	"api/sse":                 {},
 	"api/signin":              {"."},
@@ -121,7 +123,7 @@ var mayImport = map[string][]string{
 		"cmd/coleo/executable"},
 	"cmd/coleo/run":       {".", "api", "wire", "pty", "checked", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/recording": {".", "pty", "pty/vt10x", "cmd/coleo/verb"},
-	"cmd/coleo/model": {".", "api", "holder/process", "modelresolver", "conformance/", "cmd/coleo/verb",
+	"cmd/coleo/model": {".", "api", "wire", "holder/process", "modelresolver", "pricebook", "conformance/", "cmd/coleo/verb",
 		"cmd/coleo/executable", "cmd/coleo/setup"},
 	"cmd/coleo/harness": {".", "pty", "conformance", "conformance/netns", "harnesses/terminal",
 		"harnesses/terminal/mend", "harnesses/terminal/pack", "harnesses/terminal/reading", "registry",
@@ -133,10 +135,11 @@ var mayImport = map[string][]string{
 		"cmd/coleo/setup", "cmd/coleo/executable", "cmd/coleo/model", "cmd/coleo/watch"},
 	"cmd/coleo/policy":    {".", "api", "wire", "config", "policy", "policy/", "cmd/coleo/verb", "cmd/coleo/setup"},
 	"cmd/coleo/why":       {".", "api", "wire", "graph", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
+	"cmd/coleo/cost":      {".", "api", "cost", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/memo":      {".", "api", "wire", "cmd/coleo/verb", "cmd/coleo/setup"},
 	"cmd/coleo/workspace": {".", "workspace", "cmd/coleo/verb", "cmd/coleo/setup"},
 	"cmd/coleo/thread":    {".", "api", "wire", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
-	"cmd/coleo/server": {".", "api", "wire", "brain", "bus", "config", "holder/process", "host", "localsocket", "store",
+	"cmd/coleo/server": {".", "api", "wire", "brain", "bus", "config", "holder/process", "host", "localsocket", "pricebook", "store",
 		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/model", "cmd/coleo/arm"},
 }
 
@@ -299,6 +302,7 @@ var mayNameAgents = []string{
 	"registry/registry.go",    // the list
 	"conformance/modelserver", // the model vendors' dialects
 	"modelresolver/",          // models have the names of their vendors
+	"pricebook/",              // as above
 	"api/opencode",            // the published API has these route names
 	"api/token/routes.go",     // the table of all routes
 	"brain/opencode",          // the code behind those routes

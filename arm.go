@@ -81,12 +81,16 @@ type Arm struct {
 	Config json.RawMessage `json:"config,omitempty"`
 	Labels Labels          `json:"labels,omitempty"` // what a person has written on the arm, to select it
 
-	PID         int     `json:"pid,omitempty"`
-	Port        int     `json:"port,omitempty"`
-	Provider    string  `json:"provider,omitempty"`
-	Model       string  `json:"model,omitempty"`
-	TotalTokens int     `json:"totalTokens"`
-	TotalCost   float64 `json:"totalCost"`
+	PID      int    `json:"pid,omitempty"`
+	Port     int    `json:"port,omitempty"`
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty"`
+	// DefaultModel is the model with which the arm starts if nobody asks for another one. It
+	// is PROVIDER/MODEL or MODEL. It can differ from Model: see ModelFallback.
+	DefaultModel  string         `json:"defaultModel,omitempty"`
+	ModelFallback *ModelFallback `json:"modelFallback,omitempty"` // nil if the arm has the model that was asked for
+	TotalTokens   int            `json:"totalTokens"`
+	TotalCost     float64        `json:"totalCost"`
 
 	CurrentTaskID      string `json:"currentTaskId,omitempty"`
 	CurrentTaskSubject string `json:"currentTaskSubject,omitempty"`

@@ -111,6 +111,7 @@ const (
 	// have the conversation that it was to continue.
 	RuleNoConversation = "no conversation"
 )
+
 // WorkspaceChange is the payload of the events that tell of an arm's worktree.
 type WorkspaceChange struct {
 	Status string `json:"status"` // making, ready or removed

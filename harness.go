@@ -113,8 +113,15 @@ type Info struct {
 	// Forks means that the agent CLI can begin with a copy of a conversation.
 	Forks bool `json:"forks,omitempty"`
 	// Pack is the pack that is in use for this harness; nil if there is none.
-	Pack    *PackInfo `json:"pack,omitempty"`
-	Catalog bool      `json:"catalog"` // the models come from the catalogue of GET /api/opencode/providers
+	Pack *PackInfo `json:"pack,omitempty"`
+	// ModelPattern is a regular expression for the names of the agent CLI's models, as
+	// PROVIDER/MODEL or MODEL. ModelNames are names that it also takes. If the pattern is
+	// empty, the agent CLI takes any name, or the catalogue has its models.
+	ModelPattern string   `json:"model_pattern,omitempty"`
+	ModelNames   []string `json:"model_names,omitempty"`
+	// ModelProvider is the provider of its models, if it has only one: "anthropic".
+	ModelProvider string `json:"model_provider,omitempty"`
+	Catalog       bool   `json:"catalog"` // the models come from the catalogue of GET /api/opencode/providers
 }
 
 // PackInfo describes the newer reading rules that a harness uses beside its own. See

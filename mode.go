@@ -2,9 +2,11 @@ package coleo
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Mode is a way of working of an agent CLI, such as planning. The agent CLI itself has
@@ -61,6 +63,8 @@ type ModelScope string
 const (
 	ScopeArm    ModelScope = "arm"    // all conversations of the arm that have no model of their own
 	ScopeThread ModelScope = "thread" // the present conversation alone
+	// ScopeDefault is for the arm's next starts. The agent CLI that runs keeps its model.
+	ScopeDefault ModelScope = "default"
 )
 
 // ModelOrder asks for another model.
@@ -70,6 +74,68 @@ type ModelOrder struct {
 	// Restart allows a restart that resumes the conversation, for an agent CLI that takes a
 	// model only at its start.
 	Restart bool `json:"restart,omitempty"`
+	// Fallback says which model may be used if this one is not available.
+	Fallback FallbackStrategy `json:"fallback,omitempty"`
+	// Seen changes no model. It says that a person has seen which model the arm has in place
+	// of the requested one. The other fields are empty then.
+	Seen bool `json:"seen,omitempty"`
+}
+
+// FallbackStrategy says which model may be used in place of one that is not available.
+// Programs send and store strategies, so their meaning never changes.
+type FallbackStrategy string
+
+// The strategies. An empty strategy is that of config.toml, and FallbackAny without one.
+const (
+	FallbackAny       FallbackStrategy = "any"        // any model, so that an arm always starts
+	FallbackSamePrice FallbackStrategy = "same-price" // one with the same two prices
+	FallbackCheaper   FallbackStrategy = "cheaper"    // one of which neither price is higher
+	FallbackNone      FallbackStrategy = "none"       // none: the order fails
+)
+
+// Valid reports whether s is one of the strategies, or empty.
+func (s FallbackStrategy) Valid() bool {
+	return slices.Contains([]FallbackStrategy{"", FallbackAny, FallbackSamePrice, FallbackCheaper, FallbackNone}, s)
+}
+
+// ModelFallback says that an arm has another model than the one that was asked for.
+type ModelFallback struct {
+	Asked    PricedModel      `json:"asked"`
+	Used     PricedModel      `json:"used"`
+	Reason   string           `json:"reason"` // one line for people
+	Strategy FallbackStrategy `json:"strategy"`
+	Time     time.Time        `json:"time"`
+	// Seen means that a person has said so: see 'coleo arm model NAME --seen'. Until then,
+	// the arm has a badge.
+	Seen bool `json:"seen"`
+}
+
+// PricedModel is a model with its price.
+type PricedModel struct {
+	Model string `json:"model"`           // PROVIDER/MODEL or MODEL
+	Price *Price `json:"price,omitempty"` // nil if nobody knows it
+}
+
+// String returns the model with its price, such as "p/m ($3 in, $15 out)".
+func (m PricedModel) String() string {
+	if m.Price == nil {
+		return m.Model + " (price unknown)"
+	}
+	return fmt.Sprintf("%s ($%g in, $%g out)", m.Model, m.Price.Input, m.Price.Output)
+}
+
+// FirstLine returns the line that comes first in the output of a verb, with its end. It
+// returns "" for nil.
+func (f *ModelFallback) FirstLine() string {
+	if f == nil {
+		return ""
+	}
+	return "Model: " + f.Line() + "\n"
+}
+
+// Line returns the change in one line for people, with both prices per million tokens.
+func (f ModelFallback) Line() string {
+	return fmt.Sprintf("the model is %v instead of %v, per million tokens: %s", f.Used, f.Asked, f.Reason)
 }
 
 // ModelSwitch says what an order for a model did.
@@ -79,6 +145,8 @@ type ModelSwitch struct {
 	// Pending means that the agent CLI takes the model at its next start.
 	Pending   bool `json:"pending,omitempty"`
 	Restarted bool `json:"restarted,omitempty"`
+	// Fallback says which model was asked for, if To is another one.
+	Fallback *ModelFallback `json:"fallback,omitempty"`
 }
 
 // Done returns what was pressed and seen, for an error: "SHIFT_TAB was pressed and plan

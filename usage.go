@@ -3,17 +3,19 @@ package coleo
 import (
 	"context"
 	"iter"
+	"time"
 )
 
 // Usage is how many tokens a conversation has used so far, as counted by the agent CLI.
 // The count can lack side requests of the agent CLI, such as a request for a title.
 type Usage struct {
-	Input     int     `json:"input_tokens"`     // tokens sent, including those from a cache
-	Cached    int     `json:"cached_tokens"`    // the part of Input that came from a cache
-	Output    int     `json:"output_tokens"`    // tokens received, including reasoning
-	Reasoning int     `json:"reasoning_tokens"` // the part of Output that is reasoning, if reported separately
-	Cost      float64 `json:"cost,omitempty"`   // US dollars; 0 if not reported
-	Source    string  `json:"source"`           // "transcript", "account" or "http"
+	Input     int     `json:"input_tokens"`             // tokens sent, including those from a cache
+	Cached    int     `json:"cached_tokens"`            // the part of Input that came from a cache
+	Written   int     `json:"written_tokens,omitempty"` // the part of Input that was written to a cache, if reported
+	Output    int     `json:"output_tokens"`            // tokens received, including reasoning
+	Reasoning int     `json:"reasoning_tokens"`         // the part of Output that is reasoning, if reported separately
+	Cost      float64 `json:"cost,omitempty"`           // US dollars; 0 if not reported
+	Source    string  `json:"source"`                   // "transcript", "account" or "http"
 
 	// Approximate means that the agent CLI has estimated the numbers of tokens. They do
 	// not come from the model.
@@ -28,7 +30,7 @@ func (u Usage) Total() int { return u.Input + u.Output }
 func SumUsage(list iter.Seq[Usage]) Usage {
 	var sum Usage
 	for u := range list {
-		sum.Input, sum.Cached = sum.Input+u.Input, sum.Cached+u.Cached
+		sum.Input, sum.Cached, sum.Written = sum.Input+u.Input, sum.Cached+u.Cached, sum.Written+u.Written
 		sum.Output, sum.Reasoning = sum.Output+u.Output, sum.Reasoning+u.Reasoning
 		sum.Cost += u.Cost
 	}
@@ -37,7 +39,7 @@ func SumUsage(list iter.Seq[Usage]) Usage {
 
 // Minus returns u minus earlier, which must be an older Usage of the same conversation.
 func (u Usage) Minus(earlier Usage) Usage {
-	u.Input, u.Cached = u.Input-earlier.Input, u.Cached-earlier.Cached
+	u.Input, u.Cached, u.Written = u.Input-earlier.Input, u.Cached-earlier.Cached, u.Written-earlier.Written
 	u.Output, u.Reasoning = u.Output-earlier.Output, u.Reasoning-earlier.Reasoning
 	u.Cost -= earlier.Cost
 	return u
@@ -48,4 +50,88 @@ type UsageMeter interface {
 	// Usage returns the usage of the conversation so far. It returns EUnsupported if
 	// the agent CLI does not count tokens.
 	Usage(ctx context.Context) (Usage, error)
+}
+
+// PriceSource says who has told a price. The log stores sources, so the meaning of a source
+// never changes.
+type PriceSource string
+
+// The sources of prices, the one that counts first at the top.
+const (
+	PriceOverride  PriceSource = "override"  // the user's config.toml
+	PriceCatalog   PriceSource = "catalog"   // the agent CLI's own catalogue of models
+	PriceRefreshed PriceSource = "refreshed" // the document that 'coleo models refresh' has fetched
+	PriceBuiltIn   PriceSource = "built-in"  // the document that is a part of Coleo
+	PriceBook      PriceSource = "book"      // the six prices of Coleo's published specification
+	PriceUnknown   PriceSource = "unknown"   // nobody; the figures are only a guess
+)
+
+// Price is the price of a model, in US dollars per million tokens.
+type Price struct {
+	Rates
+	Tiers  []PriceTier `json:"tiers,omitempty"` // other rates of large calls, the smallest bound first
+	Source PriceSource `json:"source"`
+	Date   string      `json:"date,omitempty"` // of the source, as 2026-01-31; "" if unknown
+}
+
+// Rates are the rates of one price. If a source tells no rate of caches, the two rates are
+// that of other input.
+type Rates struct {
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheRead  float64 `json:"cache_read"`  // of input tokens that came from a cache
+	CacheWrite float64 `json:"cache_write"` // of input tokens that were written to a cache
+}
+
+// PriceTier has the rates of large calls.
+type PriceTier struct {
+	Above int `json:"above"` // for calls with at least so many input tokens
+	Rates
+}
+
+// Of returns the cost of usage in US dollars. The argument context is the number of input
+// tokens of each of the calls, or a lower bound of it. It selects the tier.
+func (p Price) Of(u Usage, context int) float64 {
+	rates := p.Rates
+	for _, tier := range p.Tiers {
+		if context >= tier.Above {
+			rates = tier.Rates
+		}
+	}
+	const million = 1e6
+	fresh := max(u.Input-u.Cached-u.Written, 0)
+	return (float64(fresh)*rates.Input + float64(u.Cached)*rates.CacheRead + float64(u.Written)*rates.CacheWrite +
+		float64(u.Output)*rates.Output) / million
+}
+
+// contextSteps are the bounds of tiers that vendors have, in input tokens.
+var contextSteps = []int{32_000, 64_000, 128_000, 200_000, 256_000, 272_000, 512_000}
+
+// ContextStep returns the largest usual bound of a tier that a call with so many input
+// tokens reaches, or 0. Calls of the same step have the same price.
+func ContextStep(tokens int) int {
+	step := 0
+	for _, s := range contextSteps {
+		if tokens >= s {
+			step = s
+		}
+	}
+	return step
+}
+
+// UsageEntry is what an arm has used of one model in one hour and one run, as one source has
+// told it. Usage.Cost is what the agent CLI has said that it costs.
+type UsageEntry struct {
+	Arm      string    `json:"arm"`
+	ArmName  string    `json:"arm_name"`
+	Run      string    `json:"run,omitempty"` // "" if the usage belongs to no run
+	Harness  string    `json:"harness"`
+	Project  string    `json:"project"` // the arm's work folder
+	Provider string    `json:"provider,omitempty"`
+	Model    string    `json:"model"` // as the agent CLI calls it
+	Hour     time.Time `json:"hour"`  // the beginning of the hour, in UTC
+	Context  int       `json:"context"`
+	Reported bool      `json:"reported"` // the agent CLI has said what the calls cost
+	Calls    int       `json:"calls"`    // replies of the model, or turns if only those are told
+	Usage
 }

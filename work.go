@@ -195,6 +195,8 @@ type ModelChanged struct {
 	// Ordered means that a user of Coleo has ordered it. To is then PROVIDER/MODEL or MODEL,
 	// and not the agent CLI's own word.
 	Ordered bool `json:"ordered,omitempty"`
+	// Fallback says which model was asked for, if it was not available.
+	Fallback *ModelFallback `json:"fallback,omitempty"`
 }
 
 // TaskStatus is the status of a task that an agent CLI has set itself.

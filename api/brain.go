@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/cost"
 	"coleo.dev/display"
 	"coleo.dev/graph"
 	"coleo.dev/wire"
@@ -164,6 +165,9 @@ type Brain interface {
 
 	// Hosts returns the host agents.
 	Hosts(ctx context.Context) ([]coleo.HostInfo, error)
+	// Cost returns what arms have cost since a time, grouped by keys; of one arm alone, if arm
+	// is not empty.
+	Cost(ctx context.Context, arm string, by []cost.Key, since time.Time) (cost.Report, error)
 	// Models returns the models, who is logged in, and how many arms have each model.
 	Models(ctx context.Context) (wire.Models, error)
 	// Providers returns the body of the route for model catalogues.

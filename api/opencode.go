@@ -3,9 +3,13 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 	"slices"
+	"strings"
+	"time"
 
 	"coleo.dev"
+	"coleo.dev/cost"
 	"coleo.dev/wire"
 )
 
@@ -41,6 +45,7 @@ func (s *Server) providerRoutes(d table) {
 		s.providers)
 	add(d, operation{get, "/api/models", "list-models",
 		"List the models, how many arms have each, and to which agent CLIs a user is logged in", 0}, s.models)
+	add(d, operation{get, "/api/cost", "cost", "Show what arms have cost, and how well that is known", 0}, s.cost)
 	add(d, operation{get, opencodePath, "opencode-health", "Show whether the OpenCode servers of arms are healthy", 0},
 		s.openCodeHealth)
 }
@@ -72,4 +77,37 @@ func (s *Server) providers(ctx context.Context, _ *nothing) (*reply[json.RawMess
 func (s *Server) models(ctx context.Context, _ *nothing) (*reply[wire.Models], error) {
 	out, err := s.brain.Models(ctx)
 	return &reply[wire.Models]{out}, err
+}
+
+type costInput struct {
+	Arm   string    `query:"arm" doc:"Only this arm"`
+	By    string    `query:"by" doc:"arm, day, model, project, run or harness, with commas between; arm if left out"`
+	Since time.Time `query:"since" doc:"Only from this hour on"`
+}
+
+func (s *Server) cost(ctx context.Context, in *costInput) (*reply[cost.Report], error) {
+	by, err := cost.ParseKeys(in.By)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.brain.Cost(ctx, in.Arm, by, in.Since)
+	return &reply[cost.Report]{out}, err
+}
+
+// Cost returns what arms have cost since a time, grouped by keys; of one arm alone, if arm is
+// not empty. The zero time means always. It returns ENotFound if there is no such arm.
+func (c *Client) Cost(ctx context.Context, arm string, by []cost.Key, since time.Time) (cost.Report, error) {
+	q := url.Values{}
+	for _, key := range by {
+		q.Set("by", strings.TrimPrefix(q.Get("by")+","+string(key), ","))
+	}
+	if arm != "" {
+		q.Set("arm", arm)
+	}
+	if !since.IsZero() {
+		q.Set("since", since.UTC().Format(time.RFC3339))
+	}
+	var out cost.Report
+	err := c.callFor(ctx, lookTime, get, "/api/cost?"+q.Encode(), nil, &out)
+	return out, err
 }

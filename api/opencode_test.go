@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"coleo.dev"
+	"coleo.dev/cost"
 )
 
 // fleetBrain has the arms that a test names.
@@ -41,4 +43,9 @@ func TestTheHealthOfOpenCodeIsThatOfItsArms(t *testing.T) {
 			t.Errorf("the health is %s, want %s", text, want)
 		}
 	}
+}
+
+func (b *scriptedBrain) Cost(_ context.Context, arm string, by []cost.Key, since time.Time) (cost.Report, error) {
+	return cost.Report{Rows: []cost.Row{{By: map[cost.Key]string{"arm": arm, "run": since.Format(time.RFC3339)},
+		Amount: cost.Amount{Dollars: float64(len(by))}}}}, b.fail
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/cost"
 	"coleo.dev/localsocket"
 	"coleo.dev/wire"
 )
@@ -170,6 +171,10 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 		"plan {ID:octavia}": func() (any, error) {
 			m, err := c.Modes(ctx, "a1")
 			return fmt.Sprintf("%s {ID:%s}", m.Mode, m.List[0].ID), err
+		},
+		"a1 2026-01-31T00:00:00Z 2": func() (any, error) {
+			r, err := c.Cost(ctx, "a1", []cost.Key{cost.ByArm, cost.ByRun}, time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC))
+			return fmt.Sprint(r.Rows[0].By["arm"], " ", r.Rows[0].By["run"], " ", r.Rows[0].Dollars), err
 		},
 		"m9 h9": func() (any, error) {
 			m, err := c.Models(ctx)

@@ -101,9 +101,11 @@ type modeReply struct {
 }
 
 type modelBody struct {
-	Model   string           `json:"model" minLength:"1" doc:"PROVIDER/MODEL or MODEL"`
-	Scope   coleo.ModelScope `json:"scope,omitempty" enum:"arm,thread" doc:"arm if left out"`
-	Restart bool             `json:"restart,omitempty" doc:"Allow a restart that resumes the conversation"`
+	Model    string                 `json:"model,omitempty" doc:"PROVIDER/MODEL or MODEL"`
+	Scope    coleo.ModelScope       `json:"scope,omitempty" enum:"arm,thread,default" doc:"arm if left out"`
+	Restart  bool                   `json:"restart,omitempty" doc:"Allow a restart that resumes the conversation"`
+	Fallback coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none" doc:"As in config.toml if left out"`
+	Seen     bool                   `json:"seen,omitempty" doc:"Alone: a person has seen the fallback (not with a token)"`
 }
 
 type modelReply struct {
@@ -215,6 +217,12 @@ func (s *Server) switchMode(ctx context.Context, in *armBody[modeBody]) (*reply[
 }
 
 func (s *Server) switchModel(ctx context.Context, in *armBody[modelBody]) (*reply[modelReply], error) {
+	switch {
+	case in.Body.Seen && operatorOf(ctx) != nil:
+		return nil, coleo.Errorf(coleo.EForbidden, "only a person says that they have seen a fallback")
+	case in.Body.Seen == (in.Body.Model != ""):
+		return nil, coleo.Errorf(coleo.EInvalid, `give either "model" or "seen"`)
+	}
 	out, err := s.brain.SwitchModel(ctx, in.ID, coleo.ModelOrder(in.Body))
 	return &reply[modelReply]{modelReply{err == nil, out}}, err
 }

@@ -1,3 +1,8 @@
+// Package brain makes the decisions for all hosts. It reads the hosts' logs into the
+// store, starts arms on hosts that can run them, and carries out remedies. It also
+// sends the commands of callers to the host agents of the arms.
+//
+// Package brain types nothing and reads no screen. Host agents do both.
 package brain
 
 import (
@@ -12,6 +17,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/memo"
+	"coleo.dev/pricebook"
 	"coleo.dev/registry"
 	"coleo.dev/repeat"
 	"coleo.dev/store"
@@ -26,6 +32,9 @@ type Config struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 	Defaults Defaults
+	// Prices returns the prices of models. If it is nil, only those that are a part of Coleo
+	// count.
+	Prices func() *pricebook.Book
 	// RemoteOnly forbids arms without a host agent, even if a request allows such arms.
 	RemoteOnly bool
 	// AllowLocal allows arms of daemon-managed harnesses without a host agent. It is
@@ -46,6 +55,7 @@ type Defaults struct {
 	Harness  string
 	Provider string
 	Model    string
+	Fallback coleo.FallbackStrategy // what happens if a model is not available
 
 	OnPartition coleo.OnPartition
 	Policy      coleo.PolicyMode // of new arms

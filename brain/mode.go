@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"coleo.dev"
 	"coleo.dev/bus"
-	"coleo.dev/modelresolver"
 	"coleo.dev/recovery"
 	"coleo.dev/wire"
 )
@@ -44,64 +42,6 @@ func (b *Brain) SwitchMode(ctx context.Context, idOrName string, o coleo.ModeOrd
 		return report.ModeSwitch, err
 	}
 	return report.ModeSwitch, b.keepChosen(ctx, idOrName, report.Chosen)
-}
-
-// SwitchModel gives an arm another model. If the agent CLI takes a model only at its start,
-// SwitchModel ends it and resumes the conversation, but only if the order allows a restart
-// and the arm is idle. Otherwise the next start takes the model.
-func (b *Brain) SwitchModel(ctx context.Context, idOrName string, o coleo.ModelOrder) (coleo.ModelSwitch, error) {
-	if o.Scope == "" {
-		o.Scope = coleo.ScopeArm
-	}
-	arm, err := b.Arm(ctx, idOrName)
-	if err != nil {
-		return coleo.ModelSwitch{}, err
-	}
-	if err := b.mayRestart(arm, o); err != nil {
-		return coleo.ModelSwitch{}, err
-	}
-	var report bus.ModelReport
-	err = b.commanded(ctx, arm.ID, bus.OpModel, promptTimeout, func(arm coleo.Arm) any {
-		return bus.ModelOrder{Arm: arm.ID, ModelOrder: o}
-	}, &report)
-	if err == nil {
-		err = b.keepChosen(ctx, arm.ID, report.Chosen)
-	}
-	out := report.ModelSwitch
-	if err != nil || !out.Pending || !o.Restart {
-		return out, err
-	}
-	if _, err = b.Kill(ctx, arm.ID); err == nil {
-		_, err = b.Recover(ctx, arm.ID, wire.RecoverRequest{})
-	}
-	if err != nil {
-		return out, fmt.Errorf("the arm was ended to give it the model, and could not be started again: %w", err)
-	}
-	out.Pending, out.Restarted = false, true
-	return out, nil
-}
-
-// mayRestart returns an error if an order allows a restart that would lose something.
-func (b *Brain) mayRestart(arm coleo.Arm, o coleo.ModelOrder) error {
-	if !o.Restart {
-		return nil
-	}
-	h, err := b.Registry.Get(arm.Harness)
-	if err != nil {
-		return err
-	}
-	switch c := h.Info().Capabilities; {
-	case !c.ModelFlag:
-		return coleo.Errorf(coleo.EUnsupported, "the model of %s cannot be chosen at its start: nothing was done",
-			h.Info().Title)
-	case arm.SessionID != "" && !c.Resume:
-		return coleo.Errorf(coleo.EUnsupported, "%s cannot resume a conversation, so a restart would lose it: nothing "+
-			"was done", h.Info().Title)
-	case arm.State != coleo.Idle:
-		return coleo.Errorf(coleo.EBusy, "arm %s is %s, and is restarted only when it is idle: nothing was done",
-			arm.Name, arm.State)
-	}
-	return nil
 }
 
 // keepChosen copies what a user has chosen into the arm's row. The host agent has it too,
@@ -199,55 +139,6 @@ func labelNew(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known b
 	return nil
 }
 
-// Models returns the models of the catalogue and those that arms have, with the number of
-// arms that have each, and where a user is logged in. A host that does not answer is left
-// out.
-func (b *Brain) Models(ctx context.Context) (wire.Models, error) {
-	out := wire.Models{Models: []wire.Model{}, Logins: []coleo.Login{}}
-	arms, err := b.Arms(ctx, true)
-	if err != nil {
-		return out, err
-	}
-	uses := map[wire.Model]int{}
-	for _, arm := range arms {
-		if arm.Model != "" {
-			uses[wire.Model{Provider: arm.Provider, Model: arm.Model}]++
-		}
-	}
-	catalog, err := b.catalog(ctx)
-	if err != nil {
-		out.Missing = err.Error()
-	}
-	for _, o := range modelresolver.AvailableByCost(catalog) {
-		key := wire.Model{Provider: o.ProviderID, Model: o.ModelID}
-		out.Models = append(out.Models, wire.Model{Provider: o.ProviderID, Model: o.ModelID, Name: o.ModelName,
-			Connected: true, Uses: uses[key]})
-		delete(uses, key)
-	}
-	for key, n := range uses {
-		key.Uses = n
-		out.Models = append(out.Models, key)
-	}
-	slices.SortStableFunc(out.Models, func(x, y wire.Model) int { return y.Uses - x.Uses })
-	for _, beat := range b.live() {
-		var logins []coleo.Login
-		limited, cancel := context.WithTimeout(ctx, bus.DefaultTimeout)
-		if b.Bus.Ask(limited, beat.ID, bus.OpLogins, nil, &logins) == nil {
-			out.Logins = append(out.Logins, logins...)
-		}
-		cancel()
-	}
-	return out, nil
-}
-
-func (b *Brain) catalog(ctx context.Context) (modelresolver.Catalog, error) {
-	raw, err := b.Providers(ctx)
-	if err != nil {
-		return modelresolver.Catalog{}, err
-	}
-	return modelresolver.ParseCatalog(raw)
-}
-
 // SwitchThread makes an arm continue another conversation: it ends the agent CLI, and
 // starts it again with that conversation. The conversation must be one of the arm's
 // harness, HOME and folder.
@@ -276,7 +167,7 @@ func (b *Brain) SwitchThread(ctx context.Context, idOrName, conversation string)
 	switched := arm
 	switched.SessionID = conversation
 	if err := b.restart(ctx, switched, wire.RecoverRequest{},
-		recovery.Remedy{Resume: true}); err != nil {
+		recovery.Remedy{Resume: true}, nil); err != nil {
 		return wire.SpawnReply{}, err
 	}
 	b.catchUp(ctx, arm.AgentID)

@@ -104,33 +104,3 @@ func marked(body json.RawMessage, source string, at time.Time, problem string) (
 	}
 	return json.Marshal(fields)
 }
-
-// resolve replaces the requested model in c if the catalogue does not have this model.
-// It does so only for harnesses that use the catalogue. It returns the reason for the
-// replacement. It returns "" if it keeps the requested model. If there is no catalogue,
-// resolve keeps the requested model.
-func (b *Brain) resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfig) (string, error) {
-	h, err := b.Registry.Get(arm.Harness)
-	if err != nil {
-		return "", err
-	}
-	if !h.Info().Catalog || c.Endpoint != "" || c.Scripted() || c.Model == "" || c.Resume {
-		return "", nil
-	}
-	raw, err := b.Providers(ctx)
-	if err != nil {
-		b.Log.Warn("the requested model is used unchecked: no catalogue", "arm", arm.Name, "error", err)
-		return "", nil
-	}
-	catalog, err := modelresolver.ParseCatalog(raw)
-	if err != nil {
-		return "", err
-	}
-	r := modelresolver.Resolve(catalog, c.Provider, c.Model)
-	if r.Fallback {
-		b.Log.Info("another model than the requested one", "arm", arm.Name, "reason", r.Reason,
-			"provider", r.ProviderID, "model", r.ModelID)
-	}
-	c.Provider, c.Model, arm.Provider, arm.Model = r.ProviderID, r.ModelID, r.ProviderID, r.ModelID
-	return r.Reason, nil
-}

@@ -3,6 +3,7 @@ package brain
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -32,6 +33,12 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	}
 	remedy := recovery.Decide(evidence)
 	b.Log.Info("recover", "arm", arm.Name, "remedy", remedy.Action, "reason", remedy.Reason)
+	var change *coleo.ModelFallback
+	if remedy.Starts() && q.Model != "" { // before anything is ended
+		if change, err = b.resolveRecovery(ctx, arm, &q); err != nil {
+			return wire.SpawnReply{}, err
+		}
+	}
 	switch remedy.Action {
 	case recovery.Refuse, recovery.Nothing:
 		return wire.SpawnReply{}, b.refusal(arm, evidence, remedy)
@@ -39,10 +46,10 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 		err = b.reattach(ctx, arm)
 	case recovery.KillAndRestart:
 		if err = b.ask(ctx, arm, bus.OpKill, killTimeout, onArm(arm), nil); err == nil {
-			err = b.restart(ctx, arm, q, remedy)
+			err = b.restart(ctx, arm, q, remedy, change)
 		}
 	case recovery.Restart, recovery.RestartResuming:
-		err = b.restart(ctx, arm, q, remedy)
+		err = b.restart(ctx, arm, q, remedy, change)
 	}
 	if err != nil {
 		return wire.SpawnReply{}, err
@@ -56,6 +63,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	reply, err := b.reply(ctx, arm.ID)
 	reply.Spawned, reply.Recovered = remedy.Starts(), true
 	reply.RecoveryMode, reply.Resumed = remedy.Mode, remedy.Resume
+	tellChange(&reply, change)
 	reply.Warning = joinWarnings(localWarning(reply.Arm), notShown)
 	if remedy.Starts() && forgotten(arm) {
 		reply.Warning = joinWarnings("the agent CLI did not have the arm's conversation, so a new one has begun", reply.Warning)
@@ -139,9 +147,22 @@ func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 	return nil
 }
 
+// resolveRecovery replaces the model of a request if it is not available, as at a start.
+func (b *Brain) resolveRecovery(ctx context.Context, arm coleo.Arm, q *wire.RecoverRequest) (*coleo.ModelFallback,
+	error) {
+	o := coleo.ModelOrder{Model: coleo.ModelName(q.Provider, q.Model), Fallback: q.Fallback}
+	change, err := b.resolveOrder(ctx, arm, &o)
+	if err == nil && (q.Provider != "" || strings.Contains(o.Model, "/")) {
+		q.Provider, q.Model = coleo.SplitModel(o.Model)
+	}
+	return change, err
+}
+
 // restart starts the next generation of an arm with the configuration of the last
-// generation.
-func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverRequest, r recovery.Remedy) error {
+// generation. The argument change says which model was asked for, if the one of the request
+// is another one.
+func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverRequest, r recovery.Remedy,
+	change *coleo.ModelFallback) error {
 	var c coleo.SpawnConfig
 	if len(arm.Config) > 0 {
 		if err := json.Unmarshal(arm.Config, &c); err != nil {
@@ -158,11 +179,21 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: c, Resume: r.Resume}
 	arm.AgentID = first(r.Host, arm.AgentID)
 	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
-		row.RecoveryRequestedAt = b.Now().UTC() // the events of the host change the rest of the row
+		row.RecoveryRequestedAt = b.Now().UTC() // the events of the host change most of the row
+		if q.Model != "" {
+			row.ModelFallback, row.DefaultModel = change, coleo.ModelName(c.Provider, c.Model)
+			if change != nil {
+				row.DefaultModel = change.Asked.Model
+			}
+		}
+		arm.ModelFallback = row.ModelFallback
 		return nil
 	})
 	if err != nil {
 		return err
+	}
+	if f := arm.ModelFallback; f != nil && f.Used.Model == coleo.ModelName(c.ModelOf()) {
+		order.InsteadOf = f
 	}
 	return b.order(ctx, arm, order)
 }

@@ -2,8 +2,10 @@ package brain
 
 import (
 	"context"
+	"time"
 
 	"coleo.dev"
+	"coleo.dev/cost"
 	"coleo.dev/store"
 	"coleo.dev/wire"
 )
@@ -59,4 +61,19 @@ func (b *Brain) LastRun(ctx context.Context, idOrName string) (wire.LastRun, err
 	}
 	end, err := coleo.DecodeRunEnd(e)
 	return wire.LastRun{Run: e.Run, Time: e.Time, RunEnd: end}, err
+}
+
+// Cost returns what arms have cost since a time, grouped by keys. If idOrName is not "", only
+// what that arm has used counts. Cost returns ENotFound if there is no such arm.
+func (b *Brain) Cost(ctx context.Context, idOrName string, by []cost.Key, since time.Time) (cost.Report, error) {
+	if idOrName != "" {
+		arm, err := b.DB.Arm(ctx, idOrName)
+		if err != nil {
+			return cost.Report{}, err
+		}
+		b.catchUp(ctx, arm.AgentID)
+		idOrName = arm.ID
+	}
+	used, err := b.DB.Used(ctx, idOrName, since)
+	return cost.Tell(used, by, b.prices(), b.Now().Location()), err
 }

@@ -52,7 +52,7 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 			"nothing was started: the earlier start of arm %s on host agent %s could not be proven to have ended; "+
 				"'coleo arm recover %s --force' starts it anyway", arm.Name, arm.AgentID, arm.Name)
 	}
-	fallback, err := b.resolve(ctx, &arm, &config)
+	change, err := b.resolve(ctx, &arm, &config, q.Model == "", q.Fallback)
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}
@@ -78,7 +78,7 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 	order := bus.SpawnOrder{
 		ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover && !forgotten(arm), Env: q.Env,
 		Script: q.Script,
-		Drawn:  !known,
+		Drawn:  !known, InsteadOf: change,
 	}
 	if parent != nil && len(q.Env) == 0 && len(config.EnvNames) > 0 {
 		order.EnvOf = parent.ID
@@ -94,7 +94,8 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 	if err != nil {
 		return reply, err
 	}
-	reply.Spawned, reply.ModelFallback = true, fallback
+	reply.Spawned = true
+	tellChange(&reply, change)
 	reply.Warning = joinWarnings(localWarning(reply.Arm), warning)
 	if q.InitialPrompt != "" {
 		go b.sendFirst(b.ctx, arm.ID, q.InitialPrompt)
@@ -195,6 +196,9 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 		return c, err
 	}
 	arm.Workdir, arm.Provider, arm.Model = c.Workdir, c.Provider, c.Model
+	if q.Model != "" || arm.DefaultModel == "" {
+		arm.DefaultModel = coleo.ModelName(c.Provider, c.Model)
+	}
 	return c, nil
 }
 

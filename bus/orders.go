@@ -98,6 +98,8 @@ type SpawnOrder struct {
 	Request string `json:"request,omitempty"`
 	// First is the first prompt of a subarm. It is in the queue when the subarm has started.
 	First *coleo.Queued `json:"first,omitempty"`
+	// InsteadOf says which model was asked for, if the one in Config is another one.
+	InsteadOf *coleo.ModelFallback `json:"instead_of,omitempty"`
 }
 
 // ArmOrder is an order about one arm.
@@ -175,6 +177,8 @@ type ModeReport struct {
 type ModelOrder struct {
 	Arm string `json:"arm"`
 	coleo.ModelOrder
+	// InsteadOf says which model was asked for, if it was another one.
+	InsteadOf *coleo.ModelFallback `json:"instead_of,omitempty"`
 }
 
 // ModelReport says what an order for a model did. Chosen is what the user has chosen for

@@ -153,6 +153,8 @@ type Beat struct {
 	// TakesWorktrees means that the host agent knows SpawnConfig.Worktree. An older host agent
 	// would start the arm in the folder that was named.
 	TakesWorktrees bool `json:"takes_worktrees,omitempty"`
+	// TakesDefault means that an order can change the model of the next start alone.
+	TakesDefault bool `json:"takes_default,omitempty"`
 	// Requests is the number of requests that OpRequests returns.
 	Requests int `json:"requests,omitempty"`
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 
 	"coleo.dev"
 )
@@ -62,10 +64,31 @@ type Settings struct {
 		Link []string `toml:"link"`
 	} `toml:"workspace"`
 
+	// Models says which models arms get: see docs/cli.md.
+	Models struct {
+		// Fallback says what happens if a model is not available. The default is any.
+		Fallback coleo.FallbackStrategy `toml:"fallback"`
+		// PricesURL is where 'coleo models refresh' fetches prices. If it is empty, that
+		// command fetches nothing.
+		PricesURL string `toml:"prices_url"`
+	} `toml:"models"`
+
+	// Prices has the user's own prices, by PROVIDER/MODEL or MODEL.
+	Prices map[string]Rates `toml:"prices"`
+
 	// Notify is a shell command. Serve runs it when an arm asks something, and when a
 	// run has ended, with any outcome. The command's environment describes the event:
 	// see docs/cli.md.
 	Notify string `toml:"notify"`
+}
+
+// Rates are the prices of a model in US dollars per million tokens. Input and Output are
+// required. Without a price of caches, their tokens cost as much as other input.
+type Rates struct {
+	Input      *float64 `toml:"input"`
+	Output     *float64 `toml:"output"`
+	CacheRead  *float64 `toml:"cache_read"`
+	CacheWrite *float64 `toml:"cache_write"`
 }
 
 // Limits and default of arms.keep_mib, in MiB. The minimum is one segment of a journal.
@@ -104,6 +127,15 @@ func ReadSettings(path string) (Settings, error) {
 		return s, Errorf(path, data, "policy.mode", "mode = %q is none of %q, %q and %q", s.Policy.Mode,
 			coleo.PolicyOff, coleo.PolicyShadow, coleo.PolicyRead)
 	}
+	if !s.Models.Fallback.Valid() {
+		return s, Errorf(path, data, "models.fallback", "fallback = %q is none of %q, %q, %q and %q", s.Models.Fallback,
+			coleo.FallbackAny, coleo.FallbackSamePrice, coleo.FallbackCheaper, coleo.FallbackNone)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Prices)) {
+		if fault := s.Prices[name].fault(); fault != "" {
+			return s, Errorf(path, data, "prices."+name, "the price of %q %s", name, fault)
+		}
+	}
 	if s.Arms.Keep == 0 {
 		s.Arms.Keep = defaultKeep
 	}
@@ -111,4 +143,36 @@ func ReadSettings(path string) (Settings, error) {
 		s.Arms.MaxArms = 10
 	}
 	return s, nil
+}
+
+// mostDollars is the highest believable price, in US dollars per million tokens.
+const mostDollars = 1e6
+
+// fault says what is wrong with the rates, or "".
+func (r Rates) fault() string {
+	if r.Input == nil || r.Output == nil {
+		return "needs input and output"
+	}
+	for _, f := range []*float64{r.Input, r.Output, r.CacheRead, r.CacheWrite} {
+		if f != nil && !(*f >= 0 && *f <= mostDollars) { // false for NaN too
+			return fmt.Sprintf("cannot be %g", *f)
+		}
+	}
+	return ""
+}
+
+// OwnPrices returns the user's own prices, by PROVIDER/MODEL or MODEL.
+func (s Settings) OwnPrices() map[string]coleo.Price {
+	out := map[string]coleo.Price{}
+	for name, r := range s.Prices {
+		rates := coleo.Rates{Input: *r.Input, Output: *r.Output, CacheRead: *r.Input, CacheWrite: *r.Input}
+		if r.CacheRead != nil {
+			rates.CacheRead = *r.CacheRead
+		}
+		if r.CacheWrite != nil {
+			rates.CacheWrite = *r.CacheWrite
+		}
+		out[name] = coleo.Price{Rates: rates, Source: coleo.PriceOverride}
+	}
+	return out
 }

@@ -54,3 +54,36 @@ func TestAListIsReadOutOfAFileOfAnotherProgram(t *testing.T) {
 		t.Error("a text that is no TOML: want an error")
 	}
 }
+
+func TestModelsAndPricesAreChecked(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"[models]\nfallback = \"cheaper\"":                                     "",
+		"[prices]\n\"p/m\" = { input = 0, output = 1.5, cache_read = 0.1 }":    "",
+		"[prices.\"p/m/x\"]\ninput = 1\noutput = 2":                            "",
+		"[models]\nfallback = \"best\"":                                        `:2: fallback = "best" is none of`,
+		"[prices]\n\"p/m\" = { input = 1 }":                                    `:2: the price of "p/m" needs input and output`,
+		"[prices]\n\"p/m\" = { input = -1, output = 1 }":                       `:2: the price of "p/m" cannot be -1`,
+		"[prices]\n\"p/m\" = { input = nan, output = 1 }":                      `:2: the price of "p/m" cannot be NaN`,
+		"[prices]\n\"p/m\" = { input = inf, output = 1 }":                      `:2: the price of "p/m" cannot be +Inf`,
+		"[prices]\n\"p/m\" = { input = 1, output = 1, cache_write = -0.5 }":    `:2: the price of "p/m" cannot be -0.5`,
+		"[prices]\n\"p/m\" = { input = \"1\", output = 1 }":                    ":2:",
+		"[prices.\"p/m\"]\ninput = 1\noutput = 2\n[prices.\"p/m\"]\ninput = 1": ":4:",
+	} {
+		path := filepath.Join(t.TempDir(), "config.toml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := ReadSettings(path)
+		if want == "" && err != nil || want != "" && (coleo.ErrorCode(err) != coleo.EInvalid ||
+			!strings.Contains(err.Error(), path+want) || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+		if err != nil {
+			continue
+		}
+		if p, ok := s.OwnPrices()["p/m"]; ok && (p.CacheRead != 0.1 || p.CacheWrite != 0 || p.Source != coleo.PriceOverride) {
+			t.Errorf("%q: the price is %+v", text, p)
+		}
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/store"
 )
 
 // providers returns a model catalogue. It asks the installed agent CLIs that have a
@@ -56,4 +58,47 @@ func (h *Host) logins(context.Context, struct{}) (any, error) {
 		}
 	}
 	return out, nil
+}
+
+// setDefaultModel stores the model of the arm's next start. The agent CLI that runs, if there
+// is one, keeps its model.
+func (a *arm) setDefaultModel(ctx context.Context, model string) (bus.ModelReport, error) {
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	a.mu.Lock()
+	from := a.runsModel()
+	a.mu.Unlock()
+	err := a.choose(ctx, func(c *coleo.Chosen) {
+		c.Model = model
+		delete(c.Modes, c.Mode) // the model of the mode would come first
+	})
+	return bus.ModelReport{ModelSwitch: coleo.ModelSwitch{From: from, To: model, Pending: true}, Chosen: a.chosen()}, err
+}
+
+// setModel gives the running agent CLI another model, and tells it.
+func (a *arm) setModel(ctx context.Context, s coleo.Session, model string, insteadOf *coleo.ModelFallback) error {
+	setter, ok := s.(coleo.ModelSetter)
+	if !ok {
+		return coleo.Errorf(coleo.EUnsupported, "the harness of arm %s cannot change the model of a running agent CLI",
+			a.name())
+	}
+	if err := setter.SetModel(ctx, model); err != nil {
+		return err
+	}
+	return a.tellModel(context.WithoutCancel(ctx), model, insteadOf)
+}
+
+// tellModel stores the model with which the agent CLI runs, and tells it if it is another
+// one than before.
+func (a *arm) tellModel(ctx context.Context, model string, insteadOf *coleo.ModelFallback) error {
+	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		was := a.runsModel()
+		if r.Provider, r.Model = coleo.SplitModel(model); was == model {
+			return nil
+		}
+		next, events := r.Trace.Choose(coleo.ModelChanged{From: was, To: model, Ordered: true,
+			Fallback: insteadOf}, a.host.Now().UTC())
+		r.Trace = next
+		return ofArm(r.ID, events)
+	})
 }

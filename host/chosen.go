@@ -291,6 +291,9 @@ func ofArm(id string, events []coleo.Event) []coleo.Event {
 // switchModel gives an arm another model. If the agent CLI cannot change its model while
 // it runs, the model is stored for its next start, and the report says so.
 func (a *arm) switchModel(ctx context.Context, o bus.ModelOrder) (bus.ModelReport, error) {
+	if o.Scope == coleo.ScopeDefault {
+		return a.setDefaultModel(ctx, o.Model)
+	}
 	s, err := a.live()
 	if err != nil {
 		return bus.ModelReport{}, err
@@ -309,7 +312,7 @@ func (a *arm) switchModel(ctx context.Context, o bus.ModelOrder) (bus.ModelRepor
 	out := coleo.ModelSwitch{From: a.runsModel(), To: o.Model}
 	a.mu.Unlock()
 	if out.From != o.Model {
-		err = a.setModel(ctx, s, o.Model)
+		err = a.setModel(ctx, s, o.Model, o.InsteadOf)
 		if coleo.ErrorCode(err) == coleo.EUnsupported {
 			out.Pending, err = true, nil
 		}
@@ -348,7 +351,7 @@ func (a *arm) takeModelOf(ctx context.Context, s coleo.Session, left string, m c
 		}
 	})
 	if err == nil && next != "" && next != now {
-		if err = a.setModel(ctx, s, next); err == nil {
+		if err = a.setModel(ctx, s, next, nil); err == nil {
 			done.Model = next
 		}
 	}
@@ -359,30 +362,3 @@ func (a *arm) takeModelOf(ctx context.Context, s coleo.Session, left string, m c
 
 // runsModel returns the model with which the agent CLI runs. The caller holds mu.
 func (a *arm) runsModel() string { return coleo.ModelName(a.record.Provider, a.record.Model) }
-
-// setModel gives the running agent CLI another model, and tells it.
-func (a *arm) setModel(ctx context.Context, s coleo.Session, model string) error {
-	setter, ok := s.(coleo.ModelSetter)
-	if !ok {
-		return coleo.Errorf(coleo.EUnsupported, "the harness of arm %s cannot change the model of a running agent CLI",
-			a.name())
-	}
-	if err := setter.SetModel(ctx, model); err != nil {
-		return err
-	}
-	return a.tellModel(context.WithoutCancel(ctx), model)
-}
-
-// tellModel stores the model with which the agent CLI runs, and tells it if it is another
-// one than before.
-func (a *arm) tellModel(ctx context.Context, model string) error {
-	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		was := a.runsModel()
-		if r.Provider, r.Model = coleo.SplitModel(model); was == model {
-			return nil
-		}
-		next, events := r.Trace.Choose(coleo.ModelChanged{From: was, To: model, Ordered: true}, a.host.Now().UTC())
-		r.Trace = next
-		return ofArm(r.ID, events)
-	})
-}

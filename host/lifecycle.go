@@ -173,7 +173,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		err = a.keepFile() // so that a host agent can find this start even if the database is lost
 	}
 	if err == nil {
-		err = a.launch(ctx, harness, c)
+		err = a.launch(ctx, harness, c, o.InsteadOf)
 	}
 	if err != nil {
 		return errors.Join(err, undo())
@@ -183,8 +183,9 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 
 // launch starts the agent CLI of a generation that is already in the database. If it
 // cannot write the new handle into the database, it ends the agent CLI, because nobody
-// would follow the agent CLI.
-func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig) error {
+// would follow the agent CLI. The argument insteadOf is that of the order.
+func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig,
+	insteadOf *coleo.ModelFallback) error {
 	made, err := a.withModel(a.asChosen(harness, c))
 	if err == nil {
 		made, err = a.withTools(made)
@@ -203,6 +204,10 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 		events := []coleo.Event{event(r.ID, coleo.EventSpawned, handle)}
 		if chosen := r.Spec.Chosen; r.Generation == 1 && chosen != nil && len(chosen.Labels) > 0 {
 			events = append(events, event(r.ID, coleo.EventLabels, coleo.Labelled{Labels: chosen.Labels}))
+		}
+		if insteadOf != nil {
+			events = append(events, event(r.ID, coleo.EventModel, coleo.ModelChanged{From: insteadOf.Asked.Model,
+				To: coleo.ModelName(r.Provider, r.Model), Ordered: true, Fallback: insteadOf}))
 		}
 		return events
 	})

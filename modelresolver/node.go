@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
+	"unicode"
 )
 
 // node is a piece of JSON, with its path in the document for error messages. The zero
@@ -55,13 +57,25 @@ func (n node) object() (map[string]node, error) {
 	if err := n.want("an object"); err != nil {
 		return nil, err
 	}
-	var raws map[string]json.RawMessage
-	if err := json.Unmarshal(n.raw, &raws); err != nil {
+	out := map[string]node{}
+	d := json.NewDecoder(bytes.NewReader(n.raw))
+	if _, err := d.Token(); err != nil { // the brace
 		return nil, n.wrong("%v", err)
 	}
-	out := make(map[string]node, len(raws))
-	for key, raw := range raws {
-		out[key] = node{raw, n.path + step(key, n.path == "")}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, n.wrong("%v", err)
+		}
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return nil, n.wrong("%v", err)
+		}
+		name, _ := key.(string)
+		if _, twice := out[name]; twice {
+			return nil, n.wrong("the key %q is there twice", name)
+		}
+		out[name] = node{raw, n.path + step(name, n.path == "")}
 	}
 	return out, nil
 }
@@ -105,6 +119,9 @@ func (n node) text() (string, error) {
 	var s string
 	if err := json.Unmarshal(n.raw, &s); err != nil {
 		return "", n.wrong("%v", err)
+	}
+	if strings.ContainsFunc(s, unicode.IsControl) { // it becomes a part of sentences for a terminal
+		return "", n.wrong("the text %q has control characters", s)
 	}
 	return s, nil
 }

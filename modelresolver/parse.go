@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"coleo.dev"
 )
@@ -17,8 +18,10 @@ import (
 //   - {providers, connected, default}: Coleo's reply to GET /api/opencode/providers.
 //
 // The models of a provider are either a list, or a map with the ids as keys.
-// ParseCatalog ignores all other keys. For a bad catalogue, it returns EInvalid with
+// ParseCatalog ignores all other keys, and reads at most MaxCatalog bytes. For a bad catalogue, it returns EInvalid with
 // the place and the reason.
+//
+// The text of an id or a name has no control characters, so that it can be printed.
 func ParseCatalog(data []byte) (Catalog, error) {
 	c, err := parse(data)
 	if err != nil {
@@ -27,7 +30,14 @@ func ParseCatalog(data []byte) (Catalog, error) {
 	return c, nil
 }
 
+// MaxCatalog is the largest size of a catalogue, in bytes. The largest known catalogue has
+// 6 MB, for 8,000 models.
+const MaxCatalog = 64 << 20
+
 func parse(data []byte) (Catalog, error) {
+	if len(data) > MaxCatalog {
+		return Catalog{}, fmt.Errorf("it has %d bytes, and at most %d are read", len(data), MaxCatalog)
+	}
 	if err := wellFormed(data); err != nil {
 		return Catalog{}, err
 	}
@@ -177,6 +187,9 @@ func model(n node, key string) (Model, error) {
 func idAndName(n node, fields map[string]node, key string) (id, name string, err error) {
 	if id, err = fields["id"].text(); err != nil {
 		return "", "", err
+	}
+	if strings.ContainsFunc(key, unicode.IsControl) {
+		return "", "", n.wrong("its key has control characters")
 	}
 	if id = cmp.Or(key, id); id == "" {
 		return "", "", n.wrong("it has no id")

@@ -98,13 +98,21 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		`{"all":[{"id":"p","models":{"m":{"cost":{"input":1e999,"output":1}}}}]}`: "all[0].models.m.cost.input: " +
 			"1e999 cannot be a price",
 
+		`{"all":[{"id":"p","models":{"m":{"cost":{"input":NaN,"output":1}}}}]}`: "line 1: invalid character 'N'",
+		`{"all":[{"id":"p","models":{"m":{},"m":{}}}]}`:                         `all[0].models: the key "m" is there twice`,
+		`{"all":[],"connected":[],"all":[]}`:                                    `the top: the key "all" is there twice`,
+		`{"all":[{"id":"p","name":"a\u001b[2Jb"}]}`:                             "all[0].name: the text \"a\\x1b[2Jb\" has control",
+		`{"all":[{"id":"p","models":{"a\nb":{}}}]}`:                             `all[0].models["a\nb"]: its key has control`,
+		strings.Repeat(" ", MaxCatalog+1):                                       "it has 67108865 bytes, and at most",
+		strings.Repeat("[", 20_000):                                             "line 1: ",
+
 		`{"all":[],"connected":"p"}`:        "connected: want a list, got a text",
 		`{"all":[],"connected":["p",null]}`: "connected[1]: want a text, got nothing",
 	} {
 		_, err := ParseCatalog([]byte(text))
 		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.HasPrefix(err.Error(), "model catalogue: "+want) ||
 			strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s:\n got %v\nwant model catalogue: %s", text, err, want)
+			t.Errorf("%.200s:\n got %v\nwant model catalogue: %s", text, err, want)
 		}
 	}
 }

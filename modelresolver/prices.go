@@ -1,17 +1,9 @@
 package modelresolver
 
-// Source says where a price comes from.
-type Source string
+import "coleo.dev"
 
-// The sources, from best to worst.
-const (
-	FromCatalog Source = "catalog" // the catalogue has the price
-	FromBook    Source = "book"    // the variable book has the price, which can be outdated
-	Unknown     Source = "unknown" // no price is known
-)
-
-// unknownCost is the price that is assumed if no price is known. It is higher than most
-// prices. So a model is not chosen only because its price is unknown.
+// unknownCost is the price that is shown if no price is known. It is a guess, so it never
+// decides which model is cheaper: models of unknown price come after all others.
 var unknownCost = Cost{Input: 5, Output: 20}
 
 // book has prices for models without a price in the catalogue. The six prices were
@@ -27,12 +19,21 @@ var book = map[string]Cost{
 	"claude-opus-4":    {Input: 15, Output: 75},
 }
 
-func price(m Model) (Cost, Source) {
-	if m.Cost != nil {
-		return *m.Cost, FromCatalog
+// Published returns the price of a model in Coleo's published specification, and whether
+// it has one.
+func Published(model string) (Cost, bool) {
+	c, ok := book[model]
+	return c, ok
+}
+
+func price(m Model) (Cost, coleo.PriceSource) {
+	switch c, ok := book[m.ID]; {
+	case m.Cost != nil && m.Source != "":
+		return *m.Cost, m.Source
+	case m.Cost != nil:
+		return *m.Cost, coleo.PriceCatalog
+	case ok:
+		return c, coleo.PriceBook
 	}
-	if c, ok := book[m.ID]; ok {
-		return c, FromBook
-	}
-	return unknownCost, Unknown
+	return unknownCost, coleo.PriceUnknown
 }

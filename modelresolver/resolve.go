@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"coleo.dev"
 )
 
 // Cost is the price of a model in US dollars per million tokens.
@@ -27,6 +29,8 @@ type Model struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Cost *Cost  `json:"cost,omitempty"` // nil if the catalogue has no price
+	// Source says who has told Cost, if it was not the catalogue itself.
+	Source coleo.PriceSource `json:"price_source,omitempty"`
 }
 
 // Provider is an organization or program that offers models.
@@ -62,7 +66,8 @@ type Offer struct {
 	ModelID      string `json:"model"`
 	ModelName    string `json:"model_name"`
 	Cost         Cost   `json:"cost"`
-	Source       Source `json:"price_source"`
+	// Source is coleo.PriceUnknown if nobody knows the price. Cost is only a guess then.
+	Source coleo.PriceSource `json:"price_source"`
 }
 
 // Split splits "provider/model" at the first slash. All later slashes belong to the
@@ -86,6 +91,9 @@ func Split(combined string) (provider, model string) {
 // "provider/model". If the request leaves out the provider or the model, Resolve can
 // choose any, and this choice is not a fallback. If no model is available, Resolve
 // returns the requested provider and model.
+//
+// A model of unknown price is the cheapest one only if no other model is left. This is the
+// strategy coleo.FallbackAny. See Choose for stricter ones.
 func Resolve(c Catalog, provider, model string) Resolution {
 	if provider == "" {
 		provider, model = Split(model)
@@ -133,7 +141,8 @@ func (o Offer) resolution(reason string) Resolution {
 }
 
 // AvailableByCost returns the models of all connected providers, cheapest first. Models
-// with the same price are sorted by provider id and model id.
+// of unknown price come last. Models with the same price are sorted by provider id and
+// model id.
 func AvailableByCost(c Catalog) []Offer {
 	var out []Offer
 	for _, p := range c.Providers {
@@ -141,13 +150,25 @@ func AvailableByCost(c Catalog) []Offer {
 			continue
 		}
 		for _, m := range p.Models {
-			cost, source := price(m)
-			out = append(out, Offer{p.ID, cmp.Or(p.Name, p.ID), m.ID, cmp.Or(m.Name, m.ID), cost, source})
+			out = append(out, offer(p, m))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Offer) int {
-		return cmp.Or(cmp.Compare(a.Cost.Total(), b.Cost.Total()), cmp.Compare(a.ProviderID, b.ProviderID),
-			cmp.Compare(a.ModelID, b.ModelID))
+		return cmp.Or(a.unknown()-b.unknown(), cmp.Compare(a.Cost.Total(), b.Cost.Total()),
+			cmp.Compare(a.ProviderID, b.ProviderID), cmp.Compare(a.ModelID, b.ModelID))
 	})
 	return out
+}
+
+func offer(p Provider, m Model) Offer {
+	cost, source := price(m)
+	return Offer{p.ID, cmp.Or(p.Name, p.ID), m.ID, cmp.Or(m.Name, m.ID), cost, source}
+}
+
+// unknown returns 1 if nobody knows the price of the offer, and 0 otherwise.
+func (o Offer) unknown() int {
+	if o.Source == coleo.PriceUnknown {
+		return 1
+	}
+	return 0
 }

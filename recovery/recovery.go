@@ -76,9 +76,9 @@ type Arm struct {
 	// Forgotten means that the agent CLI has said at its last start that it does not have
 	// the conversation.
 	Forgotten bool
-	AgentID      string // the host agent that last had the arm; possibly gone for a long time
-	Ended        bool   // the host agent has recorded that all processes of the last start have ended
-	Hostname     string // the machine of that host agent
+	AgentID   string // the host agent that last had the arm; possibly gone for a long time
+	Ended     bool   // the host agent has recorded that all processes of the last start have ended
+	Hostname  string // the machine of that host agent
 }
 
 // Finding says what was found when somebody looked for the arm's session.

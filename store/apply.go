@@ -204,6 +204,10 @@ func applyModel(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return arm
 	}
 	arm.Provider, arm.Model = coleo.SplitModel(m.To)
+	was := arm.ModelFallback
+	if m.Fallback == nil || was == nil || !was.Time.Equal(m.Fallback.Time) { // otherwise it may have been seen
+		arm.ModelFallback = m.Fallback
+	}
 	return touched(arm, e.Time)
 }
 

@@ -54,6 +54,9 @@ func (p *projection) add(e *coleo.Event) error {
 		}
 		arm.is = Apply(arm.is, *e)
 	}
+	if err := p.addUsage(e); err != nil {
+		return err
+	}
 	return p.addToRun(e)
 }
 

@@ -48,6 +48,7 @@ func runFields(r *runRow) []field {
 		{"events", number{p: &r.Events}},
 		{"input_tokens", number{p: &r.Usage.Input}},
 		{"cached_tokens", number{p: &r.Usage.Cached}},
+		{"written_tokens", number{p: &r.Usage.Written}},
 		{"output_tokens", number{p: &r.Usage.Output}},
 		{"reasoning_tokens", number{p: &r.Usage.Reasoning}},
 		{"cost", amount{&r.Usage.Cost}},

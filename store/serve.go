@@ -26,7 +26,7 @@ type ServeDB struct {
 
 // serveSchema is the schema of serve.db. The bytes of the mark spell "clsv".
 var serveSchema = schema{folder: "serve", mark: 0x636c7376,
-	then: map[string]func(*sql.Tx) error{"006_runs.sql": fillRuns}}
+	then: map[string]func(*sql.Tx) error{"006_runs.sql": fillRuns, "013_usage.sql": fillUsage}}
 
 // OpenServe opens the database of serve. If the database is missing, OpenServe creates
 // it.

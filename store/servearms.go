@@ -39,6 +39,8 @@ func armFields(a *coleo.Arm) []field {
 		{"port", number{p: &a.Port}},
 		{"provider", textOf(&a.Provider)},
 		{"model", textOf(&a.Model)},
+		{"default_model", textOf(&a.DefaultModel)},
+		{"model_fallback", documentOf(&a.ModelFallback)},
 		{"total_tokens", number{p: &a.TotalTokens, kept: true}},
 		{"total_cost", amount{&a.TotalCost}},
 		{"current_task_id", textOf(&a.CurrentTaskID)},

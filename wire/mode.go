@@ -23,5 +23,9 @@ type Model struct {
 	Model     string `json:"model"`
 	Name      string `json:"name,omitempty"`
 	Connected bool   `json:"connected" doc:"The catalogue says that its provider has a key"`
-	Uses      int    `json:"uses" doc:"How many arms have this model now"`
+	// Harnesses can be empty: an arm has had the model, and no list has it.
+	Harnesses []string `json:"harnesses,omitempty" doc:"Harnesses in whose lists the model is"`
+	// Price is left out if nobody knows the price.
+	Price *coleo.Price `json:"price,omitempty" doc:"In US dollars per million tokens, with its source"`
+	Uses  int          `json:"uses" doc:"How many arms have this model now"`
 }

@@ -22,8 +22,10 @@ type SpawnRequest struct {
 	Worktree *Worktree `json:"worktree,omitempty" doc:"Work in a git worktree of its own"`
 	Provider string    `json:"provider,omitempty"`
 	Model    string    `json:"model,omitempty" doc:"Model, provider/model, or scripted, which needs no key and no network"`
-	Script   string    `json:"script,omitempty" doc:"Answers of the scripted model: see docs/scripted-model.md"`
-	Endpoint string    `json:"endpoint,omitempty" doc:"Base URL of another model server, without /v1"`
+	// Fallback says which model may be used if the requested one is not available.
+	Fallback coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none" doc:"As in config.toml if left out"`
+	Script   string                 `json:"script,omitempty" doc:"Answers of the scripted model: see docs/scripted-model.md"`
+	Endpoint string                 `json:"endpoint,omitempty" doc:"Base URL of another model server, without /v1"`
 
 	PermissionMode coleo.PermissionMode `json:"permissionMode,omitempty" enum:"ask,edit,plan,all"`
 	Profile        coleo.Profile        `json:"profile,omitempty" enum:"user,hermetic"`
@@ -83,12 +85,14 @@ type Removed struct {
 // RecoverRequest says what to change when Coleo recovers an arm. All fields are
 // optional.
 type RecoverRequest struct {
-	Workdir            string `json:"workdir,omitempty"`
-	Provider           string `json:"provider,omitempty"`
-	Model              string `json:"model,omitempty"`
-	AgentID            string `json:"agentId,omitempty"`
-	AllowLocalFallback *bool  `json:"allowLocalFallback,omitempty"`
-	Force              bool   `json:"force,omitempty" doc:"Start the arm even if an earlier start may still run"`
+	Workdir  string `json:"workdir,omitempty"`
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty"`
+	// Fallback is that of a SpawnRequest.
+	Fallback           coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none"`
+	AgentID            string                 `json:"agentId,omitempty"`
+	AllowLocalFallback *bool                  `json:"allowLocalFallback,omitempty"`
+	Force              bool                   `json:"force,omitempty" doc:"Start the arm even if an earlier start may still run"`
 	// WindowEnviron is that of a SpawnRequest, for a window that is opened again.
 	WindowEnviron map[string]string `json:"windowEnviron,omitempty" doc:"DISPLAY, TMUX and the like"`
 }
@@ -117,4 +121,6 @@ type SpawnReply struct {
 	Arm           coleo.Arm          `json:"arm"`
 	Warning       string             `json:"warning,omitempty"`       // one line for users
 	ModelFallback string             `json:"modelFallback,omitempty"` // why the model is not the requested one
+	// ModelChange has both models with their prices, if the model is not the requested one.
+	ModelChange *coleo.ModelFallback `json:"modelChange,omitempty"`
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestM5ModelsTellsWhoIsLoggedInAndWhatIsUsed(t *testing.T) {
 	w.check(err)
 	models, err := client.Models(t.Context())
 	w.check(err)
-	if len(models.Models) == 0 || models.Models[0] != (wire.Model{Provider: "p", Model: "m1", Uses: 1}) {
+	if len(models.Models) == 0 || !reflect.DeepEqual(models.Models[0], wire.Model{Provider: "p", Model: "m1", Uses: 1}) {
 		t.Errorf("the models are %+v, want that of the arm first", models.Models)
 	}
 	if got := loginOf(models, "fake"); got.LoggedIn || len(got.Env)+len(got.Files) != 0 {

@@ -7,6 +7,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/arm"
+	"coleo.dev/cmd/coleo/cost"
 	"coleo.dev/cmd/coleo/harness"
 	"coleo.dev/cmd/coleo/memo"
 	"coleo.dev/cmd/coleo/model"
@@ -41,7 +42,8 @@ func newRootCommand() *cobra.Command {
 	runs := runverbs.Command()
 	runs.AddCommand(why.GraphCommand())
 	root.AddCommand(
-		arms, thread.Command(), runs, why.Command(), harness.Command(), recording.Command(), policy.Command(), workspace.Command(), newAuditCommand(), newDoctorCommand(),
+		arms, thread.Command(), runs, why.Command(), cost.Command(), harness.Command(), recording.Command(), policy.Command(),
+		workspace.Command(), newAuditCommand(), newDoctorCommand(),
 		newManCommand(), newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(), newMCPCommand(),
 		newTokenCommand(), newInitCommand(),
 	)

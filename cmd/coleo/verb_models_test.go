@@ -46,7 +46,27 @@ func TestModelsResolve(t *testing.T) {
   "provider_name": "OpenCode",
   "model_name": "claude-sonnet-4",
   "fallback": true,
-  "reason": "Provider \"anthropic\" not available, using OpenCode"
+  "reason": "Provider \"anthropic\" not available, using OpenCode",
+  "asked": {
+    "model": "anthropic/claude-sonnet-4",
+    "price": {
+      "input": 3,
+      "output": 15,
+      "cache_read": 3,
+      "cache_write": 3,
+      "source": "book"
+    }
+  },
+  "used": {
+    "model": "opencode/claude-sonnet-4",
+    "price": {
+      "input": 3,
+      "output": 15,
+      "cache_read": 3,
+      "cache_write": 3,
+      "source": "book"
+    }
+  }
 }
 `
 	for name, c := range map[string]struct {
@@ -62,6 +82,9 @@ func TestModelsResolve(t *testing.T) {
 			"opencode/claude-sonnet-4\n", elsewhere, 0},
 		"a provider alone": {"--provider opencode", "opencode/free\n", "", 0},
 		"for programs":     {"anthropic/claude-sonnet-4 --json", asJSON, elsewhere, 0},
+		"a stricter strategy": {"--fallback none anthropic/claude-sonnet-4", "",
+			`coleo: the model "anthropic/claude-sonnet-4" is not available, and the fallback strategy none takes no other ` +
+				"one; nothing was done; there are opencode/claude-sonnet-4, opencode/free\n", 4},
 		"no wish": {"", "",
 			"coleo: coleo models resolve takes PROVIDER/MODEL, or --provider and --model (see coleo models resolve " +
 				"--help)\n",

@@ -45,7 +45,7 @@ func newLive(t *testing.T) *live {
 // newLiveOf starts an idle arm of a harness in the hermetic profile.
 func newLiveOf(t *testing.T, harness string) *live {
 	t.Helper()
-	l := &live{world: newWorld(t, ""), name: "real"}
+	l := &live{world: newWorld(t, "[prices]\nmock-1 = { input = 3, output = 15 }\n"), name: "real"}
 	l.model = startModel(t)
 	endpoint := proxyModel(t, l.model.URL(), func(body string) {
 		l.mu.Lock()

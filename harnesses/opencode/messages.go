@@ -39,7 +39,7 @@ type Info struct {
 func (i Info) Usage() coleo.Usage {
 	t := i.Tokens
 	return coleo.Usage{
-		Input: t.Input + t.Cache.Read + t.Cache.Write, Cached: t.Cache.Read,
+		Input: t.Input + t.Cache.Read + t.Cache.Write, Cached: t.Cache.Read, Written: t.Cache.Write,
 		Output: t.Output + t.Reasoning, Reasoning: t.Reasoning, Cost: i.Cost,
 	}
 }

@@ -4,7 +4,7 @@ import { Activity } from "./activity.js";
 import { doing, tasks } from "./doing.js";
 import { DialogPanel, questionOf } from "./dialog.js";
 import { button, el, enable, setText, show } from "./dom.js";
-import { ago, labels, model, money, tokens, windowState } from "./format.js";
+import { ago, labels, model, money, priced, tokens, unseenFallback, windowState } from "./format.js";
 import { armPath, call } from "./http.js";
 import { PromptBox } from "./prompt.js";
 import { QueuePanel } from "./queue.js";
@@ -34,12 +34,15 @@ export class ArmView {
     this.health = el("p", { class: "why" });
     this.now = el("p", { class: "now" });
     this.facts = el("dl", { class: "facts" });
+    this.fallbackText = el("span");
+    this.fallback = el("p", { class: "fallback", role: "status" }, this.fallbackText, button("Seen", () => this.act("/model", { seen: true })));
     return el("header", { class: "head" },
       el("a", { class: "back", href: "#/", "aria-label": "Back to the list of arms", text: "‹ Arms" }),
       el("div", { class: "title" }, this.dot, this.name, this.word),
       this.health,
       this.now,
       this.buttons(),
+      this.fallback,
       this.facts,
     );
   }
@@ -85,7 +88,6 @@ export class ArmView {
       this.trouble("");
       const done = await call("POST", armPath(this.arm, path), body);
       if (done?.warning) this.trouble(done.warning);
-      if (done?.modelFallback) this.trouble(done.modelFallback);
       return done ?? {};
     } catch (e) {
       this.trouble(e);
@@ -112,6 +114,8 @@ export class ArmView {
     setText(this.name, arm.name);
     setText(this.word, word);
     setText(this.health, [arm.runtime?.state, arm.runtime?.reason].filter(Boolean).join(": "));
+    show(this.fallback, Boolean(unseenFallback(arm)));
+    if (unseenFallback(arm)) setText(this.fallbackText, `The model is ${priced(arm.modelFallback.used)} instead of ${priced(arm.modelFallback.asked)}, per million tokens: ${arm.modelFallback.reason}`);
     this.updateButtons(arm, can);
     this.dialog.update(arm.dialog ?? questionOf(arm));
     this.prompt.update(arm, can);

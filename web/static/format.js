@@ -33,6 +33,17 @@ export function model(arm) {
   return [arm.provider, arm.model].filter(Boolean).join("/");
 }
 
+/** Names the model that was asked for, if the arm has another one and nobody has seen that; otherwise nothing. */
+export function unseenFallback(arm) {
+  const f = arm.modelFallback;
+  return f && !f.seen ? f.asked.model : "";
+}
+
+/** Writes a model with its price per million tokens. */
+export function priced({ model, price }) {
+  return price ? `${model} ($${price.input} in, $${price.output} out)` : `${model} (price unknown)`;
+}
+
 /** Says how an arm's own window is; nothing if it has none. */
 export function windowState(window) {
   if (!window?.state) return "";

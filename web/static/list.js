@@ -2,7 +2,7 @@
 
 import { doing } from "./doing.js";
 import { arrange, el, setText, show } from "./dom.js";
-import { ago, count, folder, model, money } from "./format.js";
+import { ago, count, folder, model, money, unseenFallback } from "./format.js";
 import { queued } from "./queue.js";
 import { display, groups } from "./rules.js";
 
@@ -76,6 +76,7 @@ class Row {
     this.reason = el("span", { class: "reason" });
     this.task = el("p", { class: "task" });
     this.now = el("p", { class: "now" }); // always there, so that the rows below do not move
+    this.fallback = el("p", { class: "fallback" });
     this.facts = el("p", { class: "muted" });
     this.age = el("span", { class: "age", title: "Last output of the terminal" });
     this.link = el("a", { class: "row" },
@@ -83,6 +84,7 @@ class Row {
       el("p", { class: "why" }, this.health, this.reason, this.age),
       this.task,
       this.now,
+      this.fallback,
       this.facts,
     );
     this.node = el("li", {}, this.link);
@@ -103,6 +105,9 @@ class Row {
     setText(this.now, doing(shown));
     this.now.title = shown?.text ?? "";
     setText(this.facts, [arm.parentArmId && "subarm", queued(arm.queue), model(arm) || arm.harness, money(arm.totalCost), folder(arm.workdir)].filter(Boolean).join(" · "));
+    const asked = unseenFallback(arm);
+    show(this.fallback, Boolean(asked));
+    setText(this.fallback, asked && `Not the model ${asked}`);
     this.facts.title = [arm.harness, model(arm), arm.workdir].filter(Boolean).join("\n");
     this.tick();
   }

@@ -111,7 +111,7 @@ export class SpawnForm {
       this.first.value = this.env.value = "";
       this.dialog.close();
       this.open(body.name);
-      this.trouble(done.warning || done.modelFallback || "");
+      this.trouble(done.warning || "");
     } catch (problem) {
       setText(this.error, problem.message);
       show(this.error, true);

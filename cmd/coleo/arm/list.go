@@ -96,11 +96,21 @@ func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 		at := placeOf(arm.Workdir)
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s%s", nameWord(arm),
 			needColour(arm).Paint(needWord(arm)+queuedWord(arm.Queue)+asOf(arm, now)),
-			show.Since(arm.LastOutputAt, now), arm.Harness, show.OrDash(arm.Model), costWord(arm.TotalCost), at.folder,
+			show.Since(arm.LastOutputAt, now), arm.Harness, modelWord(arm), costWord(arm.TotalCost), at.folder,
 			show.OrDash(at.branch), last(show.OrDash(arm.Labels.String())))
 	}
 	_ = w.Flush() // never fails, because w writes to memory
 	return table.String()
+}
+
+// modelWord returns the arm's model, with a badge if another one was asked for and nobody has
+// seen that yet.
+func modelWord(arm coleo.Arm) string {
+	model := show.OrDash(arm.Model)
+	if f := arm.ModelFallback; f != nil && !f.Seen {
+		model += " (not " + f.Asked.Model + ")"
+	}
+	return model
 }
 
 // nameWord returns the arm's name, and says whether it is a subarm.
@@ -247,6 +257,15 @@ func statusText(arm coleo.Arm, now time.Time) string {
 		line("Mode", arm.Mode)
 	}
 	line("Model", show.OrDash(strings.Trim(arm.Provider+"/"+arm.Model, "/")))
+	if f := arm.ModelFallback; f != nil {
+		line("", "("+f.Line()+")")
+		if !f.Seen {
+			line("", show.Yellow.Paint("('coleo arm model "+arm.Name+" --seen' removes the badge)"))
+		}
+	}
+	if name := coleo.ModelName(arm.Provider, arm.Model); arm.DefaultModel != "" && arm.DefaultModel != name {
+		line("Default model", arm.DefaultModel)
+	}
 	line("Workdir", arm.Workdir)
 	if w := configOf(arm).Worktree; w != nil && w.Path != "" {
 		line("Worktree", fmt.Sprintf("branch %s, made for %s", w.Branch, w.From))

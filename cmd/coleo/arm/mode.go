@@ -169,26 +169,37 @@ Coleo types the command and returns when the screen shows the model. Otherwise
 the next start takes the model. With --restart, Coleo ends the idle agent CLI
 and resumes the conversation with the model at once.
 
-With --scope thread, only the present conversation has the model.`,
+With --scope thread, only the present conversation has the model. With --scope
+default, only the next starts of the arm have it, and nothing is typed.
+
+If the model is not available, --fallback decides, as for 'coleo arm spawn'. The
+arm then has a badge until you have seen that: --seen says so.`,
 		Example: `  coleo arm model fix PROVIDER/MODEL
   coleo arm model fix MODEL --restart --scope thread`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
-			if len(args) == 1 {
+			switch o.Scope = coleo.ModelScope(scope); {
+			case len(args) == 1 && !o.Seen:
 				return showModel(c, client, args[0])
-			}
-			o.Model, o.Scope = args[1], coleo.ModelScope(scope)
-			if o.Scope != coleo.ScopeArm && o.Scope != coleo.ScopeThread {
-				return coleo.Errorf(coleo.EInvalid, "--scope is arm or thread, not %q", scope)
+			case len(args) == 2 && o.Seen:
+				return coleo.Errorf(coleo.EInvalid, "--seen changes no model: leave out %s", args[1])
+			case o.Seen:
+				o = coleo.ModelOrder{Seen: true}
+			case o.Scope != coleo.ScopeArm && o.Scope != coleo.ScopeThread && o.Scope != coleo.ScopeDefault:
+				return coleo.Errorf(coleo.EInvalid, "--scope is arm, thread or default, not %q", scope)
+			default:
+				o.Model = args[1]
 			}
 			done, err := client.SwitchModel(c.Context(), args[0], o)
 			if err != nil {
 				return err
 			}
-			return verb.Say(c, modelText(args[0], done), done)
+			return verb.Say(c, modelText(args[0], o.Scope, done), done)
 		}),
 	}
-	c.Flags().StringVar(&scope, "scope", string(coleo.ScopeArm), "`arm` or thread: for what the model holds")
+	c.Flags().StringVar(&scope, "scope", string(coleo.ScopeArm), "`arm`, thread or default: for what the model holds")
+	c.Flags().StringVar((*string)(&o.Fallback), "fallback", "", fallbackHelp)
+	c.Flags().BoolVar(&o.Seen, "seen", false, "say that you have seen which model the arm has in place of another one")
 	c.Flags().BoolVar(&o.Restart, "restart", false, "end the idle agent CLI and resume the conversation, if necessary")
 	return c
 }
@@ -199,14 +210,28 @@ func showModel(c *cobra.Command, client *api.Client, name string) error {
 		return err
 	}
 	model := coleo.ModelName(arm.Provider, arm.Model)
-	return verb.Say(c, show.OrDash(model), map[string]string{"model": model})
+	line := show.OrDash(model)
+	if arm.DefaultModel != "" && arm.DefaultModel != model {
+		line += "\nat the next start: " + arm.DefaultModel
+	}
+	return verb.Say(c, arm.ModelFallback.FirstLine()+line,
+		map[string]any{"model": model, "default_model": arm.DefaultModel, "fallback": arm.ModelFallback})
 }
 
 // modelText says what an order for a model did.
-func modelText(name string, s coleo.ModelSwitch) string {
+func modelText(name string, scope coleo.ModelScope, s coleo.ModelSwitch) string {
+	if s.Fallback != nil && !s.Fallback.Seen {
+		line := s.Fallback.FirstLine()
+		s.Fallback = nil
+		return line + modelText(name, scope, s)
+	}
 	switch {
+	case s.Fallback != nil:
+		return fmt.Sprintf("%s: seen that %s", name, s.Fallback.Line())
 	case s.From == s.To:
 		return fmt.Sprintf("%s has the model %s already", name, s.To)
+	case s.Pending && scope == coleo.ScopeDefault:
+		return fmt.Sprintf("the next starts of %s take the model %s", name, s.To)
 	case s.Pending:
 		return fmt.Sprintf("the next start of %s takes the model %s: --restart does that now", name, s.To)
 	case s.Restarted:

@@ -44,6 +44,7 @@ func newRecoverCommand() *cobra.Command {
 	})
 	c.Flags().StringVar(&f.q.Model, "model", "", "start it with another `MODEL`")
 	c.Flags().StringVar(&f.q.Provider, "provider", "", "start it with another `PROVIDER`")
+	c.Flags().StringVar((*string)(&f.q.Fallback), "fallback", "", fallbackHelp)
 	c.Flags().StringVar(&f.q.AgentID, "agent", "", "`ID` of the host agent, if it must be started")
 	c.Flags().BoolVar(&f.q.Force, "force", false, "start it even if an earlier start may still run")
 	c.Flags().BoolVar(&f.local, "allow-local", false, "start it without a host agent if there is none")
@@ -70,7 +71,7 @@ func recoverArm(ctx context.Context, client *api.Client, name string, f recoverF
 			return "", nil, err
 		}
 	}
-	line := recoveredLine(reply)
+	line := reply.ModelChange.FirstLine() + recoveredLine(reply)
 	if reply.Arm.Window != nil {
 		if reply.Arm, err = awaitWindow(ctx, client, reply.Arm); err != nil {
 			return "", nil, err

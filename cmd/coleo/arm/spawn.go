@@ -54,6 +54,13 @@ That flag sets one value in such a file if there is no other way.
 --model scripted starts a program that answers in place of a model, without key
 and network. --script says what it answers: see docs/scripted-model.md.
 
+--fallback says what happens if the model is not available:
+  any         another model is used, so that the arm always starts (default)
+  same-price  another model with the same prices, if there is one
+  cheaper     another model that costs no more, if there is one
+  none        nothing is started
+The first line of the output names both models with their prices.
+
 --permission-mode says what the agent CLI may do:
   ask     it asks before each edit and each command (default)
   edit    it makes edits, and asks before each command
@@ -117,6 +124,7 @@ func newSpawnCommand() *cobra.Command {
 	flags.StringVar(&f.q.Harness, "harness", "", "`NAME` of the harness: see 'coleo harness list'")
 	flags.StringVar(&f.q.Provider, "provider", "", "`ID` of the model's provider")
 	flags.StringVar(&f.q.Model, "model", "", "`MODEL`, PROVIDER/MODEL, or scripted")
+	flags.StringVar((*string)(&f.q.Fallback), "fallback", "", fallbackHelp)
 	flags.StringVar(&f.script, "script", "", "with --model scripted: `FILE` with its answers")
 	flags.StringVar(&f.q.Endpoint, "endpoint", "", "base `URL` of another model server, without /v1")
 	flags.StringVarP(&f.q.InitialPrompt, "prompt", "p", "", "first prompt (`TEXT`)")
@@ -199,17 +207,15 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	if err != nil {
 		return err
 	}
-	for _, line := range []string{reply.Warning, reply.ModelFallback} {
-		if line != "" {
-			c.PrintErrln("coleo: note:", line)
-		}
+	if reply.Warning != "" {
+		c.PrintErrln("coleo: note:", reply.Warning)
 	}
 	if !f.noWait {
 		if reply.Arm, err = awaitReady(c.Context(), client, reply.Arm, f.timeout); err != nil {
 			return err
 		}
 	}
-	line := spawnedLine(reply.Arm)
+	line := reply.ModelChange.FirstLine() + spawnedLine(reply.Arm)
 	switch {
 	case reply.Arm.Window != nil && !f.noWait:
 		if reply.Arm, err = awaitWindow(c.Context(), client, reply.Arm); err != nil {
@@ -313,6 +319,8 @@ func startedClient(c *cobra.Command, s setup.Setup, local bool) (*api.Client, er
 	}
 	return s.Client()
 }
+
+const fallbackHelp = "`STRATEGY` if the model is not available: any, same-price, cheaper or none"
 
 // spawnedLine returns a line that describes a new arm. If the arm shows a dialog, more
 // lines describe the dialog.

@@ -13,29 +13,12 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/modelresolver"
+	"coleo.dev/pricebook"
 )
 
 func newModelsCommand() *cobra.Command {
 	c := verb.Group("models", "List models, and show which one a request resolves to")
-	c.AddCommand(newModelsListCommand(), newModelsLoginsCommand(), newModelsResolveCommand())
-	return c
-}
-
-func newModelsListCommand() *cobra.Command {
-	var file string
-	c := &cobra.Command{
-		Use:   "list",
-		Short: "List the available models, the cheapest first",
-		Args:  verb.Exactly(0, "no arguments"),
-		RunE: func(c *cobra.Command, _ []string) error {
-			catalog, err := readCatalog(c, file)
-			if err != nil {
-				return err
-			}
-			return printOffers(c, modelresolver.AvailableByCost(catalog))
-		},
-	}
-	catalogFlag(c, &file)
+	c.AddCommand(newModelsListCommand(), newModelsLoginsCommand(), newModelsResolveCommand(), newModelsRefreshCommand())
 	return c
 }
 
@@ -73,31 +56,41 @@ no value, and does not try whether a model server accepts the login.`,
 }
 
 func newModelsResolveCommand() *cobra.Command {
-	var file, provider, model string
+	var file string
+	var w modelresolver.Wish
 	c := &cobra.Command{
 		Use:   "resolve [PROVIDER/MODEL]",
 		Short: "Show which model a request resolves to",
 		Long: `Show which model a request resolves to.
 
 If the requested model is not available, this prints the one that Coleo takes
-instead, and the reason on standard error.`,
+instead, and the reason on standard error. --json has both models with their
+prices.`,
 		Example: `  coleo models resolve PROVIDER/MODEL
   coleo models resolve --provider PROVIDER --model MODEL`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := oneWish(c, args, &model); err != nil {
+			if err := oneWish(c, args, &w.Model); err != nil {
 				return err
 			}
 			catalog, err := readCatalog(c, file)
 			if err != nil {
 				return err
 			}
-			return printResolution(c, modelresolver.Resolve(catalog, provider, model))
+			if !w.Strategy.Valid() {
+				return coleo.Errorf(coleo.EInvalid, "--fallback is any, same-price, cheaper or none, not %q", w.Strategy)
+			}
+			choice, err := modelresolver.Choose(catalog, w)
+			if err != nil {
+				return err
+			}
+			return printChoice(c, choice)
 		},
 	}
 	catalogFlag(c, &file)
-	c.Flags().StringVar(&provider, "provider", "", "`ID` of the provider")
-	c.Flags().StringVar(&model, "model", "", "`ID` of the model, or PROVIDER/MODEL")
+	c.Flags().StringVar((*string)(&w.Strategy), "fallback", "", "`STRATEGY`: any, same-price, cheaper or none")
+	c.Flags().StringVar(&w.Provider, "provider", "", "`ID` of the provider")
+	c.Flags().StringVar(&w.Model, "model", "", "`ID` of the model, or PROVIDER/MODEL")
 	return c
 }
 
@@ -136,19 +129,24 @@ func readCatalog(c *cobra.Command, file string) (modelresolver.Catalog, error) {
 	return catalog, nil
 }
 
-func askCatalog(c *cobra.Command) (modelresolver.Catalog, error) {
+// answering returns a client of serve. It returns EUnavailable if serve does not run.
+func answering(c *cobra.Command) (*api.Client, error) {
 	s, err := setup.New()
 	if err != nil {
-		return modelresolver.Catalog{}, err
+		return nil, err
 	}
 	if err := s.ServeStopped(); err != nil {
-		return modelresolver.Catalog{}, err
+		return nil, err
 	}
 	if !s.ServeAnswers(c.Context()) {
-		return modelresolver.Catalog{}, coleo.Errorf(coleo.EUnavailable,
+		return nil, coleo.Errorf(coleo.EUnavailable,
 			"Coleo does not run here: start it with 'coleo up', or name a file with --catalog")
 	}
-	client, err := s.Client()
+	return s.Client()
+}
+
+func askCatalog(c *cobra.Command) (modelresolver.Catalog, error) {
+	client, err := answering(c)
 	if err != nil {
 		return modelresolver.Catalog{}, err
 	}
@@ -156,32 +154,28 @@ func askCatalog(c *cobra.Command) (modelresolver.Catalog, error) {
 	if err != nil {
 		return modelresolver.Catalog{}, err
 	}
-	return modelresolver.ParseCatalog(raw)
+	catalog, err := modelresolver.ParseCatalog(raw)
+	if err != nil {
+		return modelresolver.Catalog{}, err
+	}
+	s, err := setup.New()
+	if err != nil {
+		return modelresolver.Catalog{}, err
+	}
+	prices, err := pricebook.Load(s.FetchedPrices())
+	if err != nil {
+		c.PrintErrln("coleo: note:", err)
+	}
+	return pricebook.New(s.OwnPrices(), prices, pricebook.BuiltIn()).Fill(catalog), nil
 }
 
-func printOffers(c *cobra.Command, offers []modelresolver.Offer) error {
-	if verb.WantsJSON(c) {
-		if offers == nil {
-			offers = []modelresolver.Offer{}
-		}
-		return verb.PrintJSON(c, offers)
-	}
-	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MODEL\tNAME\t$/M IN\t$/M OUT\tPRICE FROM")
-	for _, o := range offers {
-		fmt.Fprintf(w, "%s/%s\t%s\t%g\t%g\t%s\n", o.ProviderID, o.ModelID, o.ModelName, o.Cost.Input, o.Cost.Output,
-			o.Source)
-	}
-	return w.Flush()
-}
-
-func printResolution(c *cobra.Command, r modelresolver.Resolution) error {
-	if r.Fallback {
-		fmt.Fprintln(c.ErrOrStderr(), r.Reason)
+func printChoice(c *cobra.Command, choice modelresolver.Choice) error {
+	if choice.Fallback {
+		fmt.Fprintln(c.ErrOrStderr(), choice.Reason)
 	}
 	if verb.WantsJSON(c) {
-		return verb.PrintJSON(c, r)
+		return verb.PrintJSON(c, choice)
 	}
-	_, err := fmt.Fprintf(c.OutOrStdout(), "%s/%s\n", r.ProviderID, r.ModelID)
+	_, err := fmt.Fprintf(c.OutOrStdout(), "%s/%s\n", choice.ProviderID, choice.ModelID)
 	return err
 }

@@ -132,6 +132,9 @@ func (p *printer) work(run string, w coleo.Work) (string, show.Colour) {
 	case coleo.ModeChanged:
 		return w.From + " → " + w.To, show.Plain
 	case coleo.ModelChanged:
+		if w.Fallback != nil {
+			return w.Fallback.Line(), show.Yellow
+		}
 		return w.From + " → " + w.To, show.Plain
 	case coleo.TasksUpdated:
 		return taskText(w.Tasks), show.Plain

@@ -72,10 +72,8 @@ func (f *startFlags) choose(ctx context.Context, client *api.Client) error {
 
 // say waits until the arm is ready, and prints what was started.
 func (f *startFlags) say(c *cobra.Command, client *api.Client, reply wire.SpawnReply, what string) error {
-	for _, line := range []string{reply.Warning, reply.ModelFallback} {
-		if line != "" {
-			c.PrintErrln("coleo: note:", line)
-		}
+	if reply.Warning != "" {
+		c.PrintErrln("coleo: note:", reply.Warning)
 	}
 	if !f.noWait {
 		ctx, cancel := context.WithTimeout(c.Context(), f.timeout)
@@ -86,7 +84,7 @@ func (f *startFlags) say(c *cobra.Command, client *api.Client, reply wire.SpawnR
 		}
 		reply.Arm = arm
 	}
-	line := fmt.Sprintf("%s: arm %s (%s, process %d, %s)", what, reply.Arm.Name, reply.Arm.Harness, reply.Arm.PID,
+	line := reply.ModelChange.FirstLine() + fmt.Sprintf("%s: arm %s (%s, process %d, %s)", what, reply.Arm.Name, reply.Arm.Harness, reply.Arm.PID,
 		strings.ReplaceAll(string(reply.Arm.State), "_", " "))
 	return verb.Say(c, line, reply)
 }

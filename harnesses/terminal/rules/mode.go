@@ -65,6 +65,16 @@ type ModelRule struct {
 	// What the screen shows when the model has changed. A group named `detail` must be the
 	// name of the new model. The key is required with `command`.
 	Seen []Cond `toml:"seen"`
+	// The provider of the agent CLI's models, as models.dev calls it, such as `anthropic`. It
+	// is for an agent CLI that has the models of one provider.
+	Provider string `toml:"provider"`
+	// What the names of its models look like, as PROVIDER/MODEL or MODEL. Coleo starts no
+	// arm with a model of another name, unless it has another model server. Without this key,
+	// the agent CLI takes any name.
+	Pattern patternText `toml:"pattern"`
+	// Names that the agent CLI takes beside those of `pattern`, such as `sonnet`. The key
+	// requires `pattern`.
+	Names []string `toml:"names"`
 }
 
 // modeIDs matches the values of Mode.ID.
@@ -144,6 +154,10 @@ func (c *compiler) modes(s *Spec) {
 	}
 	if s.Capabilities.Modes && !slices.ContainsFunc(s.ModeList(), func(m coleo.Mode) bool { return m.Switchable }) {
 		c.fail("capabilities.modes", "the capability modes needs [[mode]] with cycle, key or command")
+	}
+	c.regexp("model.pattern", s.Model.Pattern)
+	if len(s.Model.Names) > 0 && s.Model.Pattern == "" {
+		c.fail("model.names", "the key names needs pattern")
 	}
 	if s.Model.Command != "" {
 		c.conds("model.when", "model.when", s.Model.When)

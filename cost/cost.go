@@ -1,0 +1,188 @@
+// Package cost says what models have cost, and how well that is known. It has pure
+// functions only: the caller passes the usage and the prices.
+package cost
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+)
+
+// Key is a word by which usage is grouped. Programs send keys, so their meaning never
+// changes.
+type Key string
+
+// The keys.
+const (
+	ByArm     Key = "arm"
+	ByDay     Key = "day" // in the time zone of the caller
+	ByModel   Key = "model"
+	ByProject Key = "project" // the work folder
+	ByRun     Key = "run"
+	ByHarness Key = "harness"
+)
+
+var keys = []Key{ByArm, ByDay, ByModel, ByProject, ByRun, ByHarness}
+
+// ParseKeys parses keys with commas between. It returns EInvalid for an unknown key, and for
+// one that comes twice. Without any key, it returns ByArm.
+func ParseKeys(text string) ([]Key, error) {
+	var out []Key
+	for word := range strings.SplitSeq(text, ",") {
+		key := Key(strings.TrimSpace(word))
+		switch {
+		case key == "":
+			continue
+		case !slices.Contains(keys, key):
+			return nil, coleo.Errorf(coleo.EInvalid, "cost is not told by %q: give arm, day, model, project, run or harness, with "+
+				"commas between", word)
+		case slices.Contains(out, key):
+			return nil, coleo.Errorf(coleo.EInvalid, "cost by %s is asked for twice", key)
+		}
+		out = append(out, key)
+	}
+	if len(out) == 0 {
+		out = []Key{ByArm}
+	}
+	return out, nil
+}
+
+// Source says who has told what something costs: coleo.PriceSource of the price by which it
+// was computed, or Reported.
+type Source = coleo.PriceSource
+
+// Reported means that the agent CLI itself has said what the calls cost.
+const Reported Source = "agent"
+
+// Row is the cost of one group.
+type Row struct {
+	// By has the value of each key of the group: the name of an arm, a day such as
+	// 2026-01-31, PROVIDER/MODEL, a folder, the id of a run, or a harness.
+	By map[Key]string `json:"by"`
+	Amount
+}
+
+// Amount is usage with its cost.
+type Amount struct {
+	Calls     int     `json:"calls"`
+	Input     int     `json:"input_tokens"`  // with those of caches
+	Cached    int     `json:"cached_tokens"` // the part of Input that came from a cache
+	Written   int     `json:"written_tokens"`
+	Output    int     `json:"output_tokens"`
+	Reasoning int     `json:"reasoning_tokens"`
+	Dollars   float64 `json:"dollars"`
+	// Parts says how much of Dollars each source has told. The part of coleo.PriceUnknown is
+	// 0: Unpriced has its tokens.
+	Parts map[Source]float64 `json:"parts"`
+	// Unpriced is how many of the tokens have no price, so that Dollars lacks them.
+	Unpriced int `json:"unpriced_tokens"`
+	// Estimated is how many of the tokens the agent CLI has only estimated. The model has
+	// told all others.
+	Estimated int `json:"estimated_tokens"`
+	// TokensFrom says who has told the tokens: "transcript", "http" or "account".
+	TokensFrom []string `json:"tokens_from"`
+}
+
+// Report has a row for each group, the dearest first, and the total.
+type Report struct {
+	Rows  []Row  `json:"rows"`
+	Total Amount `json:"total"`
+}
+
+// Prices finds prices. A pricebook.Book is an example.
+type Prices interface {
+	// Override returns the user's own price of a model.
+	Override(provider, model string) (coleo.Price, bool)
+	// Find returns the price of a model.
+	Find(provider, model string) (coleo.Price, bool)
+}
+
+// Tell groups usage by keys and adds up its cost. Days are those of the time zone.
+//
+// The user's own price of a model counts first. Then comes what the agent CLI has said that
+// its calls cost, and then the price of the book.
+func Tell(list []coleo.UsageEntry, by []Key, prices Prices, zone *time.Location) Report {
+	groups := map[string]*Row{}
+	out := Report{Rows: []Row{}, Total: newAmount()}
+	for _, u := range list {
+		values := map[Key]string{}
+		var name []string
+		for _, key := range by {
+			values[key] = valueOf(u, key, zone)
+			name = append(name, values[key])
+		}
+		id := strings.Join(name, "\x00")
+		if groups[id] == nil {
+			groups[id] = &Row{By: values, Amount: newAmount()}
+		}
+		dollars, source := price(u, prices)
+		groups[id].add(u, dollars, source)
+		out.Total.add(u, dollars, source)
+	}
+	for _, id := range slices.Sorted(maps.Keys(groups)) {
+		out.Rows = append(out.Rows, *groups[id])
+	}
+	slices.SortStableFunc(out.Rows, func(a, b Row) int {
+		if slices.Contains(by, ByDay) && a.By[ByDay] != b.By[ByDay] {
+			return cmp.Compare(b.By[ByDay], a.By[ByDay]) // the newest day first
+		}
+		return cmp.Compare(b.Dollars, a.Dollars)
+	})
+	return out
+}
+
+func valueOf(u coleo.UsageEntry, key Key, zone *time.Location) string {
+	switch key {
+	case ByArm:
+		return u.ArmName
+	case ByDay:
+		return u.Hour.In(zone).Format("2006-01-02")
+	case ByModel:
+		return coleo.ModelName(u.Provider, u.Model)
+	case ByProject:
+		return u.Project
+	case ByRun:
+		return u.Run
+	case ByHarness:
+		return u.Harness
+	}
+	return ""
+}
+
+// price returns the cost of an entry in US dollars, and who has told it.
+func price(u coleo.UsageEntry, prices Prices) (float64, Source) {
+	if p, ok := prices.Override(u.Provider, u.Model); ok {
+		return p.Of(u.Usage, u.Context), p.Source
+	}
+	if u.Reported {
+		return u.Cost, Reported
+	}
+	if p, ok := prices.Find(u.Provider, u.Model); ok {
+		return p.Of(u.Usage, u.Context), p.Source
+	}
+	return 0, coleo.PriceUnknown
+}
+
+func newAmount() Amount { return Amount{Parts: map[Source]float64{}, TokensFrom: []string{}} }
+
+func (a *Amount) add(u coleo.UsageEntry, dollars float64, source Source) {
+	a.Calls += u.Calls
+	a.Input, a.Cached, a.Written = a.Input+u.Input, a.Cached+u.Cached, a.Written+u.Written
+	a.Output, a.Reasoning = a.Output+u.Output, a.Reasoning+u.Reasoning
+	a.Dollars += dollars
+	a.Parts[source] += dollars
+	if source == coleo.PriceUnknown {
+		a.Unpriced += u.Total()
+	}
+	if u.Approximate {
+		a.Estimated += u.Total()
+	}
+	if u.Source != "" && !slices.Contains(a.TokensFrom, u.Source) {
+		a.TokensFrom = append(a.TokensFrom, u.Source)
+		slices.Sort(a.TokensFrom)
+	}
+}

@@ -1,0 +1,174 @@
+package modelresolver
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+)
+
+// Wish is a request for a model.
+type Wish struct {
+	Provider string
+	Model    string // with an empty Provider, also PROVIDER/MODEL
+	// Strategy says which other model may be used. Empty means coleo.FallbackAny.
+	Strategy coleo.FallbackStrategy
+	// Cost is the price of the requested model, if the catalogue may lack it. It is nil if
+	// nobody knows the price.
+	Cost *Cost
+}
+
+// Choice is the model to use. Asked and Used have both prices.
+type Choice struct {
+	Resolution
+	Asked coleo.PricedModel `json:"asked"`
+	Used  coleo.PricedModel `json:"used"`
+}
+
+// Choose resolves a wish. With coleo.FallbackAny, it returns what Resolve returns. With a
+// stricter strategy, another model must have an allowed price. Of these, Choose takes the
+// first one that there is:
+//
+//   - the requested model at another provider
+//   - another model of the requested provider
+//   - any other model
+//
+// Within each line it takes the dearest one, which is the nearest to what was asked. If
+// two have the same price, the ids decide. Choose never takes a model of unknown price,
+// and no model at all if the price of the requested one is unknown.
+//
+// Choose returns ENotFound if there is no allowed model. The error names choices.
+func Choose(c Catalog, w Wish) (Choice, error) {
+	if w.Provider == "" {
+		w.Provider, w.Model = Split(w.Model)
+	}
+	r := Resolve(c, w.Provider, w.Model)
+	asked := c.costOf(w)
+	if r.Fallback && w.Strategy != "" && w.Strategy != coleo.FallbackAny {
+		o, ok := nearest(c, w, asked)
+		if !ok {
+			return Choice{}, refusal(c, w, asked)
+		}
+		r = o.resolution(fmt.Sprintf("Model %q not available, using %q at a price that is %s", coleo.ModelName(w.Provider,
+			w.Model), o.name(), priceWord[w.Strategy]))
+	}
+	used := priced(r.ProviderID, r.ModelID, c.costOf(Wish{Provider: r.ProviderID, Model: r.ModelID}))
+	if !r.Fallback {
+		return Choice{r, used, used}, nil
+	}
+	return Choice{r, priced(w.Provider, w.Model, asked), used}, nil
+}
+
+// priceWord says in a sentence how the price compares with that of the requested model.
+var priceWord = map[coleo.FallbackStrategy]string{
+	coleo.FallbackSamePrice: "the same", coleo.FallbackCheaper: "not higher",
+}
+
+func priced(provider, model string, known *Offer) coleo.PricedModel {
+	out := coleo.PricedModel{Model: coleo.ModelName(provider, model)}
+	if known != nil && known.Source != coleo.PriceUnknown {
+		rates := coleo.Rates{Input: known.Cost.Input, Output: known.Cost.Output, CacheRead: known.Cost.Input,
+			CacheWrite: known.Cost.Input}
+		out.Price = &coleo.Price{Rates: rates, Source: known.Source}
+	}
+	return out
+}
+
+// costOf returns the requested model with its price, also if its provider is not
+// connected. It returns nil if nobody knows the price.
+func (c Catalog) costOf(w Wish) *Offer {
+	for _, p := range c.Providers {
+		for _, m := range p.Models {
+			if o := offer(p, m); p.ID == w.Provider && m.ID == w.Model && o.Source != coleo.PriceUnknown {
+				return &o
+			}
+		}
+	}
+	if w.Cost != nil {
+		return &Offer{Cost: *w.Cost, Source: coleo.PriceBuiltIn}
+	}
+	if cost, ok := book[w.Model]; ok {
+		return &Offer{Cost: cost, Source: coleo.PriceBook}
+	}
+	return nil
+}
+
+// allows reports whether a strategy allows the price of an offer in place of the asked one.
+func allows(s coleo.FallbackStrategy, asked *Offer, o Offer) bool {
+	if asked == nil || o.Source == coleo.PriceUnknown {
+		return false
+	}
+	switch s {
+	case coleo.FallbackSamePrice:
+		return o.Cost == asked.Cost
+	case coleo.FallbackCheaper:
+		return o.Cost.Input <= asked.Cost.Input && o.Cost.Output <= asked.Cost.Output
+	case coleo.FallbackNone, coleo.FallbackAny:
+	}
+	return false
+}
+
+// nearest returns the allowed offer that is nearest to the wish.
+func nearest(c Catalog, w Wish, asked *Offer) (Offer, bool) {
+	var allowed []Offer
+	for _, o := range AvailableByCost(c) {
+		if allows(w.Strategy, asked, o) {
+			allowed = append(allowed, o)
+		}
+	}
+	if len(allowed) == 0 {
+		return Offer{}, false
+	}
+	far := func(o Offer) int {
+		switch {
+		case o.ModelID == w.Model:
+			return 0
+		case o.ProviderID == w.Provider:
+			return 1
+		}
+		return 2
+	}
+	return slices.MinFunc(allowed, func(a, b Offer) int {
+		return cmp.Or(far(a)-far(b), cmp.Compare(b.Cost.Total(), a.Cost.Total()))
+	}), true
+}
+
+// mostNamed is how many models an error names. They fit into two lines of a terminal.
+const mostNamed = 6
+
+// refusal returns the error for a wish that no model may fulfil.
+func refusal(c Catalog, w Wish, asked *Offer) error {
+	offers := AvailableByCost(c)
+	own := func(o Offer) bool { return o.ProviderID == w.Provider || o.ModelID == w.Model }
+	slices.SortStableFunc(offers, func(a, b Offer) int { // those that have something of the wish come first
+		switch {
+		case own(a) == own(b):
+			return 0
+		case own(a):
+			return -1
+		}
+		return 1
+	})
+	var names []string
+	for _, o := range offers[:min(len(offers), mostNamed)] {
+		names = append(names, o.name())
+	}
+	if more := len(offers) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("or one of %d more ('coleo models list')", more))
+	}
+	why := "the fallback strategy " + string(w.Strategy) + " takes no other one"
+	switch {
+	case w.Strategy == coleo.FallbackNone:
+	case asked == nil:
+		why += ", because the price of the requested model is unknown"
+	default:
+		why += fmt.Sprintf(" than at a price that is %s ($%g in, $%g out)", priceWord[w.Strategy], asked.Cost.Input,
+			asked.Cost.Output)
+	}
+	return coleo.Errorf(coleo.ENotFound, "the model %q is not available, and %s; nothing was done; there are %s",
+		coleo.ModelName(w.Provider, w.Model), why, strings.Join(names, ", "))
+}
+
+func (o Offer) name() string { return coleo.ModelName(o.ProviderID, o.ModelID) }

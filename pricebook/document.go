@@ -1,0 +1,135 @@
+package pricebook
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"coleo.dev"
+)
+
+// MaxDocument is the largest size of a document of models.dev that is read, in bytes. In
+// September 2026 it had 6 MB.
+const MaxDocument = 64 << 20
+
+// document holds what Coleo reads of the document https://models.dev/api.json: providers by
+// their ids, with models by their ids.
+type document map[string]struct {
+	Models map[string]struct {
+		Cost *cost `json:"cost"`
+	} `json:"models"`
+}
+
+// cost has prices in US dollars per million tokens.
+type cost struct {
+	rates
+	Tiers []tier `json:"tiers"`
+}
+
+type rates struct {
+	Input      *float64 `json:"input"`
+	Output     *float64 `json:"output"`
+	CacheRead  *float64 `json:"cache_read"`
+	CacheWrite *float64 `json:"cache_write"`
+}
+
+type tier struct {
+	rates
+	Tier struct {
+		Type string `json:"type"`
+		Size int    `json:"size"`
+	} `json:"tier"`
+}
+
+// ParseDocument parses the document of models.dev. It ignores models without a price and
+// keys that it does not know. It returns EInvalid with the place and the reason if a price
+// is no price, or if the document has no model with a price at all.
+func ParseDocument(data []byte) (map[string]coleo.Price, error) {
+	out, err := parseDocument(data)
+	if err != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "document of prices: %v", err)
+	}
+	return out, nil
+}
+
+func parseDocument(data []byte) (map[string]coleo.Price, error) {
+	if len(data) > MaxDocument {
+		return nil, fmt.Errorf("it has %d bytes, and at most %d are read", len(data), MaxDocument)
+	}
+	var d document
+	if err := json.Unmarshal(data, &d); err != nil {
+		return nil, err
+	}
+	out := map[string]coleo.Price{}
+	for _, provider := range slices.Sorted(maps.Keys(d)) {
+		models := d[provider].Models
+		for _, model := range slices.Sorted(maps.Keys(models)) {
+			name := provider + "/" + model
+			if models[model].Cost == nil {
+				continue
+			}
+			price, err := models[model].Cost.price()
+			if err == nil && strings.ContainsFunc(name, unicode.IsControl) {
+				err = fmt.Errorf("the name has control characters")
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%q: %w", name, err)
+			}
+			out[name] = price
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("it has no model with a price")
+	}
+	return out, nil
+}
+
+func (c *cost) price() (coleo.Price, error) {
+	own, err := c.rates.of()
+	out := coleo.Price{Rates: own}
+	for _, t := range c.Tiers {
+		if t.Tier.Type != "context" || err != nil {
+			continue
+		}
+		var r coleo.Rates
+		if r, err = t.rates.of(); err == nil {
+			out.Tiers = append(out.Tiers, coleo.PriceTier{Above: coleo.ContextStep(t.Tier.Size), Rates: r})
+		}
+	}
+	slices.SortStableFunc(out.Tiers, func(a, b coleo.PriceTier) int { return a.Above - b.Above })
+	return out, err
+}
+
+// of returns the rates. It returns an error if a rate is missing or negative.
+func (r rates) of() (coleo.Rates, error) {
+	if r.Input == nil || r.Output == nil {
+		return coleo.Rates{}, fmt.Errorf("the price lacks input or output")
+	}
+	out := coleo.Rates{Input: *r.Input, Output: *r.Output, CacheRead: *r.Input, CacheWrite: *r.Input}
+	if r.CacheRead != nil {
+		out.CacheRead = *r.CacheRead
+	}
+	if r.CacheWrite != nil {
+		out.CacheWrite = *r.CacheWrite
+	}
+	return out, CheckRates(out)
+}
+
+// mostDollars is the highest believable price, in US dollars per million tokens. The
+// highest known one is 600.
+const mostDollars = 1e6
+
+// CheckRates returns an error if a rate cannot be a price: it is negative, too high or no
+// number.
+func CheckRates(r coleo.Rates) error {
+	for _, f := range []float64{r.Input, r.Output, r.CacheRead, r.CacheWrite} {
+		if !(f >= 0 && f <= mostDollars) || math.IsNaN(f) {
+			return fmt.Errorf("%g cannot be a price", f)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package pricebook
+
+import (
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"coleo.dev"
+)
+
+// Keeper keeps a book, and reads the file with the fetched prices again when it has
+// changed. Its methods can be called at the same time.
+type Keeper struct {
+	path string
+	own  map[string]coleo.Price
+	log  *slog.Logger
+
+	mu   sync.Mutex
+	at   time.Time // when the file was changed; zero if there is none
+	size int64
+	book *Book
+}
+
+// NewKeeper returns a keeper for the user's own prices and the file at path, which Refresh
+// writes. A damaged file is logged, and does not count.
+func NewKeeper(own map[string]coleo.Price, path string, log *slog.Logger) *Keeper {
+	return &Keeper{path: path, own: own, log: log}
+}
+
+// Book returns the book with all prices.
+func (k *Keeper) Book() *Book {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var at time.Time
+	var size int64
+	if info, err := os.Stat(k.path); err == nil {
+		at, size = info.ModTime(), info.Size()
+	}
+	if k.book != nil && at.Equal(k.at) && size == k.size {
+		return k.book
+	}
+	fetched, err := Load(k.path)
+	if err != nil {
+		k.log.Warn("read the fetched prices", "error", err)
+	}
+	k.at, k.size, k.book = at, size, New(k.own, fetched, BuiltIn())
+	return k.book
+}

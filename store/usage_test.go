@@ -1,0 +1,97 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+// used returns the usage of an arm in one line for each row.
+func used(t *testing.T, s *ServeDB, arm string) (lines []string) {
+	t.Helper()
+	list, err := s.Used(t.Context(), arm, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range list {
+		lines = append(lines, fmt.Sprintf("%s %s %s %d calls %d/%d/%d/%d %g %d %v", u.ArmName, u.Run,
+			coleo.ModelName(u.Provider, u.Model), u.Calls, u.Input, u.Cached, u.Written, u.Output, u.Cost, u.Context, u.Approximate))
+	}
+	return lines
+}
+
+func replyOf(run string, u coleo.Usage, model string) coleo.Event {
+	u.Source = "transcript"
+	e := event(coleo.EventUsage, "a", coleo.ReplyUsage{Usage: u, Model: model})
+	e.Run, e.Source = run, coleo.SourceTranscript
+	return e
+}
+
+func accountAt(run string, u coleo.Usage) coleo.Event {
+	u.Source, u.Approximate = "account", true
+	e := event(coleo.EventRunEnd, "a", coleo.RunEnd{Status: coleo.Idle, Usage: &u})
+	e.Run = run
+	return e
+}
+
+// Replies add up, an event that comes twice counts once, and the sum at the end of a run is
+// no more usage. The rows outlive a new opening and the arm.
+func TestUsageIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "serve.db")
+	s, err := OpenServe(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := coleo.Usage{Input: 400_030, Output: 6, Source: "transcript"}
+	end := event(coleo.EventRunEnd, "a", coleo.RunEnd{Status: coleo.Idle, Usage: &sum})
+	end.Run = "r1"
+	events := numbered("h1", 0, spawn("a", 1),
+		replyOf("r1", coleo.Usage{Input: 10, Cached: 4, Written: 2, Output: 1}, "m"),
+		replyOf("r1", coleo.Usage{Input: 20, Output: 2}, "m"),
+		replyOf("r1", coleo.Usage{Input: 400_000, Output: 3}, "m"),
+		replyOf("", coleo.Usage{Input: 1, Output: 1, Cost: 0.5}, "n"), end)
+	project(t, s, slices.Clone(events)...)
+	project(t, s, slices.Clone(events)...)
+	want := []string{"a  n 1 calls 1/0/0/1 0.5 0 false", "a r1 m 2 calls 30/4/2/3 0 0 false",
+		"a r1 m 1 calls 400000/0/0/3 0 272000 false"}
+	equal(t, "used", used(t, s, "a"), want)
+	if _, err := s.db.writer.Exec("DELETE FROM usage; DELETE FROM accounts"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.db.write(t.Context(), intent, fillUsage); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "made from the log", used(t, s, ""), want)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = OpenServe(path); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.DeleteArm(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "of an arm that is gone", used(t, s, ""), want)
+}
+
+// An account is a sum: only what came since the last one counts. It begins again with a
+// start of the arm, and when it has become smaller.
+func TestAnAccountIsCountedByItsDifferences(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	project(t, s, numbered("h1", 0, spawn("a", 1),
+		accountAt("r1", coleo.Usage{Input: 10, Output: 1}),
+		accountAt("r2", coleo.Usage{Input: 15, Output: 3, Cost: 0.25}),
+		accountAt("r3", coleo.Usage{Input: 15, Output: 3, Cost: 0.25}),
+		spawn("a", 2),
+		accountAt("r4", coleo.Usage{Input: 20, Output: 4}),
+		accountAt("r5", coleo.Usage{Input: 7, Output: 1}))...)
+	equal(t, "used", used(t, s, "a"), []string{"a r1  1 calls 10/0/0/1 0 0 true", "a r2  1 calls 5/0/0/2 0.25 0 true",
+		"a r4  1 calls 20/0/0/4 0 0 true", "a r5  1 calls 7/0/0/1 0 0 true"})
+}
