@@ -315,6 +315,12 @@ type SpawnConfig struct {
 	TrustWorkdir bool        `json:"trust_workdir,omitempty"`
 	OnPartition  OnPartition `json:"on_partition,omitempty"`
 	Policy       PolicyMode  `json:"policy,omitempty"` // "" means PolicyOff
+	// Sandbox is the sandbox of the agent CLI. It is nil if there is none. The wrapper in
+	// Wrap runs outside of it.
+	Sandbox *Sandbox `json:"sandbox,omitempty"`
+	// Reached has folders of Coleo that the agent CLI must reach inside its sandbox. It
+	// cannot write there. The host agent sets Reached at each start.
+	Reached []string `json:"-"`
 	// Window says where the window is opened, for a harness with the capability Window. If
 	// it is nil, the window is opened in tmux.
 	Window *WindowPlace `json:"window,omitempty"`
@@ -381,5 +387,6 @@ type Handle struct {
 	Process      Identity        `json:"process"`
 	Conversation string          `json:"conversation,omitempty"`
 	Port         int             `json:"port,omitempty"`
-	Extra        json.RawMessage `json:"extra,omitempty"` // data that only this harness can read
+	Sandbox      *Sandbox        `json:"sandbox,omitempty"` // nil if the agent CLI runs without one
+	Extra        json.RawMessage `json:"extra,omitempty"`   // data that only this harness can read
 }

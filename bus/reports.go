@@ -150,6 +150,9 @@ type Beat struct {
 	// TakesPolicy means that the host agent knows SpawnConfig.Policy. With an older host
 	// agent, a person answers each dialog.
 	TakesPolicy bool `json:"takes_policy,omitempty"`
+	// TakesSandbox means that the host agent knows SpawnConfig.Sandbox. An older host agent
+	// would start the agent CLI without a sandbox.
+	TakesSandbox bool `json:"takes_sandbox,omitempty"`
 	// Requests is the number of requests that OpRequests returns.
 	Requests int `json:"requests,omitempty"`
 }
