@@ -112,8 +112,15 @@ tmux:
 	  apt-get update -qq && apt-get install -qq -y --no-install-recommends tmux >/dev/null; } || \
 	  { echo 'tmux is missing: install it, the tests of coleo arm open need it' >&2; exit 1; }
 
-test: build agents tmux strace
-	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE),tmux,strace COLEO_FULL=$(FULL) COLEO_SKIP=$(MORE) $(GO) test -race -shuffle=on -p 2 -timeout 60m ./...
+# Root has bubblewrap installed for sandboxes. Others install it by themselves.
+.PHONY: bwrap
+bwrap:
+	@command -v bwrap >/dev/null || { [ "$$(id -u)" = 0 ] && echo 'installing bubblewrap (once)' && \
+	  apt-get update -qq && apt-get install -qq -y --no-install-recommends bubblewrap >/dev/null; } || \
+	  { echo 'bwrap is missing: install bubblewrap, the tests of sandboxes need it' >&2; exit 1; }
+
+test: build agents tmux strace bwrap
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE),tmux,strace,bwrap COLEO_FULL=$(FULL) COLEO_SKIP=$(MORE) $(GO) test -race -shuffle=on -p 2 -timeout 60m ./...
 	COLEO_AGENTS=$(AGENTS) web/test/run.sh
 
 # Long runs with real agent CLIs: what is sent at dialogs, prompts of all kinds,

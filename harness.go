@@ -325,6 +325,12 @@ type SpawnConfig struct {
 	// Worktree is not nil if the arm has a git worktree of its own. The host agent makes it
 	// before the start, and sets Workdir.
 	Worktree *Worktree `json:"worktree,omitempty"`
+	// Sandbox is the sandbox of the agent CLI. It is nil if there is none. The wrapper in
+	// Wrap runs outside of it.
+	Sandbox *Sandbox `json:"sandbox,omitempty"`
+	// Reached has folders of Coleo that the agent CLI must reach inside its sandbox. It
+	// cannot write there. The host agent sets Reached at each start.
+	Reached []string `json:"-"`
 	// Window says where the window is opened, for a harness with the capability Window. If
 	// it is nil, the window is opened in tmux.
 	Window *WindowPlace `json:"window,omitempty"`
@@ -391,5 +397,6 @@ type Handle struct {
 	Process      Identity        `json:"process"`
 	Conversation string          `json:"conversation,omitempty"`
 	Port         int             `json:"port,omitempty"`
-	Extra        json.RawMessage `json:"extra,omitempty"` // data that only this harness can read
+	Sandbox      *Sandbox        `json:"sandbox,omitempty"` // nil if the agent CLI runs without one
+	Extra        json.RawMessage `json:"extra,omitempty"`   // data that only this harness can read
 }

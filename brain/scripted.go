@@ -48,6 +48,9 @@ func (b *Brain) checkHostUnderstands(host string, o bus.SpawnOrder) error {
 	if err := b.knowsTools(host, o); err != nil {
 		return err
 	}
+	if err := b.knowsSandbox(host, o); err != nil {
+		return err
+	}
 	given := len(o.Env) > 0 || len(o.Config.EnvNames) > 0 || o.Script != ""
 	given = given || o.Config.Scripted() || o.Config.OnPartition == coleo.PartitionFreeze
 	if !given && o.Config.Fork == "" && o.Config.Worktree == nil {

@@ -167,6 +167,12 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 			c.Worktree.From = from.From
 		}
 	}
+	if err := b.configureSandbox(&c, q, harness, known); err != nil {
+		return c, err
+	}
+	if err := checkSandboxOfWorktree(c); err != nil {
+		return c, err
+	}
 	c.TrustWorkdir = c.TrustWorkdir || q.TrustWorkdir
 	c.Cols, c.Rows = max(q.Cols, c.Cols), max(q.Rows, c.Rows)
 	for _, list := range []struct{ from, to *[]string }{{&q.Wrap, &c.Wrap}, {&q.Args, &c.Args}} {

@@ -155,6 +155,9 @@ type Beat struct {
 	TakesWorktrees bool `json:"takes_worktrees,omitempty"`
 	// TakesDefault means that an order can change the model of the next start alone.
 	TakesDefault bool `json:"takes_default,omitempty"`
+	// TakesSandbox means that the host agent knows SpawnConfig.Sandbox. An older host agent
+	// would start the agent CLI without a sandbox.
+	TakesSandbox bool `json:"takes_sandbox,omitempty"`
 	// Requests is the number of requests that OpRequests returns.
 	Requests int `json:"requests,omitempty"`
 }

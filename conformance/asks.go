@@ -166,8 +166,15 @@ func (c *catalogue) listed(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// mcpRecord returns the path of the record of the MCP server that the checks use.
-func (t *Trial) mcpRecord() string { return filepath.Join(t.dir, "mcp.jsonl") }
+// mcpRecord returns the path of the record of the MCP server that the checks use. In a
+// sandbox, the server can write in the work folder alone. There the record lies in the
+// repository's own folder, where it changes nothing.
+func (t *Trial) mcpRecord() string {
+	if t.config.Sandbox.On() {
+		return filepath.Join(t.Workdir, ".git", "mcp.jsonl")
+	}
+	return filepath.Join(t.dir, "mcp.jsonl")
+}
 
 // withMCP adds the MCP server of the checks to a configuration, if the harness supports
 // MCP.

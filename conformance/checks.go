@@ -201,7 +201,7 @@ func answered(m *modelserver.Server, prompt string, at time.Time) bool {
 }
 
 func mcpConnection(ctx context.Context, t *Trial) error {
-	record := filepath.Join(t.dir, "mcp.jsonl")
+	record := t.mcpRecord()
 	argv := append(append([]string{}, t.config.Probe...), record)
 	server := coleo.MCPServer{Name: "coleo", Command: argv[0], Args: argv[1:]}
 	if err := t.spawnIdle(ctx, func(c *coleo.SpawnConfig) { c.MCPServers = []coleo.MCPServer{server} }); err != nil {

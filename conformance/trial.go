@@ -20,16 +20,17 @@ import (
 
 // Config is the configuration for tests of harnesses.
 type Config struct {
-	Dir      string   // folder for all files of the trials; it must exist
-	Path     []string // folders that are searched first for agent CLIs
-	Binary   string   // path of the agent CLI; if it is set, there is no search
-	Environ  []string // the caller's environment; only PATH and the language are passed on
-	Probe    []string // command line of the MCP server of the checks; the path of the record is appended
-	Isolated bool     // the caller has removed all networks except loopback
-	Keep     bool     // keep the files in Dir
-	Size     Size     // size of each terminal
-	Record   string   // existing folder for recordings of the sessions; "" means no recordings
-	Prefix   string   // beginning of the names of the recordings
+	Dir      string         // folder for all files of the trials; it must exist
+	Path     []string       // folders that are searched first for agent CLIs
+	Binary   string         // path of the agent CLI; if it is set, there is no search
+	Environ  []string       // the caller's environment; only PATH and the language are passed on
+	Probe    []string       // command line of the MCP server of the checks; the path of the record is appended
+	Isolated bool           // the caller has removed all networks except loopback
+	Keep     bool           // keep the files in Dir
+	Size     Size           // size of each terminal
+	Sandbox  *coleo.Sandbox // sandbox in which the agent CLI runs; nil means none
+	Record   string         // existing folder for recordings of the sessions; "" means no recordings
+	Prefix   string         // beginning of the names of the recordings
 	Log      func(line string)
 }
 
@@ -134,7 +135,7 @@ func (t *Trial) spawnConfig() coleo.SpawnConfig {
 		Arm: "trial-" + filepath.Base(t.dir), Generation: 1, Nonce: Nonce(), Dir: filepath.Join(t.dir, "hold"),
 		Workdir: t.Workdir, Path: t.config.Path, Binary: t.config.Binary, Environ: t.config.Environ,
 		Profile: coleo.ProfileHermetic, Home: t.home(), Endpoint: t.Model.URL(), Model: "mock-1",
-		PermissionMode: coleo.PermissionAsk, Cols: t.config.Size.Cols, Rows: t.config.Size.Rows,
+		PermissionMode: coleo.PermissionAsk, Cols: t.config.Size.Cols, Rows: t.config.Size.Rows, Sandbox: t.config.Sandbox,
 	}
 }
 

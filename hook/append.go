@@ -89,7 +89,8 @@ func newLine(payload io.Reader, now time.Time) ([]byte, error) {
 }
 
 // openToAppend opens the file at path and locks it. Closing the file releases the lock.
-// If the file is full, openToAppend renames it and starts a new file.
+// If the file is full, openToAppend renames it and starts a new file. In a sandbox the file
+// has a mount of its own, and cannot be renamed. There openToAppend empties it.
 func openToAppend(path string) (*os.File, error) {
 	for range lockTries {
 		file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
@@ -104,7 +105,13 @@ func openToAppend(path string) (*os.File, error) {
 		case info.Size() < maxFile:
 			return file, nil
 		default:
-			if err := os.Rename(path, oldPath(path)); err != nil {
+			err := os.Rename(path, oldPath(path))
+			if errors.Is(err, syscall.EBUSY) {
+				if err = file.Truncate(0); err == nil {
+					return file, nil
+				}
+			}
+			if err != nil {
 				return nil, errors.Join(err, file.Close())
 			}
 		}

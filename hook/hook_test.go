@@ -216,3 +216,45 @@ func TestAHookThatGetsNoEndIsNotWaitedFor(t *testing.T) {
 		t.Errorf("%q was written", raw)
 	}
 }
+
+// TestTheFilesOfAHookAreMadeBeforeIt: a sandbox shows these two files, and a report must
+// arrive through them.
+func TestTheFilesOfAHookAreMadeBeforeIt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	paths, err := Make(dir)
+	if err != nil || len(paths) != 2 {
+		t.Fatalf("%v, %v", paths, err)
+	}
+	r, err := Open(Path(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	Run([]string{paths[0], `{"n":"a"}`}, nil)
+	if _, err := Make(dir); err != nil { // it takes nothing away
+		t.Fatal(err)
+	}
+	if got := texts(r.Lines()); got != "a" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestAFileThatIsEmptiedIsReadOn: a file with a mount of its own is emptied when it is full.
+func TestAFileThatIsEmptiedIsReadOn(t *testing.T) {
+	t.Parallel()
+	r, path := start(t)
+	for _, n := range []string{"a", "b"} {
+		Run([]string{path, `{"n":"` + n + `"}`}, nil)
+	}
+	if got := texts(r.Lines()); got != "a b" {
+		t.Fatalf("%q", got)
+	}
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	Run([]string{path, `{"n":"c"}`}, nil)
+	if got := texts(r.Lines()); got != "c" {
+		t.Errorf("%q after the file was emptied", got)
+	}
+}

@@ -26,11 +26,8 @@ type Reader struct {
 // it is missing. It also creates a pipe in this folder, with which hook programs wake
 // the Reader.
 func Open(path string) (*Reader, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of the hook's reports: %w", err)
-	}
-	if err := syscall.Mkfifo(wakePath(path), 0o600); err != nil && !errors.Is(err, os.ErrExist) {
-		return nil, fmt.Errorf("make a pipe for the hook: %w", err)
+	if err := makePipe(path); err != nil {
+		return nil, err
 	}
 	// Open the pipe for writing too. Otherwise a read would return io.EOF if no hook
 	// program had the pipe open.
@@ -44,6 +41,31 @@ func Open(path string) (*Reader, error) {
 	r := &Reader{path: path, pipe: pipe}
 	r.file, _ = os.Open(oldPath(path)) // usually there is no such file
 	return r, nil
+}
+
+func makePipe(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make the folder of the hook's reports: %w", err)
+	}
+	if err := syscall.Mkfifo(wakePath(path), 0o600); err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("make a pipe for the hook: %w", err)
+	}
+	return nil
+}
+
+// Make makes the files that a hook program uses, and returns their paths: the file of reports
+// and the pipe. A sandbox shows the hook program these two files, and nothing else of the
+// folder. The argument dir is the folder of an arm's generation.
+func Make(dir string) ([]string, error) {
+	path := Path(dir)
+	if err := makePipe(path); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("make the file of the hook's reports: %w", err)
+	}
+	return []string{path, wakePath(path)}, file.Close()
 }
 
 // Wait waits until new reports can have arrived since its last call, and returns nil.
@@ -75,6 +97,9 @@ func (r *Reader) Lines() []Line {
 		// Nothing is appended to a file after it was renamed.
 		default:
 			info, err := r.file.Stat()
+			if err == nil && r.wasEmptied(info.Size()) {
+				continue
+			}
 			if moved = err == nil && !isAt(info, r.path); !moved {
 				return out
 			}
@@ -95,6 +120,18 @@ func (r *Reader) advance() bool {
 	}
 	r.file, r.rest, r.skip = next, nil, false
 	return true
+}
+
+// wasEmptied reports whether a hook program has emptied the file since the last read. The
+// reader then goes on at the beginning of the file.
+func (r *Reader) wasEmptied(size int64) bool {
+	at, err := r.file.Seek(0, io.SeekCurrent)
+	if err != nil || at <= size {
+		return false
+	}
+	r.rest, r.skip = nil, false
+	_, err = r.file.Seek(0, io.SeekStart)
+	return err == nil
 }
 
 func (r *Reader) take(out []Line, p []byte) []Line {

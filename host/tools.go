@@ -25,6 +25,7 @@ import (
 type entry struct {
 	mu   sync.Mutex
 	door *door.Door
+	path string // of the open door
 }
 
 // newDesk returns the desk that carries out the calls of the arms' tools.
@@ -63,8 +64,17 @@ func (h *Host) toolFacts(id string) (toolcalls.Facts, error) {
 	return f, nil
 }
 
-// doorPath returns the path of the arm's door.
-func (a *arm) doorPath() string { return filepath.Join(a.root(), door.File) }
+// doorPath returns the path of the arm's door. The door of a sandboxed arm is in a folder of
+// its own. The sandbox shows this folder, and not the arm's other files. It does not show the
+// socket alone, because the next host agent makes another one.
+func (a *arm) doorPath() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.record.Spec.Sandbox.On() {
+		return filepath.Join(a.root(), "door", door.File)
+	}
+	return filepath.Join(a.root(), door.File)
+}
 
 // withTools returns the configuration for a start with Coleo's tools, and opens the arm's
 // door. If c has no tools, withTools returns c unchanged. The arm's record has only the
@@ -83,7 +93,11 @@ func (a *arm) withTools(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 	if err := a.openDoor(); err != nil {
 		return c, err
 	}
-	argv := append(slices.Clone(a.host.ToolServer), "--door", a.doorPath(), "--tools", strings.Join(c.Tools, ","))
+	path := a.doorPath()
+	if c.Sandbox.On() {
+		c.Reached = append(slices.Clip(c.Reached), filepath.Dir(path))
+	}
+	argv := append(slices.Clone(a.host.ToolServer), "--door", path, "--tools", strings.Join(c.Tools, ","))
 	c.MCPServers = append(slices.Clip(c.MCPServers), coleo.MCPServer{Name: coleo.ToolServer, Command: argv[0],
 		Args: argv[1:], Allowed: c.Tools})
 	return c, nil
@@ -94,19 +108,28 @@ func (a *arm) withTools(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 func (a *arm) openDoor() error {
 	a.entry.mu.Lock()
 	defer a.entry.mu.Unlock()
-	if a.entry.door != nil {
+	path := a.doorPath()
+	switch {
+	case a.entry.door != nil && a.entry.path == path:
 		return nil
+	case a.entry.door != nil: // an earlier start was in another sandbox
+		_ = a.entry.door.Close()
+		a.entry.door = nil
 	}
-	if err := os.Chmod(a.root(), 0o700); err != nil {
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = os.Chmod(a.root(), 0o700)
+	}
+	if err != nil {
 		return fmt.Errorf("open the door of arm %s: %w", a.name(), err)
 	}
 	id := a.record.ID
 	admit := func(p localsocket.Peer) error { return process.OutsideOtherArms(p.PID, id) }
-	opened, err := door.Open(a.doorPath(), admit, visitor{a.host.desk, id})
+	opened, err := door.Open(path, admit, visitor{a.host.desk, id})
 	if err != nil {
 		return fmt.Errorf("open the door of arm %s: %w", a.name(), err)
 	}
-	a.entry.door = opened
+	a.entry.door, a.entry.path = opened, path
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package subarm
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -195,10 +196,17 @@ func Within(parent, folder string) error {
 // Config returns the configuration with which a subarm starts. It takes over the parent's
 // model, profile and terminal. It takes over no conversation, no environment, no arguments, no
 // wrapper and no MCP servers. At the largest depth the subarm cannot have subarms itself.
+// It has the sandbox of its parent, with the same files. So it does not matter what the
+// parent makes of the subarm's folder, which the parent can write.
 func Config(parent string, c coleo.SpawnConfig, r coleo.ArmRequest) coleo.SpawnConfig {
 	out := coleo.SpawnConfig{Workdir: r.Workdir, PermissionMode: r.PermissionMode, Parent: parent, Depth: c.Depth + 1,
 		Profile: c.Profile, Home: c.Home, Endpoint: c.Endpoint, TrustWorkdir: c.TrustWorkdir, OnPartition: c.OnPartition,
 		Policy: c.Policy, Window: c.Window, Cols: c.Cols, Rows: c.Rows, Tools: slices.Clone(c.Tools)}
+	if c.Sandbox.On() {
+		same := *c.Sandbox
+		same.Folder = cmp.Or(same.Folder, c.Workdir)
+		out.Sandbox = &same
+	}
 	out.Provider, out.Model = c.ModelOf()
 	if out.Depth >= MaxDepth {
 		out.Tools = slices.DeleteFunc(out.Tools, func(t string) bool { return t == coleo.ToolSpawnArm })

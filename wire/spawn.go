@@ -66,6 +66,9 @@ type SpawnRequest struct {
 	// Policy says what the arm's policy does at its approval dialogs: see docs/security.md.
 	Policy coleo.PolicyMode `json:"policy,omitempty" enum:"off,shadow,read" doc:"What the arm's policy answers"`
 
+	// Sandbox is the sandbox of the agent CLI. Without it, a stopped arm keeps its own.
+	Sandbox *coleo.Sandbox `json:"sandbox,omitempty" doc:"The sandbox of the agent CLI: see docs/security.md"`
+
 	Cols int `json:"cols,omitempty" doc:"Width of the terminal in cells"`
 	Rows int `json:"rows,omitempty" doc:"Height of the terminal in cells"`
 }

@@ -17,6 +17,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/config"
 	"coleo.dev/holder/process"
+	"coleo.dev/sandbox"
 )
 
 // finding is one problem that coleo doctor has found.
@@ -44,6 +45,7 @@ func checks() []check {
 		{"arms", checkArms},
 		{"agent CLIs", checkAgents},
 		{"kernel", checkKernel},
+		{"sandboxes", checkSandboxes},
 	}
 }
 
@@ -54,9 +56,9 @@ func newDoctorCommand() *cobra.Command {
 		Long: `Find problems and print the command that fixes each one. This changes nothing.
 
 It checks config.toml, the harness files, the packs, the state folder, free disk
-space, serve, the host agent, the arms, the agent CLIs and the kernel settings. The
-exit code is 1 if Coleo does not work, or is not safe, until a problem is
-fixed.`,
+space, serve, the host agent, the arms, the agent CLIs, the kernel settings, and
+which sandboxes this machine can make. The exit code is 1 if Coleo does not
+work, or is not safe, until a problem is fixed.`,
 		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			paths, err := config.FindPaths(os.Getenv)
@@ -295,4 +297,18 @@ func checkKernel(_ context.Context, s setup.Setup) []finding {
 			Mend: "sudo sysctl kernel.yama.ptrace_scope=1"})
 	}
 	return out
+}
+
+// checkSandboxes reports if this machine cannot make a sandbox. It makes one and runs nothing
+// in it.
+func checkSandboxes(ctx context.Context, _ setup.Setup) []finding {
+	command, err := executable.HolderCommand()
+	if err == nil {
+		err = sandbox.Probe(ctx, filepath.SplitList(os.Getenv("PATH")), command[0])
+	}
+	if err == nil {
+		return nil
+	}
+	return []finding{{Wrong: fmt.Sprintf("'coleo arm spawn --sandbox %s' does not work: %v", coleo.SandboxBwrap, err),
+		Mend: sandbox.Install}}
 }

@@ -14,6 +14,7 @@ import (
 	"coleo.dev/holder"
 	"coleo.dev/holder/journal"
 	"coleo.dev/hook"
+	"coleo.dev/sandbox/inside"
 	"coleo.dev/window/pane"
 )
 
@@ -112,6 +113,20 @@ func newWindowCommand() *cobra.Command {
 		Args:   verb.Exactly(1, "the folder of a start of an arm"),
 		RunE:   func(_ *cobra.Command, args []string) error { return pane.Run(args[0], os.Environ()) },
 	}
+}
+
+// newSandboxCommands returns the verbs of a sandbox, for builds without the small holder
+// program.
+func newSandboxCommands() []*cobra.Command {
+	command := func(name string, run func(argv []string) error) *cobra.Command {
+		return &cobra.Command{
+			Use:    name + " -- COMMAND [ARG...]",
+			Hidden: true,
+			Args:   cobra.MinimumNArgs(1),
+			RunE:   func(_ *cobra.Command, args []string) error { return run(args) },
+		}
+	}
+	return []*cobra.Command{command(inside.StartVerb, inside.Start), command(inside.EnterVerb, inside.Enter)}
 }
 
 func printJournal(out io.Writer, dir string) error {

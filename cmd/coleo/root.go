@@ -47,6 +47,7 @@ func newRootCommand() *cobra.Command {
 		newManCommand(), newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(), newMCPCommand(),
 		newTokenCommand(), newInitCommand(),
 	)
+	root.AddCommand(newSandboxCommands()...)
 	root.AddCommand(server.Commands(wallClock)...)
 	root.AddCommand(model.Commands()...)
 	completeAll(root)

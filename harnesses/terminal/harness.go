@@ -197,7 +197,8 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 	}
 	return h.open(coleo.Handle{
 		Harness: h.spec.Name, Arm: c.Arm, Generation: c.Generation, Nonce: c.Nonce, Dir: c.Dir, Workdir: c.Workdir,
-		Holder: status.Holder, Process: status.Process, Conversation: c.Conversation, Extra: extra,
+		Holder: status.Holder, Process: status.Process, Conversation: c.Conversation, Sandbox: c.Sandbox,
+		Extra: extra,
 	}, facts, status, true)
 }
 

@@ -191,3 +191,17 @@ func configOf(arm coleo.Arm) (c coleo.SpawnConfig) {
 	_ = json.Unmarshal(arm.Config, &c) // it is only shown
 	return c
 }
+
+// takeSandbox puts the sandbox into the request. Without the flags, an arm that exists keeps
+// its own.
+func (f *spawnFlags) takeSandbox() error {
+	if f.sandbox.Kind == "" && f.sandbox.Network == "" {
+		return nil
+	}
+	if f.sandbox.Kind == "" {
+		return coleo.Errorf(coleo.EInvalid, "--sandbox-net needs a sandbox: add --sandbox %s", coleo.SandboxBwrap)
+	}
+	asked := f.sandbox
+	f.q.Sandbox = &asked
+	return asked.Check()
+}

@@ -85,19 +85,24 @@ func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	labelled := slices.ContainsFunc(rows, func(arm coleo.Arm) bool { return len(arm.Labels) > 0 })
-	last := func(cell string) string {
-		if !labelled {
-			return "\n"
+	boxed := slices.ContainsFunc(rows, func(arm coleo.Arm) bool { return configOf(arm).Sandbox.On() })
+	last := func(sandbox, labels string) (end string) {
+		if boxed {
+			end += "\t" + sandbox
 		}
-		return "\t" + cell + "\n"
+		if labelled {
+			end += "\t" + labels
+		}
+		return end + "\n"
 	}
-	fmt.Fprintf(w, "NAME\t%s\tOUTPUT\tHARNESS\tMODEL\tCOST\tFOLDER\tBRANCH%s", show.Plain.Paint("STATUS"), last("LABELS"))
+	fmt.Fprintf(w, "NAME\t%s\tOUTPUT\tHARNESS\tMODEL\tCOST\tFOLDER\tBRANCH%s", show.Plain.Paint("STATUS"),
+		last("SANDBOX", "LABELS"))
 	for _, arm := range rows {
 		at := placeOf(arm.Workdir)
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s%s", nameWord(arm),
 			needColour(arm).Paint(needWord(arm)+queuedWord(arm.Queue)+asOf(arm, now)),
 			show.Since(arm.LastOutputAt, now), arm.Harness, modelWord(arm), costWord(arm.TotalCost), at.folder,
-			show.OrDash(at.branch), last(show.OrDash(arm.Labels.String())))
+			show.OrDash(at.branch), last(configOf(arm).Sandbox.String(), show.OrDash(arm.Labels.String())))
 	}
 	_ = w.Flush() // never fails, because w writes to memory
 	return table.String()
@@ -269,6 +274,9 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	line("Workdir", arm.Workdir)
 	if w := configOf(arm).Worktree; w != nil && w.Path != "" {
 		line("Worktree", fmt.Sprintf("branch %s, made for %s", w.Branch, w.From))
+	}
+	if s := configOf(arm).Sandbox; s.On() {
+		line("Sandbox", s)
 	}
 	line("Host", show.OrDash(arm.Host))
 	if r.Local {

@@ -39,6 +39,7 @@ type spawnFlags struct {
 	schema   string // file with the schema of the memo
 	worktree string // branch of the worktree, or newBranch
 	base     string // where a new branch begins
+	sandbox  coleo.Sandbox
 }
 
 const spawnHelp = `Start an arm: one agent CLI in one work folder, with a name. Coleo first starts
@@ -94,6 +95,11 @@ folder or where [workspace] in config.toml says. The branch is named for the arm
 begins; without it, that is what is checked out in the folder. 'coleo arm remove'
 removes the worktree again, and never loses work.
 
+--sandbox bwrap runs the agent CLI in a sandbox (Linux, with bubblewrap). It writes
+in the work folder and in its own folder of HOME, and sees nothing else of HOME.
+--sandbox-net none also takes the network away. A stopped arm keeps its sandbox,
+unless you say --sandbox none: see docs/security.md.
+
 --on-partition says what happens while serve cannot reach the arm's host. With
 run (default), the arm may still be typed into. With freeze, it takes no keys.`
 
@@ -144,6 +150,8 @@ func newSpawnCommand() *cobra.Command {
 	flags.StringVar(&f.q.AgentID, "agent", "", "`ID` of the host agent that runs the arm")
 	flags.StringVar((*string)(&f.q.OnPartition), "on-partition", "", "`MODE`: run (default) or freeze")
 	flags.StringVar((*string)(&f.q.Policy), "policy", "", "`MODE` of the policy: off (default), shadow or read")
+	flags.StringVar((*string)(&f.sandbox.Kind), "sandbox", "", "`KIND` of sandbox: none (default) or bwrap")
+	flags.StringVar((*string)(&f.sandbox.Network), "sandbox-net", "", "`NETWORK` of the sandbox: all (default) or none")
 	flags.BoolVar(&f.q.Recover, "recover", false, "continue the last conversation of a stopped arm")
 	flags.BoolVar(&f.local, "allow-local", false, "run without a host agent if there is none")
 	flags.StringVarP(&f.terminal, "terminal", "t", "", "show it in a window of `TERMINAL`")
@@ -375,6 +383,9 @@ func (f *spawnFlags) complete() error {
 		if f.q.MemoSchema, err = readJSON(f.schema, "nothing was started"); err != nil {
 			return err
 		}
+	}
+	if err := f.takeSandbox(); err != nil {
+		return err
 	}
 	if f.tools != "" {
 		f.q.Tools = strings.Split(f.tools, ",")

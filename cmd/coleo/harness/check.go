@@ -124,7 +124,7 @@ func newConfig(c *cobra.Command, s setup.Setup, f testFlags) (conformance.Config
 	}
 	return conformance.Config{
 		Dir: dir, Path: s.AgentPath(), Binary: f.binary, Environ: os.Environ(), Probe: []string{program, "mcp-probe"},
-		Isolated: netns.Isolated(), Keep: f.keep, Record: f.record, Size: size,
+		Isolated: netns.Isolated(), Keep: f.keep, Record: f.record, Size: size, Sandbox: &f.sandbox,
 		Log: func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) },
 	}, end, nil
 }

@@ -100,6 +100,7 @@ type testFlags struct {
 	isolated bool
 	settings string
 	asks     string
+	sandbox  coleo.Sandbox
 }
 
 func newTestCommand() *cobra.Command {
@@ -141,6 +142,7 @@ usage, and 3 if the agent CLI is not installed.`,
 		"test with these settings of users instead: `NAMES`, separated by commas, or all")
 	c.Flags().StringVar(&f.asks, "asks", "",
 		"test these dialogs of the agent CLI instead: `NAMES`, separated by commas, or all")
+	c.Flags().StringVar((*string)(&f.sandbox.Kind), "sandbox", "none", "run the agent CLI in a sandbox: `KIND` none or bwrap")
 	c.Flags().BoolVar(&f.isolated, "isolated", false, "this process is in the namespace already")
 	_ = c.Flags().MarkHidden("isolated")
 	return c
@@ -176,6 +178,9 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 		return err
 	}
 	if _, err := f.terminal(); err != nil {
+		return err
+	}
+	if err := f.sandbox.Check(); err != nil {
 		return err
 	}
 	if !f.isolated && !netns.Isolated() {

@@ -40,6 +40,7 @@ type launchFacts struct {
 	// write there how many tokens it has used.
 	Account                        string
 	Resume, Hermetic, TrustWorkdir bool
+	Sandboxed                      bool // the agent CLI runs in a sandbox
 	MCPServers                     []coleo.MCPServer
 	AllowedTools                   []allowedTool // of all servers
 	Hook                           *hookFacts    // nil if there is no hook
@@ -93,6 +94,9 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, er
 		return holder.Launch{}, err
 	}
 	if err := trustWorkdir(&s.Launch.Trust, c, facts); err != nil {
+		return holder.Launch{}, err
+	}
+	if argv, err = sandboxed(s, c, hook, argv, env); err != nil {
 		return holder.Launch{}, err
 	}
 	return holder.Launch{
@@ -188,7 +192,7 @@ func factsOf(s *rules.Spec, c *coleo.SpawnConfig) (launchFacts, error) {
 		Provider: c.Provider, Model: c.Model, Permission: permission, Conversation: c.Conversation, Fork: c.Fork,
 		Account: AccountPath(c.Dir),
 		Resume:  c.Resume, Hermetic: c.Profile == coleo.ProfileHermetic, TrustWorkdir: c.TrustWorkdir,
-		MCPServers: c.MCPServers, AllowedTools: allowedTools(c.MCPServers),
+		Sandboxed: c.Sandbox.On(), MCPServers: c.MCPServers, AllowedTools: allowedTools(c.MCPServers),
 	}, nil
 }
 
@@ -362,9 +366,7 @@ func environment(c *coleo.SpawnConfig, credentials []string) map[string]string {
 	env := map[string]string{"TERM": "xterm-256color"}
 	for _, kv := range c.Environ {
 		name, value, _ := strings.Cut(kv, "=")
-		if slices.ContainsFunc(allowed, func(a string) bool {
-			return a == name || strings.HasSuffix(a, "_") && strings.HasPrefix(name, a)
-		}) {
+		if named(allowed, name) && !(c.Sandbox.On() && named(outsideEnv, name)) {
 			env[name] = value
 		}
 	}

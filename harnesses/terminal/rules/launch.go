@@ -44,6 +44,9 @@ type Launch struct {
 	// only if neither the command line nor the environment can tell the agent CLI to
 	// trust a folder. Coleo edits the file only with `--trust-workdir`.
 	Trust Trust `toml:"trust"`
+	// What the agent CLI needs of HOME in a sandbox. Without this table, Coleo refuses to
+	// start the agent CLI in a sandbox.
+	Sandbox SandboxFiles `toml:"sandbox"`
 	// Options of which the agent CLI reads only one, and whose value is JSON or the
 	// path of a JSON file: `["--settings"]`. If the command line has such an option
 	// several times, Coleo joins the values into one.
@@ -81,6 +84,21 @@ type Trust struct {
 	// The keys that lead to the value that Coleo sets to true: `["projects",
 	// "{{.Workdir}}", "trusted"]`.
 	Path []templateText `toml:"path"`
+}
+
+// SandboxFiles says which files and folders of HOME the agent CLI has in a sandbox. The rest
+// of HOME is an empty folder there, whose content is lost at the end. The paths are below
+// HOME. A path that ends with `/` is a folder, which Coleo makes if it is missing. A file that
+// is missing stays missing.
+type SandboxFiles struct {
+	// The files and folders that the agent CLI writes: its login and its conversations, such
+	// as `[".mine/", ".mine.json"]`.
+	Writable []string `toml:"writable"`
+	// The files and folders that it only reads. They may lie within those that it writes.
+	Readable []string `toml:"readable"`
+	// The environment variables that name another folder in place of one of these. Coleo
+	// refuses to start a sandbox while such a variable is set.
+	FolderEnv []string `toml:"folder_env"`
 }
 
 // Setting is a setting that users of the agent CLI may have chosen.
@@ -158,6 +176,7 @@ var templateFuncs = template.FuncMap{
 
 func (c *compiler) launch(l Launch) {
 	c.trust(&l.Trust)
+	c.sandbox(&l.Sandbox)
 	for mode := range l.Permission {
 		known := []coleo.PermissionMode{coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionPlan,
 			coleo.PermissionAll}
@@ -289,6 +308,16 @@ func (c *compiler) trust(t *Trust) {
 	}
 	if filepath.IsAbs(t.File) || strings.Contains(t.File, "..") {
 		c.fail("launch.trust.file", "launch.trust.file: %q is not below HOME", t.File)
+	}
+}
+
+func (c *compiler) sandbox(s *SandboxFiles) {
+	for key, list := range map[string][]string{"writable": s.Writable, "readable": s.Readable} {
+		for _, path := range list {
+			if !filepath.IsLocal(path) || filepath.Clean(path) == "." {
+				c.fail("launch.sandbox."+key, "launch.sandbox.%s: %q is not below HOME", key, path)
+			}
+		}
 	}
 }
 

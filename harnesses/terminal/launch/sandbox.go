@@ -1,0 +1,166 @@
+package launch
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/hook"
+	"coleo.dev/sandbox"
+)
+
+// outsideEnv lists variables that name folders and sockets outside of a sandbox. A
+// sandboxed agent CLI does not get them from the user's environment.
+var outsideEnv = []string{"TMPDIR", "XDG_", "SSH_AUTH_SOCK"}
+
+// sandboxed puts the command line of the arm's sandbox between the wrapper and the agent CLI.
+// Without a sandbox, it returns argv unchanged. The parameter program is the command line of
+// the hook program.
+func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, program, argv []string, env map[string]string) ([]string, error) {
+	if err := c.Sandbox.Check(); err != nil || !c.Sandbox.On() {
+		return argv, err
+	}
+	switch named := slices.IndexFunc(s.Launch.Sandbox.FolderEnv, func(name string) bool { return env[name] != "" }); {
+	case s.Transport == string(coleo.TransportHTTP) || len(s.Launch.Sandbox.Writable) == 0:
+		return nil, coleo.Errorf(coleo.EUnsupported, "%s was not started: nobody has said which of its files it needs in a "+
+			"sandbox; without a sandbox it runs as you", s.Title)
+	case named >= 0:
+		return nil, coleo.Errorf(coleo.EUnsupported, "%s was not started: %s names another folder for its files, and a "+
+			"sandbox has only the usual ones: unset it", s.Title, s.Launch.Sandbox.FolderEnv[named])
+	case len(program) == 0:
+		return nil, coleo.Errorf(coleo.EUnsupported, "%s was not started: a sandbox needs the holder program of Coleo", s.Title)
+	}
+	search := filepath.SplitList(env["PATH"])
+	bwrap, err := sandbox.Find(filepath.SplitList(lookupEnv(c.Environ, "PATH")))
+	if err != nil {
+		return nil, coleo.Errorf(coleo.EUnsupported, "%s was not started: %w", s.Title, err)
+	}
+	box, err := boxOf(s, c, argv[len(c.Wrap)], search)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Insert(argv, len(c.Wrap), box.Argv(sandbox.Programs{Bwrap: bwrap, Coleo: program[0]})...), nil
+}
+
+// boxOf returns what the agent CLI sees in its sandbox. The parameter binary is its program.
+func boxOf(s *rules.Spec, c *coleo.SpawnConfig, binary string, search []string) (sandbox.Box, error) {
+	box := sandbox.Box{Workdir: c.Workdir, Home: filepath.Clean(Home(c)), Offline: c.Sandbox.Network == coleo.NetworkNone}
+	if c.Scripted() { // the wrapper has made a network with the model alone
+		box.Offline = false
+	}
+	if err := addFolder(&box, c); err != nil {
+		return box, err
+	}
+	box.System, box.Hidden = sandbox.System()
+	programs := []string{binary}
+	for _, m := range c.MCPServers {
+		programs = append(programs, m.Command)
+	}
+	for _, path := range programs {
+		places, err := sandbox.ProgramFiles(path, search)
+		if err != nil {
+			return box, err
+		}
+		box.Readable = append(box.Readable, places...)
+	}
+	for _, dir := range c.Reached {
+		box.Readable = append(box.Readable, sandbox.Place{Path: dir})
+	}
+	own, err := ownFiles(c)
+	if err != nil {
+		return box, err
+	}
+	box.Writable = append(box.Writable, own...)
+	return box, homeFiles(&box, s.Launch.Sandbox)
+}
+
+// addFolder adds the arm's folder to the box. It returns EInvalid if the sandbox would show
+// what it must not show.
+func addFolder(box *sandbox.Box, c *coleo.SpawnConfig) error {
+	if !filepath.IsAbs(box.Home) || box.Home == "/" {
+		return coleo.Errorf(coleo.EInvalid, "a sandbox needs HOME, and it is %q: nothing was started", box.Home)
+	}
+	named := cmp.Or(c.Sandbox.Folder, c.Workdir)
+	folder, err := filepath.EvalSymlinks(named)
+	if err != nil {
+		return coleo.Errorf(coleo.EInvalid, "the work folder cannot be used: %v", err)
+	}
+	for what, path := range map[string]string{"your home folder": box.Home, "Coleo's own folder": c.Dir, "/usr": "/usr",
+		"/etc": "/etc"} {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		if sandbox.Within(folder, path) {
+			return coleo.Errorf(coleo.EInvalid, "nothing was started: the work folder %s contains %s, and a sandbox lets the "+
+				"agent CLI write in its work folder: choose a folder for this work alone", folder, what)
+		}
+	}
+	box.Writable = append(box.Writable, sandbox.Place{Path: filepath.Clean(named), Source: folder}, sandbox.Place{Path: folder})
+	return nil
+}
+
+// ownFiles makes the files of this start in which the agent CLI and its hook write, and
+// returns them. The folder around them has other files, which stay outside.
+func ownFiles(c *coleo.SpawnConfig) ([]sandbox.Place, error) {
+	paths, err := hook.Make(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	account := AccountPath(c.Dir)
+	f, err := os.OpenFile(account, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("make a file of the sandbox: %w", err)
+	}
+	var out []sandbox.Place
+	for _, path := range append(paths, account) {
+		out = append(out, sandbox.Place{Path: path})
+	}
+	return out, f.Close()
+}
+
+// homeFiles adds the agent CLI's own files below HOME to the box.
+//
+// An agent CLI in a sandbox can change what is in its writable folders. It could put a
+// symbolic link there, and the next sandbox would show the link's target. So homeFiles
+// follows links only where no sandbox can write.
+func homeFiles(box *sandbox.Box, files rules.SandboxFiles) error {
+	for _, name := range files.Writable {
+		path := filepath.Join(box.Home, name)
+		if strings.HasSuffix(name, "/") {
+			if err := os.MkdirAll(path, 0o700); err != nil {
+				return fmt.Errorf("make a folder of the agent CLI: %w", err)
+			}
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			box.Writable = append(box.Writable, sandbox.Place{Path: path, Source: real})
+		}
+	}
+	for _, name := range files.Readable {
+		path := filepath.Join(box.Home, name)
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue
+		}
+		for _, w := range box.Writable {
+			if rest, ok := strings.CutPrefix(path, w.Path+"/"); ok && real != filepath.Join(w.Source, rest) {
+				return coleo.Errorf(coleo.EUnsupported, "nothing was started: %s is a symbolic link in a folder that a sandbox "+
+					"writes: put the file itself there", path)
+			}
+		}
+		box.Readable = append(box.Readable, sandbox.Place{Path: path, Source: real})
+	}
+	return nil
+}
+
+// named reports whether the list has the variable. A name in the list that ends in _ is a
+// prefix.
+func named(list []string, variable string) bool {
+	return slices.ContainsFunc(list, func(name string) bool {
+		return name == variable || strings.HasSuffix(name, "_") && strings.HasPrefix(variable, name)
+	})
+}

@@ -1,0 +1,137 @@
+package sandbox
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev/sandbox/inside"
+)
+
+// Box is what a program sees of the machine. All paths are absolute, and have the same name
+// inside as outside. Of two places where one is within the other, the inner one counts.
+type Box struct {
+	Workdir  string   // the folder in which the program starts
+	Home     string   // an empty folder inside, except for the places below
+	System   []Place  // programs and settings of the system
+	Readable []Place  // the program can read these
+	Writable []Place  // the program can also write these
+	Hidden   []Hidden // files within the others that nobody may see
+	Offline  bool     // the program has a network with loopback alone
+}
+
+// Place is a file or a folder that exists.
+type Place struct {
+	Path   string // the path inside
+	Source string // the path outside, without symbolic links; "" means Path
+	Link   string // if set, the place is a symbolic link with this text
+}
+
+// Hidden is a file or a folder that exists, and that is empty inside.
+type Hidden struct {
+	Path   string
+	Folder bool
+}
+
+// Programs are the programs that a sandbox needs besides the one that runs in it.
+type Programs struct {
+	Bwrap string // path of bubblewrap
+	Coleo string // path of a program of Coleo that knows the verbs of package inside
+}
+
+// Argv returns the beginning of a command line that runs a program in the box. The command
+// line of the program must follow. The processes are children of the process that runs it.
+func (b Box) Argv(p Programs) []string {
+	argv := append([]string{p.Coleo, inside.StartVerb, "--", p.Bwrap}, namespaces(b.Offline)...)
+	argv = append(argv, "--tmpfs", "/tmp")
+	for _, m := range b.mounts(p) {
+		argv = append(argv, m.args()...)
+	}
+	for _, h := range b.Hidden {
+		argv = append(argv, h.args()...)
+	}
+	return append(argv, "--chdir", b.Workdir, "--", p.Coleo, inside.EnterVerb, "--")
+}
+
+// namespaces returns the options that take the machine away from the program.
+//
+// As root, the program has the user id of root outside too, without any right of root.
+// Without --cap-drop, it could mount the root folder again and write to it. Without the
+// remount, it could write the kernel's settings in /proc/sys, because they belong to root.
+//
+// --new-session is missing, because the agent CLI needs its terminal. A filter keeps it
+// from typing there (see package inside). --die-with-parent is missing too: it would kill
+// the agent CLI where the holder and its guard end it in order. They end the whole
+// namespace, because they end its first process.
+func namespaces(offline bool) []string {
+	out := []string{"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup",
+		"--cap-drop", "ALL", "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"}
+	if offline {
+		out = append(out, "--unshare-net")
+	}
+	return out
+}
+
+// mount is one step of bubblewrap.
+type mount struct {
+	Place
+	option string
+	rank   int // of two mounts of the same path, the one with the higher rank counts
+}
+
+func (m mount) args() []string {
+	switch {
+	case m.option == "--tmpfs":
+		return []string{m.option, m.Path}
+	case m.Link != "":
+		return []string{"--symlink", m.Link, m.Path}
+	}
+	return []string{m.option, cmp.Or(m.Source, m.Path), m.Path}
+}
+
+// mounts returns the mounts in their order. A folder comes before what is within it.
+func (b Box) mounts(p Programs) []mount {
+	list := []mount{{Place: Place{Path: b.Home}, option: "--tmpfs"}}
+	add := func(option string, rank int, places ...Place) {
+		for _, place := range places {
+			list = append(list, mount{place, option, rank})
+		}
+	}
+	add("--ro-bind", 1, b.System...)
+	add("--ro-bind", 1, Place{Path: p.Coleo})
+	add("--bind", 2, b.Writable...)
+	add("--ro-bind", 3, b.Readable...)
+	slices.SortStableFunc(list, func(x, y mount) int {
+		return cmp.Or(strings.Compare(x.Path, y.Path), cmp.Compare(y.rank, x.rank))
+	})
+	list = slices.CompactFunc(list, func(x, y mount) bool { return x.Path == y.Path })
+	slices.SortStableFunc(list, func(x, y mount) int { return cmp.Compare(depth(x.Path), depth(y.Path)) })
+	return slices.DeleteFunc(list, func(m mount) bool { return m.Link != "" && covered(list, m.Path) })
+}
+
+// covered reports whether the nearest mount above path brings the real file at path with it.
+func covered(list []mount, path string) bool {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if at := slices.IndexFunc(list, func(m mount) bool { return m.Path == dir }); at >= 0 {
+			return list[at].option != "--tmpfs"
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+}
+
+func depth(path string) int { return strings.Count(path, "/") }
+
+func (h Hidden) args() []string {
+	if h.Folder {
+		return []string{"--tmpfs", h.Path, "--remount-ro", h.Path}
+	}
+	return []string{"--ro-bind", "/dev/null", h.Path}
+}
+
+// Within reports whether path is dir or is below dir. Both must be clean.
+func Within(dir, path string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}

@@ -1,0 +1,301 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"coleo.dev/sandbox/inside"
+)
+
+// The test binary is also the program of Coleo that a box needs, and the program that tries
+// to get out of the box.
+func TestMain(m *testing.M) {
+	switch args := os.Args[1:]; {
+	case len(args) > 2 && args[0] == inside.StartVerb:
+		fmt.Fprintln(os.Stderr, inside.Start(args[2:]))
+	case len(args) > 2 && args[0] == inside.EnterVerb:
+		fmt.Fprintln(os.Stderr, inside.Enter(args[2:]))
+	case len(args) > 0 && args[0] == escapeVerb:
+		os.Exit(escape())
+	default:
+		os.Exit(m.Run())
+	}
+	os.Exit(1)
+}
+
+// nobody is the user id of the ordinary user that these tests are, if root runs them.
+const nobody = 65534
+
+// needBwrap skips a test where no sandbox can be made, unless COLEO_REQUIRE demands one.
+func needBwrap(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("bwrap")
+	if err == nil {
+		err = Probe(t.Context(), []string{filepath.Dir(path)}, os.Args[0])
+	}
+	if err != nil {
+		if slices.Contains(strings.Split(os.Getenv("COLEO_REQUIRE"), ","), "bwrap") {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	return path
+}
+
+// outside is the machine around a box, as far as a program in the box is to reach it.
+type outside struct {
+	dir, home, work, secret, victim string
+	uid                             int
+	socket, loopback                net.Listener
+	abstract                        net.Listener
+	sleeper                         *exec.Cmd
+	connected                       chan string // what has reached one of the sockets
+}
+
+// newOutside makes a machine of the user uid around a box.
+func newOutside(t *testing.T, uid int) *outside {
+	t.Helper()
+	dir, err := os.MkdirTemp("/var/tmp", "coleo-escape-") // not in /tmp, which a box has as its own
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	o := &outside{dir: dir, home: filepath.Join(dir, "home"), work: filepath.Join(dir, "home/src/work"), uid: uid,
+		connected: make(chan string, 10)}
+	o.secret, o.victim = filepath.Join(o.home, ".ssh/key"), filepath.Join(dir, "victim")
+	write(t, o.secret, "secret")
+	write(t, o.victim, "untouched")
+	write(t, filepath.Join(o.home, ".mine/login"), "login")
+	write(t, filepath.Join(o.work, "file"), "mine")
+	o.socket = o.listen(t, "unix", filepath.Join(dir, "serve.sock"))
+	o.abstract = o.listen(t, "unix", "@coleo-escape-"+filepath.Base(dir))
+	o.loopback = o.listen(t, "tcp", "127.0.0.1:0")
+	o.sleeper = exec.Command("/bin/sleep", "600")
+	o.sleeper.SysProcAttr = o.asUser()
+	if err := o.sleeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = o.sleeper.Process.Kill(); _ = o.sleeper.Wait() })
+	err = filepath.Walk(dir, func(path string, _ os.FileInfo, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, uid, uid)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func (o *outside) listen(t *testing.T, network, addr string) net.Listener {
+	t.Helper()
+	l, err := net.Listen(network, addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			o.connected <- addr
+			_ = conn.Close()
+		}
+	}()
+	return l
+}
+
+// asUser makes a process run as the user of this machine.
+func (o *outside) asUser() *syscall.SysProcAttr {
+	if o.uid == os.Geteuid() {
+		return nil
+	}
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(o.uid), Gid: uint32(o.uid), NoSetGroups: true}}
+}
+
+// run tries to get out of a box, and returns what the program in it has managed to do.
+func (o *outside) run(t *testing.T, bwrap string, change func(argv []string) []string) map[string]string {
+	t.Helper()
+	program := filepath.Join(o.dir, "program")
+	raw, err := os.ReadFile(os.Args[0])
+	if err == nil {
+		err = os.WriteFile(program, raw, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	system, hidden := System()
+	box := Box{Workdir: o.work, Home: o.home, System: system, Hidden: hidden, Offline: true,
+		Writable: []Place{{Path: o.work}, {Path: filepath.Join(o.home, ".mine")}}}
+	argv := box.Argv(Programs{Bwrap: bwrap, Coleo: program})
+	if change != nil {
+		argv = change(argv)
+	}
+	argv = append(argv, program, escapeVerb)
+	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	cmd.SysProcAttr, cmd.Env = o.asUser(), []string{"PATH=/usr/bin:/bin", "HOME=" + o.home}
+	target, err := json.Marshal(target{Secret: o.secret, Victim: o.victim, Socket: o.socket.Addr().String(),
+		Abstract: o.abstract.Addr().String(), Loopback: o.loopback.Addr().String(), PID: o.sleeper.Process.Pid,
+		Own: filepath.Join(o.home, ".mine/login")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(target), &out, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %s", err, stderr.String())
+	}
+	var managed map[string]string
+	if err := json.Unmarshal(out.Bytes(), &managed); err != nil {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	return managed
+}
+
+// TestNothingGetsOutOfABox: a program tries each way as root and as an ordinary user. What
+// it says and what is seen outside must agree.
+func TestNothingGetsOutOfABox(t *testing.T) {
+	t.Parallel()
+	bwrap := needBwrap(t)
+	users := []int{os.Geteuid()}
+	if os.Geteuid() == 0 {
+		users = append(users, nobody)
+	}
+	for _, uid := range users {
+		t.Run("as user "+strconv.Itoa(uid), func(t *testing.T) {
+			t.Parallel()
+			o := newOutside(t, uid)
+			for way, how := range o.run(t, bwrap, nil) {
+				if !strings.HasPrefix(how, refused) {
+					t.Errorf("%s: %s", way, how)
+				}
+			}
+			o.check(t)
+		})
+	}
+}
+
+// check compares the machine with what it was before.
+func (o *outside) check(t *testing.T) {
+	t.Helper()
+	for path, want := range map[string]string{o.victim: "untouched", o.secret: "secret",
+		filepath.Join(o.work, "file"): "mine, changed inside", filepath.Join(o.home, ".mine/login"): "login, changed inside"} {
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%s has %q, %v; want %q", path, got, err, want)
+		}
+	}
+	if err := o.sleeper.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("the process outside: %v", err)
+	}
+	select {
+	case where := <-o.connected:
+		t.Errorf("the program has reached %s", where)
+	default:
+	}
+	entries, err := os.ReadDir(o.home)
+	if err != nil || len(entries) != 3 { // .mine, .ssh and src
+		t.Errorf("HOME has %v, %v", entries, err)
+	}
+}
+
+// TestTheWaysLeadOutOfABrokenBox: each protection is taken away once, and a way must then
+// lead out. So each way is one that can succeed.
+func TestTheWaysLeadOutOfABrokenBox(t *testing.T) {
+	t.Parallel()
+	bwrap := needBwrap(t)
+	if os.Geteuid() != 0 {
+		t.Skip("only root can show all of them")
+	}
+	without := func(words ...string) func([]string) []string {
+		return func(argv []string) []string {
+			at := strings.Index("\x00"+strings.Join(argv, "\x00")+"\x00", "\x00"+strings.Join(words, "\x00")+"\x00")
+			if at < 0 {
+				t.Errorf("the command line lacks %v", words)
+				return argv
+			}
+			n := strings.Count(("\x00" + strings.Join(argv, "\x00"))[:at], "\x00")
+			return slices.Delete(argv, n, n+len(words))
+		}
+	}
+	unfiltered := func(argv []string) []string { return argv[:len(argv)-3] } // without EnterVerb
+	list := map[string]struct {
+		change func([]string) []string
+		ways   []string
+	}{
+		"with the processes of the machine": {without("--unshare-pid"), []string{"signal a process", "see a process"}},
+		"with the network of the machine": {without("--unshare-net"),
+			[]string{"reach an abstract socket", "reach loopback"}},
+		"with capabilities and without the filter": {func(argv []string) []string {
+			return unfiltered(without("--cap-drop", "ALL")(argv))
+		}, []string{"remount the system", "have capabilities"}},
+		"without the filter": {unfiltered, []string{"read the kernel's keys", "make a user namespace"}},
+		"with a kernel whose settings can be written": {without("--remount-ro", "/proc"),
+			[]string{"write a setting of the kernel"}},
+		"with devices of the machine": {func(argv []string) []string { return argv[3:] }, // without StartVerb
+			[]string{"change the mode of a device"}},
+	}
+	for name, c := range list {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			managed := newOutside(t, 0).run(t, bwrap, c.change)
+			for _, way := range c.ways {
+				if how, tried := managed[way]; !tried || strings.HasPrefix(how, refused) {
+					t.Errorf("%s: %q; want that it leads out", way, how)
+				}
+			}
+		})
+	}
+}
+
+// TestASignalForTheGroupReachesTheProgramAlone: the program that makes the box outlives the
+// signals that end programs, because the program in the box decides what they do.
+func TestASignalForTheGroupReachesTheProgramAlone(t *testing.T) {
+	t.Parallel()
+	bwrap := needBwrap(t)
+	o := newOutside(t, os.Geteuid())
+	system, _ := System()
+	box := Box{Workdir: o.work, Home: o.home, System: system, Writable: []Place{{Path: o.work}}}
+	script := `trap 'echo hup; exit 7' HUP; trap 'echo term' TERM; echo ready; while :; do sleep 0.05; done`
+	argv := append(box.Argv(Programs{Bwrap: bwrap, Coleo: os.Args[0]}), "/bin/sh", "-c", script)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Env = []string{"PATH=/usr/bin:/bin"}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	stuck := time.AfterFunc(time.Minute, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	defer stuck.Stop()
+	for _, c := range []struct {
+		line   string
+		signal syscall.Signal
+	}{{"ready\n", syscall.SIGTERM}, {"term\n", syscall.SIGHUP}, {"hup\n", 0}} {
+		line := make([]byte, len(c.line))
+		if _, err := io.ReadFull(out, line); err != nil || string(line) != c.line {
+			t.Fatalf("%q, %v; want %q", line, err, c.line)
+		}
+		_ = syscall.Kill(-cmd.Process.Pid, c.signal)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 7 {
+		t.Errorf("the box ends with %d; want the exit code of the program, 7", code)
+	}
+}

@@ -1,0 +1,234 @@
+package sandbox
+
+import (
+	"bufio"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+)
+
+// systemFolders have the programs of the system and their settings. They have nothing of a
+// user, and no socket.
+var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store",
+	"/gnu/store", "/snap"}
+
+// System returns the folders of the system that every sandbox shows, and what stays hidden
+// there. A folder that this machine does not have is left out.
+func System() (shown []Place, hidden []Hidden) {
+	for _, dir := range systemFolders {
+		info, err := os.Lstat(dir)
+		switch {
+		case err != nil:
+		case info.Mode()&fs.ModeSymlink != 0:
+			if text, err := os.Readlink(dir); err == nil {
+				shown = append(shown, Place{Path: dir, Link: text})
+			}
+		default:
+			shown = append(shown, Place{Path: dir})
+		}
+	}
+	// The settings of the network may be a link to a file outside of /etc.
+	const names = "/etc/resolv.conf"
+	if real, err := filepath.EvalSymlinks(names); err == nil && !Within("/etc", real) {
+		shown = append(shown, Place{Path: real})
+	}
+	return shown, secrets("/etc")
+}
+
+// secrets returns the files and folders below dir that only their owner or group can read.
+// For root they would be readable inside too.
+func secrets(dir string) (out []Hidden) {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil
+		}
+		switch mode := info.Mode(); {
+		case mode.IsDir() && mode&0o005 != 0o005:
+			out = append(out, Hidden{Path: path, Folder: true})
+			return fs.SkipDir
+		case mode.IsRegular() && mode&0o004 == 0:
+			out = append(out, Hidden{Path: path})
+		}
+		return nil
+	})
+	return out
+}
+
+// maxLinks bounds the number of symbolic links from a program's path to its file, as the
+// kernel does.
+const maxLinks = 40
+
+// finder collects the places of programs.
+type finder struct {
+	path  []string // folders of PATH
+	found []Place
+	seen  map[string]bool
+	links int
+}
+
+// ProgramFiles returns the places that a sandbox must show so that the program at path can
+// run: the program itself, the packages beside it, and the program that interprets it. What
+// lies in the system's folders is left out, because System has it. The parameter path may be
+// a name, which is looked up in the folders of search. It returns ENotInstalled if there is
+// no such program.
+func ProgramFiles(path string, search []string) ([]Place, error) {
+	f := &finder{path: search, seen: map[string]bool{}}
+	if !strings.Contains(path, "/") {
+		path = f.lookUp(path)
+	}
+	if !filepath.IsAbs(path) || !f.program(filepath.Clean(path)) {
+		return nil, coleo.Errorf(coleo.ENotInstalled, "there is no program %q that a sandbox could show", path)
+	}
+	return f.found, nil
+}
+
+// lookUp returns the path of the program with this name, or "".
+func (f *finder) lookUp(name string) string {
+	for _, dir := range f.path {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return path
+		}
+	}
+	return ""
+}
+
+func (f *finder) add(p Place) {
+	if !f.seen[p.Path] {
+		f.seen[p.Path] = true
+		f.found = append(f.found, p)
+	}
+}
+
+// program adds the program at path, and reports whether it exists.
+func (f *finder) program(path string) bool {
+	real, ok := f.follow(path)
+	if !ok || f.seen["program "+real] {
+		return ok
+	}
+	f.seen["program "+real] = true
+	if !inSystem(real) {
+		f.addFiles(real)
+	}
+	if interpreter := interpreterOf(real); interpreter != "" {
+		if !filepath.IsAbs(interpreter) {
+			interpreter = f.lookUp(interpreter)
+		}
+		f.program(filepath.Clean(interpreter))
+	}
+	return true
+}
+
+// follow adds the symbolic links on the way to path, and returns the path without them.
+func (f *finder) follow(path string) (string, bool) {
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	at := "/"
+	for i, part := range parts {
+		at = filepath.Join(at, part)
+		info, err := os.Lstat(at)
+		if err != nil {
+			return "", false
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			continue
+		}
+		text, err := os.Readlink(at)
+		if f.links++; err != nil || f.links > maxLinks {
+			return "", false
+		}
+		if !inSystem(at) {
+			f.add(Place{Path: at, Link: text})
+		}
+		if !filepath.IsAbs(text) {
+			text = filepath.Join(filepath.Dir(at), text)
+		}
+		return f.follow(filepath.Join(append([]string{text}, parts[i+1:]...)...))
+	}
+	return path, true
+}
+
+// addFiles adds the file of a program and what belongs to it:
+//
+//   - the whole folder node_modules, if the program is in one
+//   - the whole environment of Python, if the program is in its folder bin, and the program
+//     of Python on which the environment is based
+//   - the folder lib beside the program's folder bin
+//
+// It never adds the folder above bin, which for programs of a user has other files too.
+func (f *finder) addFiles(file string) {
+	if before, _, ok := strings.Cut(file, "/node_modules/"); ok {
+		f.add(Place{Path: before + "/node_modules"})
+		return
+	}
+	f.add(Place{Path: file})
+	dir := filepath.Dir(file)
+	if filepath.Base(dir) != "bin" {
+		return
+	}
+	prefix := filepath.Dir(dir)
+	if base := pythonBase(filepath.Join(prefix, "pyvenv.cfg")); base != "" {
+		f.add(Place{Path: prefix})
+		f.program(filepath.Join(base, "python3"))
+		return
+	}
+	if lib := filepath.Join(prefix, "lib"); isFolder(lib) && !inSystem(lib) {
+		f.add(Place{Path: lib})
+	}
+}
+
+// pythonBase returns the folder of the program on which an environment of Python is based,
+// by the settings of the environment. It returns "" if there are none.
+func pythonBase(settings string) string {
+	text, err := os.ReadFile(settings)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, "="); ok && strings.TrimSpace(name) == "home" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// interpreterOf returns the program that interprets a script, as its first line names it. It
+// returns "" for a program that is no script.
+func interpreterOf(file string) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	line, _ := bufio.NewReaderSize(f, 512).ReadSlice('\n') // the kernel reads 256 bytes
+	text, ok := strings.CutPrefix(string(line), "#!")
+	words := strings.Fields(text)
+	if !ok || len(words) == 0 {
+		return ""
+	}
+	if filepath.Base(words[0]) != "env" {
+		return words[0]
+	}
+	for _, word := range words[1:] {
+		if !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") {
+			return word
+		}
+	}
+	return ""
+}
+
+func inSystem(path string) bool {
+	return slices.ContainsFunc(systemFolders, func(dir string) bool { return Within(dir, path) })
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,111 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+)
+
+// write makes a file, or a symbolic link if text begins with "-> ".
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if target, ok := strings.CutPrefix(text, "-> "); ok && err == nil {
+		err = os.Symlink(target, path)
+	} else if err == nil {
+		err = os.WriteFile(path, []byte(text), 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAProgramIsShownWithItsOwnFilesAlone(t *testing.T) {
+	t.Parallel()
+	list := []struct {
+		name, program string
+		files         map[string]string
+		want          []string // the places below HOME, links with their text
+	}{
+		{"a file of its own", ".local/bin/tool",
+			map[string]string{".local/bin/tool": "-> ../share/tool/1.0", ".local/share/tool/1.0": "\x7fELF", ".local/share/keys/k": ""},
+			[]string{".local/bin/tool -> ../share/tool/1.0", ".local/share/tool/1.0"}},
+		{"a package of npm, interpreted by a program of a version manager", ".nvm/current/bin/tool",
+			map[string]string{".nvm/current": "-> v22", ".nvm/v22/bin/tool": "-> ../lib/node_modules/tool/cli.js",
+				".nvm/v22/lib/node_modules/tool/cli.js": "#!/usr/bin/env node\n", ".nvm/v22/bin/node": "\x7fELF", ".nvm/secret": ""},
+			[]string{".nvm/current -> v22", ".nvm/v22/bin/node", ".nvm/v22/bin/tool -> ../lib/node_modules/tool/cli.js",
+				".nvm/v22/lib", ".nvm/v22/lib/node_modules"}},
+		{"a whole environment of Python, with the Python below it", "venv/bin/tool",
+			map[string]string{"venv/bin/tool": "#!HOME/venv/bin/python\n", "venv/bin/python": "-> HOME/py/bin/python3",
+				"venv/pyvenv.cfg": "home = HOME/py/bin\n", "py/bin/python3": "\x7fELF", "py/lib/python3.12/os.py": ""},
+			[]string{"py/bin/python3", "py/lib", "venv", "venv/bin/python -> HOME/py/bin/python3", "venv/bin/tool"}},
+		{"a program of the system", "/bin/sh", nil, nil},
+	}
+	for _, c := range list {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			for path, text := range c.files {
+				write(t, filepath.Join(home, path), strings.ReplaceAll(text, "HOME", home))
+			}
+			program := c.program
+			if !filepath.IsAbs(program) {
+				program = filepath.Join(home, program)
+			}
+			found, err := ProgramFiles(program, []string{filepath.Join(home, ".nvm/current/bin"), "/usr/bin"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, p := range found {
+				line := strings.TrimPrefix(p.Path, home+"/")
+				if p.Link != "" {
+					line += " -> " + strings.ReplaceAll(p.Link, home, "HOME")
+				}
+				got = append(got, line)
+			}
+			if slices.Sort(got); !slices.Equal(got, c.want) {
+				t.Errorf("%q\nwant %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAProgramThatIsNotThereIsRefused(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	write(t, filepath.Join(home, "a"), "-> b")
+	write(t, filepath.Join(home, "b"), "-> a")
+	for _, path := range []string{filepath.Join(home, "missing"), filepath.Join(home, "a"), "no-such-program"} {
+		if found, err := ProgramFiles(path, []string{"/usr/bin"}); coleo.ErrorCode(err) != coleo.ENotInstalled {
+			t.Errorf("%s: %v, %v", path, found, err)
+		}
+	}
+}
+
+func TestWhatOthersMayNotReadIsHidden(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	modes := map[string]os.FileMode{"open": 0o644, "shadow": 0o640, "keys/a": 0o644, "keys/b": 0o600}
+	for name, mode := range modes {
+		write(t, filepath.Join(dir, name), "x")
+		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(filepath.Join(dir, "keys"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "private"), 0o710); err != nil {
+		t.Fatal(err)
+	}
+	want := []Hidden{{Path: filepath.Join(dir, "keys/b")}, {Path: filepath.Join(dir, "private"), Folder: true},
+		{Path: filepath.Join(dir, "shadow")}}
+	if got := secrets(dir); !slices.Equal(got, want) {
+		t.Errorf("%v\nwant %v", got, want)
+	}
+}

@@ -1,0 +1,111 @@
+package inside
+
+import (
+	"errors"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The filter refuses what a sandboxed program does not need and what has led out of
+// sandboxes before. Namespaces and missing capabilities refuse most of it too. The filter
+// also covers what has no namespace: keys of the kernel, and sockets to a hypervisor.
+
+// arches has the number by which the kernel names the architecture of this build. On an
+// architecture that is missing here, there is no sandbox.
+var arches = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
+
+// x32Bit is set in the numbers of system calls of the x32 mode of amd64.
+const x32Bit = 0x40000000
+
+// refusedCalls are system calls that fail with EPERM.
+var refusedCalls = []uint32{
+	// mounts and namespaces
+	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN,
+	unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_SETNS, unix.SYS_CHROOT,
+	// keys, which all processes of a user share
+	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
+	// the kernel itself, and the whole machine
+	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE,
+	unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_REBOOT, unix.SYS_SWAPON,
+	unix.SYS_SWAPOFF, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_ADJTIMEX, unix.SYS_CLOCK_ADJTIME,
+	unix.SYS_SYSLOG, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_VHANGUP,
+	// files by number, and calls that other filters do not see
+	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+}
+
+// newNamespaces are the flags of clone and unshare that make namespaces.
+const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
+	unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+
+// Offsets in bytes of the data that the filter reads. They are those of linux/seccomp.h for
+// little-endian machines. An argument has 64 bits, and the filter reads the low half.
+const (
+	callNumber = 0
+	callArch   = 4
+	callArg0   = 16
+	callArg1   = 24
+)
+
+func load(offset uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+}
+
+func answer(value uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: value}
+}
+
+func fails(errno unix.Errno) unix.SockFilter { return answer(unix.SECCOMP_RET_ERRNO | uint32(errno)) }
+
+// skipUnless goes on with the next instruction if the loaded value passes the test against
+// k. Otherwise it skips n instructions. The test is BPF_JEQ, BPF_JSET or BPF_JGE.
+func skipUnless(test uint16, k uint32, n uint8) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, K: k, Jf: n}
+}
+
+// filter returns the filter for the architecture with the given number.
+func filter(arch uint32) []unix.SockFilter {
+	out := []unix.SockFilter{
+		load(callArch), {Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: arch, Jt: 1},
+		fails(unix.ENOSYS), // a 32-bit program, whose calls have other numbers
+		load(callNumber), skipUnless(unix.BPF_JGE, x32Bit, 1), fails(unix.ENOSYS),
+	}
+	for _, call := range refusedCalls {
+		out = append(out, skipUnless(unix.BPF_JEQ, call, 1), fails(unix.EPERM))
+	}
+	// The flags of clone3 are in memory, which no filter can read. Without it, programs use
+	// clone.
+	out = append(out, skipUnless(unix.BPF_JEQ, unix.SYS_CLONE3, 1), fails(unix.ENOSYS))
+	refuse := func(call, offset uint32, test uint16, value uint32, errno unix.Errno) {
+		out = append(out, load(callNumber), skipUnless(unix.BPF_JEQ, call, 3), load(offset), skipUnless(test, value, 1),
+			fails(errno))
+	}
+	for _, call := range []uint32{unix.SYS_CLONE, unix.SYS_UNSHARE} {
+		refuse(call, callArg0, unix.BPF_JSET, newNamespaces, unix.EPERM)
+	}
+	for _, order := range []uint32{unix.TIOCSTI, unix.TIOCLINUX} { // both can type into a terminal
+		refuse(unix.SYS_IOCTL, callArg1, unix.BPF_JEQ, order, unix.EPERM)
+	}
+	refuse(unix.SYS_SOCKET, callArg0, unix.BPF_JEQ, unix.AF_VSOCK, unix.EAFNOSUPPORT)
+	return append(out, answer(unix.SECCOMP_RET_ALLOW))
+}
+
+// setFilter sets the filter for this thread and its children. It cannot be undone.
+func setFilter() error {
+	arch, known := arches[runtime.GOARCH]
+	if !known {
+		return errors.New("there is none for " + runtime.GOARCH)
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	list := filter(arch)
+	program := unix.SockFprog{Len: uint16(len(list)), Filter: &list[0]}
+	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
+	runtime.KeepAlive(list)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
