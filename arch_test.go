@@ -44,6 +44,8 @@ var mayImport = map[string][]string{
 	"policy/reading":     {"policy/commandline"},
 	"policy/files":       {".", "config", "policy"},
 	"workspace/git":      {"."},
+	"changes":            {"."},
+	"changes/folder":     {".", "changes", "workspace/git"},
 	"hook":               {},
 	"localsocket":        {"."},
 	"boottime":           {},
