@@ -36,7 +36,9 @@ type Wish struct {
 
 // Diff is what changed between two trees of files.
 type Diff struct {
-	Root  string    `json:"root"`           // the top folder of the repository; paths are relative to it
+	Root string `json:"root"` // the top folder of the repository; paths are relative to it
+	// Alias is Root as the arm's configuration names it, if that has symbolic links.
+	Alias string    `json:"alias,omitempty"`
 	Base  string    `json:"base"`           // the commit that it is compared with; "" if there was none yet
 	Head  string    `json:"head,omitempty"` // the commit that is HEAD now; "" if there is none yet
 	Time  time.Time `json:"time"`           // when it was read

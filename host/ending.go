@@ -203,6 +203,9 @@ func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
 	if _, err := a.sweep(a.newest() + 1); err != nil {
 		return nil, err
 	}
+	if err := h.diffs.Forget(ctx, a.inFolder()); err != nil {
+		h.Log.Warn("remove the checkpoints of an arm", "arm", a.name(), "error", err)
+	}
 	if err := a.removeFiles(); err != nil {
 		return nil, err
 	}

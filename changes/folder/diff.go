@@ -27,7 +27,7 @@ type path struct {
 // Diff asks git which files changed at all. Then it compares only these, in a small tree and
 // a small index of its own.
 func (f *Folder) Diff(ctx context.Context, base string, w changes.Wish, now time.Time) (changes.Diff, error) {
-	d := changes.Diff{Root: f.Root(), Base: base, Time: now, Files: []changes.File{}}
+	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Base: base, Time: now, Files: []changes.File{}}
 	only, err := f.within(w.Paths)
 	if err != nil {
 		return d, err

@@ -120,6 +120,22 @@ func TestPathsLimitADiff(t *testing.T) {
 	}
 }
 
+// TestADiffNamesTheRootAsTheArmDoes: with the symbolic links of its folder.
+func TestADiffNamesTheRootAsTheArmDoes(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.write("folder/file", "1\n")
+	s.base = s.commit("base")
+	link := filepath.Join(s.root, "link")
+	s.check(os.Symlink(s.dir, link))
+	for dir, want := range map[string]string{s.dir: "", s.dir + "/folder": "", link: link, link + "/folder": link} {
+		d, err := s.openAt(dir).Diff(t.Context(), s.base, changes.Wish{}, now)
+		if s.check(err); d.Root != s.dir || d.Alias != want {
+			t.Errorf("of %s, the root is %s and its alias %q, want %q", dir, d.Root, d.Alias, want)
+		}
+	}
+}
+
 func TestADiffIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

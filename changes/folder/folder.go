@@ -70,6 +70,19 @@ func (f *Folder) Close() {
 // Root returns the top folder of the repository, without symbolic links.
 func (f *Folder) Root() string { return f.repo.Work }
 
+// alias returns the top folder as the caller's name of the folder has it, if that differs.
+func (f *Folder) alias() string {
+	below, _ := cutDir(f.dir, f.Root())
+	top := f.asked
+	if below != "." {
+		top = strings.TrimSuffix(f.asked, "/"+below)
+	}
+	if top == f.Root() || top == f.asked && below != "." {
+		return ""
+	}
+	return top
+}
+
 // emptyTree has the id of the tree without files, by the format of objects. Git knows it
 // without an object.
 var emptyTree = map[string]string{

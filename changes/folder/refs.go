@@ -53,22 +53,11 @@ func (f *Folder) RememberBase(ctx context.Context, arm string) error {
 	return err
 }
 
-// Base returns the commit with which the arm's folder is compared; "" is the tree without
-// files. If the folder has a recorded base, such as the branch of a worktree, it is the newest
-// commit that this base and HEAD have in common. Otherwise it is the commit at which the work
-// of the arm began, and HEAD if that is not known.
-func (f *Folder) Base(ctx context.Context, arm, recorded string) (string, error) {
+// Base returns the commit with which the arm's folder is compared: the one at which the work
+// of the arm began, and HEAD if that is not known. "" is the tree without files.
+func (f *Folder) Base(ctx context.Context, arm string) (string, error) {
 	if err := checkID(arm); err != nil {
 		return "", err
-	}
-	if recorded != "" {
-		out, err := f.repo.Output(ctx, "merge-base", recorded, "HEAD")
-		if err == nil {
-			return strings.TrimSpace(string(out)), nil
-		}
-		if git.ExitCode(err) != 1 { // 1: they have no commit in common
-			return "", err
-		}
 	}
 	if base, err := f.commit(ctx, baseRefs+arm); err != nil || base != "" {
 		return base, err
@@ -144,7 +133,7 @@ func (f *Folder) checkpoint(ctx context.Context, arm string, n int) (c changes.C
 // one is compared with its parent. It returns ENotFound if there is no such checkpoint.
 func (f *Folder) DiffCheckpoint(ctx context.Context, arm string, n int, w changes.Wish) (changes.Diff, error) {
 	c, before, err := f.checkpoint(ctx, arm, n)
-	d := changes.Diff{Root: f.Root(), Head: c.Commit, Time: c.Time, Base: c.Parent, Left: c.Left, Files: []changes.File{}}
+	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Head: c.Commit, Time: c.Time, Base: c.Parent, Left: c.Left, Files: []changes.File{}}
 	if err != nil {
 		return d, err
 	}
