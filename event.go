@@ -38,6 +38,10 @@ const (
 	EventQueue        EventKind = "queue"               // QueueChange: what was done to the arm's queue
 	EventPolicy       EventKind = "policy"              // PolicyDecision: what a policy says of an approval dialog
 
+	EventWorkspaceChanged EventKind = "workspace_status_changed" // WorkspaceChange: the arm's worktree is being made or was removed
+	EventWorkspaceReady   EventKind = "workspace_ready"          // WorkspaceChange
+	EventWorkspaceError   EventKind = "workspace_error"          // Note: why the arm has no worktree, or keeps it
+
 	// EventInputValidated has Validated. It follows run_start. If the input does not fit,
 	// nothing is typed, and the event belongs to no run.
 	EventInputValidated  EventKind = "input_validated"
@@ -99,6 +103,27 @@ const (
 	RuleUnprovenIdle = "unproven idle"
 	RuleOrphaned     = "orphaned" // Coleo could not end some processes of the arm
 )
+
+// WorkspaceChange is the payload of the events that tell of an arm's worktree.
+type WorkspaceChange struct {
+	Status string `json:"status"` // making, ready or removed
+	Path   string `json:"path,omitempty"`
+	Branch string `json:"branch,omitempty"`
+	Commit string `json:"commit,omitempty"` // on which the work begins
+	Kept   string `json:"kept,omitempty"`   // the ref that has everything of a removed worktree
+}
+
+// Worktree is the git worktree of an arm.
+type Worktree struct {
+	// Branch and Base are what was asked for: see workspace.Order. After the start, Branch is
+	// the branch of the worktree.
+	Branch string `json:"branch,omitempty"`
+	Base   string `json:"base,omitempty"`
+	// Path is the top folder of the worktree, and From the folder that it was made for. The
+	// host agent sets both.
+	Path string `json:"path,omitempty"`
+	From string `json:"from,omitempty"`
+}
 
 // Note is the payload of an event that has only a text.
 type Note struct {
@@ -234,7 +259,8 @@ var eventKinds = []EventKind{
 	EventSpawned, EventReattached, EventStopped, EventOrphaned, EventBlocked, EventRules, EventLabels, EventRemoved,
 	EventState,
 	EventUnrecognised, EventWitness, EventConversation, EventRunStart, EventRunEnd, EventPromptLost, EventDecision,
-	EventWindow, EventQueue, EventPolicy, EventInputValidated, EventOutputValidated, EventOutputRetry,
+	EventWindow, EventQueue, EventPolicy, EventWorkspaceChanged, EventWorkspaceReady, EventWorkspaceError,
+	EventInputValidated, EventOutputValidated, EventOutputRetry,
 	EventTurn, EventAssistantText, EventThinking, EventToolStart, EventToolProgress, EventToolEnd, EventSubagentStart,
 	EventSubagentEnd, EventFileChanged, EventUsage, EventCompaction, EventMode, EventModel, EventTasks,
 	EventShellInput, EventShellProgress, EventShellOutput, EventError, EventInfo,

@@ -315,6 +315,9 @@ type SpawnConfig struct {
 	TrustWorkdir bool        `json:"trust_workdir,omitempty"`
 	OnPartition  OnPartition `json:"on_partition,omitempty"`
 	Policy       PolicyMode  `json:"policy,omitempty"` // "" means PolicyOff
+	// Worktree is not nil if the arm has a git worktree of its own. The host agent makes it
+	// before the start, and sets Workdir.
+	Worktree *Worktree `json:"worktree,omitempty"`
 	// Window says where the window is opened, for a harness with the capability Window. If
 	// it is nil, the window is opened in tmux.
 	Window *WindowPlace `json:"window,omitempty"`

@@ -25,7 +25,13 @@ type killReply struct {
 
 type deleteReply struct {
 	Deleted bool `json:"deleted"`
-	Dropped int  `json:"dropped,omitempty" doc:"How many prompts were in the arm's queue"`
+	wire.Removed
+}
+
+// armDelete is the request to remove an arm.
+type armDelete struct {
+	ID    string `path:"id" doc:"Id or name of the arm"`
+	Force bool   `query:"force" doc:"Keep the unsaved work of the arm's worktree under a ref, instead of refusing"`
 }
 
 type renameBody struct {
@@ -84,9 +90,9 @@ func (s *Server) getArm(ctx context.Context, in *armOnly) (*reply[armReply], err
 	return &reply[armReply]{armReply{arm}}, err
 }
 
-func (s *Server) deleteArm(ctx context.Context, in *armOnly) (*reply[deleteReply], error) {
-	dropped, err := s.brain.Remove(ctx, in.ID)
-	return &reply[deleteReply]{deleteReply{err == nil, dropped}}, err
+func (s *Server) deleteArm(ctx context.Context, in *armDelete) (*reply[deleteReply], error) {
+	gone, err := s.brain.Remove(ctx, in.ID, in.Force)
+	return &reply[deleteReply]{deleteReply{err == nil, gone}}, err
 }
 
 func (s *Server) setMemo(ctx context.Context, in *armBody[memoBody]) (*reply[wire.Memo], error) {

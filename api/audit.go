@@ -83,6 +83,8 @@ func auditOf(in any) (arm string, detail any) {
 	switch q := in.(type) {
 	case *armOnly:
 		return q.ID, nil
+	case *armDelete:
+		return q.ID, map[string]bool{"force": q.Force}
 	case *spawnInput:
 		return q.Body.Name, spawned(q.Body)
 	case *armBody[*wire.SpawnRequest]:

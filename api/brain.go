@@ -42,9 +42,9 @@ type Brain interface {
 	// Kill ends all processes of an arm. After they have ended, it returns the arm's
 	// row.
 	Kill(ctx context.Context, arm string) (coleo.Arm, error)
-	// Remove deletes a stopped arm, and returns how many prompts were in its queue. It
-	// returns EConflict if the arm is running.
-	Remove(ctx context.Context, arm string) (dropped int, err error)
+	// Remove deletes a stopped arm. It returns EConflict if the arm is running, or if its
+	// worktree has unsaved work. With force, such work is kept under a ref.
+	Remove(ctx context.Context, arm string, force bool) (wire.Removed, error)
 	// Rename changes the name of an arm. It returns EConflict if another arm has the
 	// new name.
 	Label(ctx context.Context, idOrName string, change coleo.LabelChange) (coleo.Arm, error)

@@ -159,9 +159,9 @@ func (b *scriptedBrain) Label(ctx context.Context, arm string, change coleo.Labe
 	return a, err
 }
 
-func (b *scriptedBrain) Remove(ctx context.Context, arm string) (int, error) {
+func (b *scriptedBrain) Remove(ctx context.Context, arm string, force bool) (wire.Removed, error) {
 	_, err := b.Arm(ctx, arm)
-	return 3, err
+	return wire.Removed{Dropped: 3, Kept: fmt.Sprint(force)}, err
 }
 
 func (b *scriptedBrain) Queue(_ context.Context, arm string, o coleo.QueueOrder) (coleo.QueueReport, error) {

@@ -18,6 +18,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/brain"
 	"coleo.dev/localsocket"
+	"coleo.dev/wire"
 )
 
 // ClientConfig says how to reach the server. Socket is the path of the server's socket,
@@ -190,7 +191,9 @@ const (
 	answerMargin = 10 * time.Second
 	lookTime     = 30*time.Second + answerMargin  // a host agent has 30 s to reply
 	steerTime    = 90*time.Second + answerMargin  // answer a dialog, interrupt, compact; for a prompt see promptTime
-	killTime     = 30*time.Second + answerMargin  // kill and remove
+	killTime     = 30*time.Second + answerMargin  // kill
+	removeTime   = 10*time.Minute + answerMargin  // remove: a worktree can have much to keep
+	worktreeTime = 5 * time.Minute                // more for a start that makes a worktree
 	startTime    = 150*time.Second + answerMargin // spawn and recover: look, end, start, read the model catalogue
 )
 
@@ -298,4 +301,12 @@ func notDelivered(err error) error {
 	marked := *u.because
 	marked.Delivered = new(bool)
 	return unsent{&marked}
+}
+
+// spawnTime bounds the wait for a start.
+func spawnTime(r wire.SpawnRequest) time.Duration {
+	if r.Worktree != nil {
+		return startTime + worktreeTime
+	}
+	return startTime
 }

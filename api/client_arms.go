@@ -35,7 +35,7 @@ func (c *Client) Arm(ctx context.Context, arm string) (coleo.Arm, error) {
 // Create returns EConflict if another arm has this name.
 func (c *Client) Create(ctx context.Context, r wire.SpawnRequest) (wire.SpawnReply, error) {
 	var out wire.SpawnReply
-	err := c.callFor(ctx, startTime, post, "/api/arms", r, &out)
+	err := c.callFor(ctx, spawnTime(r), post, "/api/arms", r, &out)
 	return out, err
 }
 
@@ -43,7 +43,7 @@ func (c *Client) Create(ctx context.Context, r wire.SpawnRequest) (wire.SpawnRep
 // Spawn returns EConflict if the arm is running.
 func (c *Client) Spawn(ctx context.Context, r wire.SpawnRequest) (wire.SpawnReply, error) {
 	var out wire.SpawnReply
-	err := c.callFor(ctx, startTime, post, armPath(r.Name, "/spawn"), r, &out)
+	err := c.callFor(ctx, spawnTime(r), post, armPath(r.Name, "/spawn"), r, &out)
 	return out, err
 }
 
@@ -93,12 +93,16 @@ func (c *Client) PatchMemo(ctx context.Context, arm string, change json.RawMessa
 	return out, err
 }
 
-// Remove deletes a stopped arm, and returns how many prompts were in its queue. It
-// returns EConflict if the arm is running.
-func (c *Client) Remove(ctx context.Context, arm string) (dropped int, err error) {
+// Remove deletes a stopped arm. It returns EConflict if the arm is running, or if its
+// worktree has unsaved work. With force, such work is kept under a ref.
+func (c *Client) Remove(ctx context.Context, arm string, force bool) (wire.Removed, error) {
 	var out deleteReply
-	err = c.callFor(ctx, killTime, del, armPath(arm, ""), nil, &out)
-	return out.Dropped, err
+	path := armPath(arm, "")
+	if force {
+		path += "?force=true"
+	}
+	err := c.callFor(ctx, removeTime, del, path, nil, &out)
+	return out.Removed, err
 }
 
 // Prompt sends a prompt and waits for proof that the prompt was delivered. The ID of

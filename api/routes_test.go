@@ -114,9 +114,9 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			a, err := c.Label(ctx, "a1", coleo.LabelChange{Set: coleo.Labels{"team": "a", "k": "v"}, Remove: []string{"old"}})
 			return "label " + a.Labels.String(), err
 		},
-		"3 dropped": func() (any, error) {
-			n, err := c.Remove(ctx, "a1")
-			return fmt.Sprint(n, " dropped"), err
+		"3 dropped, true": func() (any, error) {
+			gone, err := c.Remove(ctx, "a1", true)
+			return fmt.Sprintf("%d dropped, %s", gone.Dropped, gone.Kept), err
 		},
 		"added later to 0 [/f] by": func() (any, error) {
 			r, err := c.FollowUp(ctx, "a1", "later", []string{"/f"})

@@ -19,6 +19,11 @@ const (
 	// the prompt.
 	promptPerKB = 6 * time.Second
 	killTimeout = 30 * time.Second
+	// removeTimeout is for the removal of an arm. Its worktree can have much to keep.
+	removeTimeout = 10 * time.Minute
+	// worktreeTimeout is for a start that makes a worktree: a large repository takes minutes
+	// to check out.
+	worktreeTimeout = 5 * time.Minute
 )
 
 // ask sends a command about an arm to the arm's host agent, or to host local. It
@@ -204,29 +209,30 @@ func (b *Brain) Kill(ctx context.Context, idOrName string) (coleo.Arm, error) {
 
 // Remove deletes a stopped arm and its files, including the journal and the queue. It
 // returns how many prompts were in the queue. It returns
-// ENotFound if there is no such arm. It returns EConflict if the arm is not stopped. It
+// ENotFound if there is no such arm. It returns EConflict if the arm is not stopped, or if
+// its worktree has unsaved work. With force, such work is kept under a ref. It
 // returns EUnavailable if the host agent cannot be asked.
-func (b *Brain) Remove(ctx context.Context, idOrName string) (dropped int, err error) {
+func (b *Brain) Remove(ctx context.Context, idOrName string, force bool) (wire.Removed, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
-		return 0, err
+		return wire.Removed{}, err
 	}
 	if !b.isOver(ctx, arm) {
-		return 0, coleo.Errorf(coleo.EConflict, "arm %s is %s: kill it first", arm.Name, arm.Status)
+		return wire.Removed{}, coleo.Errorf(coleo.EConflict, "arm %s is %s: kill it first", arm.Name, arm.Status)
 	}
 	var gone bus.Removed
 	if arm.AgentID != "" {
-		err := b.ask(ctx, arm, bus.OpRemove, killTimeout, onArm(arm), &gone)
+		err := b.ask(ctx, arm, bus.OpRemove, removeTimeout, bus.ArmOrder{Arm: arm.ID, Force: force}, &gone)
 		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
-			return 0, err
+			return wire.Removed{}, err
 		}
 		b.catchUp(ctx, arm.AgentID)
 	}
 	if err := b.forget(ctx, arm.ID); err != nil {
-		return 0, err
+		return wire.Removed{}, err
 	}
 	b.publishRemoved(arm.ID)
-	return gone.Dropped, errors.Join(b.DB.SetConfig(ctx, generationKey(arm.ID), ""),
+	return wire.Removed{Dropped: gone.Dropped, Kept: gone.Kept}, errors.Join(b.DB.SetConfig(ctx, generationKey(arm.ID), ""),
 		b.DB.SetConfig(ctx, memoKey(arm.ID), ""))
 }
 

@@ -3,6 +3,7 @@ package brain
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -114,4 +115,20 @@ func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was col
 	b.Log.Warn("an arm's row was wrong: corrected by its host agent's report",
 		"arm", arm.Name, "was", was.State, "is", arm.State)
 	b.publishArm(ctx, arm.ID)
+}
+
+// noteWorktree writes the worktree that the host agent has made into the configuration of
+// the arm's row.
+func (b *Brain) noteWorktree(ctx context.Context, id string, made coleo.SpawnConfig) error {
+	_, err := b.DB.UpdateArm(ctx, id, func(row *coleo.Arm) error {
+		var c coleo.SpawnConfig
+		if err := json.Unmarshal(row.Config, &c); err != nil {
+			return fmt.Errorf("read the configuration of arm %s: %w", row.Name, err)
+		}
+		c.Worktree, c.Workdir = made.Worktree, made.Workdir
+		raw, err := json.Marshal(c)
+		row.Config = raw
+		return err
+	})
+	return err
 }

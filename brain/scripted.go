@@ -42,15 +42,15 @@ func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q wire.Spawn
 
 // checkHostUnderstands returns EUnsupported if the host agent is too old to carry out
 // the whole order to start an arm. Such a host agent would ignore what it does not know.
-// It would start the arm without its environment variables, with a real model, or without
-// a freeze.
+// It would start the arm without its environment variables, with a real model, without
+// a freeze, or in another folder.
 func (b *Brain) checkHostUnderstands(host string, o bus.SpawnOrder) error {
 	if err := b.knowsTools(host, o); err != nil {
 		return err
 	}
 	given := len(o.Env) > 0 || len(o.Config.EnvNames) > 0 || o.Script != ""
 	given = given || o.Config.Scripted() || o.Config.OnPartition == coleo.PartitionFreeze
-	if !given && o.Config.Fork == "" {
+	if !given && o.Config.Fork == "" && o.Config.Worktree == nil {
 		return nil
 	}
 	b.mu.Lock()
@@ -59,10 +59,11 @@ func (b *Brain) checkHostUnderstands(host string, o bus.SpawnOrder) error {
 	if m == nil || m.beat.PID == 0 {
 		return nil // a host agent without a beat cannot be asked, so the order fails later
 	}
-	if (!given || m.beat.TakesGiven) && (o.Config.Fork == "" || m.beat.TakesForks) {
+	if (!given || m.beat.TakesGiven) && (o.Config.Fork == "" || m.beat.TakesForks) &&
+		(o.Config.Worktree == nil || m.beat.TakesWorktrees) {
 		return nil
 	}
 	return unsent{coleo.Errorf(coleo.EUnsupported,
 		"nothing was started: the host agent %s has version %s, which does not support environment variables for "+
-			"arms, the scripted model, freeze or copies of conversations: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
+			"arms, the scripted model, freeze, copies of conversations or worktrees: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
 }

@@ -56,7 +56,10 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}
-	warning := b.shared(ctx, arm)
+	warning := ""
+	if config.Worktree == nil {
+		warning = b.shared(ctx, arm)
+	}
 	arm.AgentID, arm.Host, arm.Status, arm.State = host.ID, host.Hostname, coleo.StatusStarting, coleo.Initializing
 	if arm.Config, err = json.Marshal(config); err != nil {
 		return wire.SpawnReply{}, err
@@ -155,6 +158,13 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 		string(b.Defaults.OnPartition)))
 	if c.Policy = coleo.PolicyMode(first(string(q.Policy), string(c.Policy))); c.Policy == "" && !known {
 		c.Policy = b.Defaults.Policy
+	}
+	if q.Worktree != nil && (c.Worktree == nil || q.Worktree.Branch != "") {
+		from := c.Worktree
+		c.Worktree = &coleo.Worktree{Branch: q.Worktree.Branch, Base: q.Worktree.Base}
+		if from != nil {
+			c.Worktree.From = from.From
+		}
 	}
 	c.TrustWorkdir = c.TrustWorkdir || q.TrustWorkdir
 	c.Cols, c.Rows = max(q.Cols, c.Cols), max(q.Rows, c.Rows)
@@ -360,8 +370,15 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 		return err
 	}
 	var report bus.ArmReport
-	err = b.ask(ctx, arm, bus.OpSpawn, spawnTimeout, o, &report)
+	limit := spawnTimeout
+	if o.Config.Worktree != nil {
+		limit += worktreeTimeout
+	}
+	err = b.ask(ctx, arm, bus.OpSpawn, limit, o, &report)
 	b.catchUp(ctx, arm.AgentID)
+	if err == nil && report.Config != nil && report.Config.Worktree != nil {
+		err = b.noteWorktree(ctx, arm.ID, *report.Config)
+	}
 	if err == nil {
 		b.takePulseOf(ctx, arm.AgentID, arm.ID)
 		if o.Config.OnPartition == coleo.PartitionFreeze {

@@ -111,6 +111,9 @@ type ArmOrder struct {
 	// Generation is for OpKill, which ends the arm only if the arm's last start has
 	// this generation. 0 means any generation.
 	Generation int `json:"generation,omitempty"`
+	// Force is for OpRemove. It keeps the unsaved work of the arm's worktree under a ref.
+	// Without it, such work is a reason to refuse.
+	Force bool `json:"force,omitempty"`
 }
 
 // QueueOrder changes the queue of an arm.
@@ -121,7 +124,8 @@ type QueueOrder struct {
 
 // Removed is the report about a removed arm. An older host agent sends no report.
 type Removed struct {
-	Dropped int `json:"dropped"` // how many prompts were in the arm's queue
+	Dropped int    `json:"dropped"`        // how many prompts were in the arm's queue
+	Kept    string `json:"kept,omitempty"` // the ref that has the unsaved work of the arm's worktree
 }
 
 // WindowOrder opens the window of an arm.

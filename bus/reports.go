@@ -150,6 +150,9 @@ type Beat struct {
 	// TakesPolicy means that the host agent knows SpawnConfig.Policy. With an older host
 	// agent, a person answers each dialog.
 	TakesPolicy bool `json:"takes_policy,omitempty"`
+	// TakesWorktrees means that the host agent knows SpawnConfig.Worktree. An older host agent
+	// would start the arm in the folder that was named.
+	TakesWorktrees bool `json:"takes_worktrees,omitempty"`
 	// Requests is the number of requests that OpRequests returns.
 	Requests int `json:"requests,omitempty"`
 }

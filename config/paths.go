@@ -125,6 +125,13 @@ func (p Paths) ServeDB() string { return filepath.Join(p.State, "serve.db") }
 // subfolder for each way to install.
 func (p Paths) Agents() string { return filepath.Join(p.Data, "agents") }
 
+// Workspaces returns the folder of the records of arms' worktrees, and of the worktrees
+// themselves unless config.toml names another place.
+func (p Paths) Workspaces() string { return filepath.Join(p.State, "workspaces") }
+
+// ArmFolders returns the folder with one folder for each arm.
+func (p Paths) ArmFolders() string { return filepath.Join(p.State, "arms") }
+
 // HostPolicy is the path of the policy of this machine's administrator.
 const HostPolicy = "/etc/coleo/policy.toml"
 

@@ -52,6 +52,16 @@ type Settings struct {
 		Mode coleo.PolicyMode `toml:"mode"` // off if empty
 	} `toml:"policy"`
 
+	// Workspace says how the worktrees of arms are made.
+	Workspace struct {
+		// Path is where worktrees are made: see docs/cli.md. If it is empty, they are made
+		// below the state folder.
+		Path string `toml:"path"`
+		// Copy and Link have files and folders, below the repository's work folder.
+		Copy []string `toml:"copy"`
+		Link []string `toml:"link"`
+	} `toml:"workspace"`
+
 	// Notify is a shell command. Serve runs it when an arm asks something, and when a
 	// run has ended, with any outcome. The command's environment describes the event:
 	// see docs/cli.md.

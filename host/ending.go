@@ -187,9 +187,13 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 // has no session.
 const killGrace = 2 * time.Second
 
-// remove forgets a stopped arm and deletes its files. It deletes the files first,
+// remove forgets a stopped arm and deletes its files and its worktree. It deletes the files first,
 // because this makes room on a full disk for the remaining writes.
-func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
+func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
 	defer a.begin()()
 	if _, err := a.live(); err == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "arm %s is running: kill it first", a.name())
@@ -203,7 +207,11 @@ func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
 	if _, err := a.sweep(a.newest() + 1); err != nil {
 		return nil, err
 	}
-	if err := h.diffs.Forget(ctx, a.inFolder()); err != nil {
+	kept, err := a.removeWorktree(ctx, o.Force)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.diffs.Forget(ctx, a.inRepository()); err != nil {
 		h.Log.Warn("remove the checkpoints of an arm", "arm", a.name(), "error", err)
 	}
 	if err := a.removeFiles(); err != nil {
@@ -219,7 +227,7 @@ func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
 	delete(h.arms, a.record.ID)
 	h.mu.Unlock()
 	gone := writing{forget: a.record.ID, events: []coleo.Event{event(a.record.ID, coleo.EventRemoved, struct{}{})}}
-	return bus.Removed{Dropped: dropped}, h.write(ctx, ending, gone)
+	return bus.Removed{Dropped: dropped, Kept: kept}, h.write(ctx, ending, gone)
 }
 
 // endOthers ends all processes in the folders of the arm's other generations. The

@@ -17,6 +17,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/checked"
+	"coleo.dev/workspace"
 )
 
 // Files in the arm's folder with the data that the user gave to the arm.
@@ -318,4 +319,78 @@ func checkFile(path string) error {
 		return coleo.Errorf(coleo.EInvalid, "the attached file cannot be read on the arm's machine: %w", err)
 	}
 	return nil
+}
+
+// takeWorktree gives the arm its git worktree, and sets its work folder to a folder in it. An
+// arm that is started again keeps its worktree. It does nothing if c asks for none.
+func (a *arm) takeWorktree(ctx context.Context, c *coleo.SpawnConfig, name string) error {
+	if c.Worktree == nil {
+		return nil
+	}
+	from := c.Worktree.From
+	if from == "" {
+		from = c.Workdir
+	}
+	id := a.record.ID
+	a.tellWorktree(ctx, coleo.EventWorkspaceChanged, coleo.WorkspaceChange{Status: string(workspace.Making),
+		Branch: c.Worktree.Branch})
+	w, err := a.host.Workspaces.Make(ctx, workspace.Order{ID: id, Name: name, Folder: from, Branch: c.Worktree.Branch,
+		Base: c.Worktree.Base})
+	if err != nil {
+		a.tellWorktree(ctx, coleo.EventWorkspaceError, coleo.Note{Text: err.Error()})
+		return err
+	}
+	c.Worktree = &coleo.Worktree{Branch: w.Branch, Path: w.Path, From: from}
+	c.Workdir = w.Workdir()
+	a.tellWorktree(ctx, coleo.EventWorkspaceReady, coleo.WorkspaceChange{Status: string(w.Status), Path: w.Path,
+		Branch: w.Branch, Commit: w.Start})
+	return nil
+}
+
+// removeWorktree removes the arm's git worktree, if it has one. It returns the ref that has
+// the unsaved work, or "". It returns EConflict if another arm works in the worktree, or if
+// there is unsaved work and force is false.
+func (a *arm) removeWorktree(ctx context.Context, force bool) (kept string, err error) {
+	id := a.record.ID
+	w, err := a.host.Workspaces.Workspace(id)
+	if coleo.ErrorCode(err) == coleo.ENotFound {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if other := a.host.worksIn(w.Path, id); other != "" {
+		return "", coleo.Errorf(coleo.EConflict, "arm %s works in the worktree of arm %s: kill and remove it first", other, w.Name)
+	}
+	done, err := a.host.Workspaces.Remove(ctx, id, force)
+	if err != nil {
+		a.tellWorktree(ctx, coleo.EventWorkspaceError, coleo.Note{Text: err.Error()})
+		return "", err
+	}
+	a.tellWorktree(ctx, coleo.EventWorkspaceChanged, coleo.WorkspaceChange{Status: "removed", Path: w.Path, Branch: w.Branch,
+		Kept: done.Kept})
+	return done.Kept, nil
+}
+
+// worksIn returns the name of another arm that is not stopped and works in the folder dir
+// or below it, or "".
+func (h *Host) worksIn(dir, not string) string {
+	for _, a := range h.all() {
+		a.mu.Lock()
+		name, id, folder, status := a.record.Name, a.record.ID, a.record.Workdir, a.record.Status
+		a.mu.Unlock()
+		rel, err := filepath.Rel(dir, folder)
+		if id != not && status != coleo.StatusStopped && err == nil && filepath.IsLocal(rel) {
+			return name
+		}
+	}
+	return ""
+}
+
+// tellWorktree appends an event of the arm's worktree. The record of the worktree is what
+// counts, so a log that cannot be written changes nothing.
+func (a *arm) tellWorktree(ctx context.Context, kind coleo.EventKind, payload any) {
+	if err := a.host.append(ctx, event(a.record.ID, kind, payload)); err != nil {
+		a.host.Log.Warn("tell of the worktree of an arm", "arm", a.name(), "error", err)
+	}
 }

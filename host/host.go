@@ -26,6 +26,7 @@ import (
 	"coleo.dev/registry"
 	"coleo.dev/repeat"
 	"coleo.dev/store"
+	"coleo.dev/workspace"
 )
 
 // Config is the configuration of a host agent.
@@ -49,15 +50,17 @@ type Config struct {
 	ToolServer []string
 	// Policy says where the rules of arms' policies are. Judged, if it is set, is called
 	// between the decision of a policy and its answer. Tests use it.
-	Policy    PolicyFiles
-	Judged    func(coleo.PolicyDecision)
-	StartedAt time.Time
-	Ready     func()           // called as soon as Run carries out orders; can be nil
-	Now       func() time.Time // the time of day; nil means time.Now
-	Registry  *registry.Registry
-	DB        *store.HostDB
-	Bus       *bus.Conn
-	Log       *slog.Logger
+	Policy PolicyFiles
+	// Workspaces makes and removes the worktrees of arms.
+	Workspaces workspace.Workspaces
+	Judged     func(coleo.PolicyDecision)
+	StartedAt  time.Time
+	Ready      func()           // called as soon as Run carries out orders; can be nil
+	Now        func() time.Time // the time of day; nil means time.Now
+	Registry   *registry.Registry
+	DB         *store.HostDB
+	Bus        *bus.Conn
+	Log        *slog.Logger
 }
 
 // Host is a running host agent.
@@ -322,7 +325,8 @@ func (h *Host) newBeat() bus.Beat {
 	return bus.Beat{
 		ID: h.ID, Hostname: h.Hostname, Platform: h.Platform, Version: h.Version, PID: os.Getpid(),
 		StartedAt: h.StartedAt, MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(), TakesGiven: true, TakesLocal: true,
-		TakesForks: true, TakesFiles: true, TakesTools: true, TakesSubarms: true, TakesPolicy: true, Requests: h.countRequests(),
+		TakesForks: true, TakesFiles: true, TakesTools: true, TakesSubarms: true, TakesPolicy: true, TakesWorktrees: true,
+		Requests: h.countRequests(),
 	}
 }
 

@@ -140,6 +140,9 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		}
 		defer free()
 	}
+	if err := a.takeWorktree(ctx, &c, o.Name); err != nil {
+		return err
+	}
 	undo, err := a.takeGiven(&c, o)
 	if err != nil {
 		return err

@@ -52,7 +52,7 @@ func (h *Host) orders() map[bus.Op]order {
 			return a.report(), nil
 		}),
 		bus.OpKill:    decoded(h.kill),
-		bus.OpRemove:  onArm(h, h.remove),
+		bus.OpRemove:  decoded(h.remove),
 		bus.OpRename:  decoded(h.rename),
 		bus.OpLabel:   decoded(h.label),
 		bus.OpReport:  onArm(h, func(_ context.Context, a *arm) (any, error) { return a.report(), nil }),
@@ -242,7 +242,7 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 		return nil, err
 	}
 	a.fileOrLog()
-	return nil, nil
+	return nil, h.Workspaces.Rename(ctx, a.record.ID, o.Name)
 }
 
 // label gives an arm other labels, also if the arm is stopped. The arm keeps a copy of them,

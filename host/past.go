@@ -200,6 +200,18 @@ func (a *arm) inFolder() diffs.Arm {
 	return diffs.Arm{ID: a.record.ID, Folder: a.record.Workdir}
 }
 
+// inRepository is like inFolder. If the arm has a worktree, it names the folder for which the
+// worktree was made. The worktree itself may be gone.
+func (a *arm) inRepository() diffs.Arm {
+	in := a.inFolder()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if w := a.record.Spec.Worktree; w != nil && w.From != "" {
+		in.Folder = w.From
+	}
+	return in
+}
+
 // keepFiles makes a checkpoint of the arm's files in the background, for a reason of package
 // changes.
 func (a *arm) keepFiles(reason, run string) {

@@ -210,7 +210,7 @@ func durabilityOf(events []coleo.Event) durability {
 		switch e.Kind {
 		case coleo.EventSpawned, coleo.EventReattached, coleo.EventStopped, coleo.EventOrphaned,
 			coleo.EventRemoved, coleo.EventDecision, coleo.EventQueue, coleo.EventLabels,
-			coleo.EventPolicy:
+			coleo.EventPolicy, coleo.EventWorkspaceChanged, coleo.EventWorkspaceReady:
 			return intent
 		default: // an observation
 		}

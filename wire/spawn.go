@@ -16,12 +16,14 @@ type SpawnRequest struct {
 	Labels   coleo.Labels `json:"labels,omitempty" doc:"Labels of a new arm, as keys with values"`
 	Template string       `json:"template,omitempty" doc:"Template that fills in what is left out"`
 
-	Harness  string `json:"harness,omitempty" doc:"Harness that drives the arm"`
-	Workdir  string `json:"workdir,omitempty" doc:"Absolute path of the folder to work in, on the arm's host"`
-	Provider string `json:"provider,omitempty"`
-	Model    string `json:"model,omitempty" doc:"Model, provider/model, or scripted, which needs no key and no network"`
-	Script   string `json:"script,omitempty" doc:"Answers of the scripted model: see docs/scripted-model.md"`
-	Endpoint string `json:"endpoint,omitempty" doc:"Base URL of another model server, without /v1"`
+	Harness string `json:"harness,omitempty" doc:"Harness that drives the arm"`
+	Workdir string `json:"workdir,omitempty" doc:"Absolute path of the folder to work in, on the arm's host"`
+	// Worktree gives the arm a git worktree of its own, of the repository that Workdir is in.
+	Worktree *Worktree `json:"worktree,omitempty" doc:"Work in a git worktree of its own"`
+	Provider string    `json:"provider,omitempty"`
+	Model    string    `json:"model,omitempty" doc:"Model, provider/model, or scripted, which needs no key and no network"`
+	Script   string    `json:"script,omitempty" doc:"Answers of the scripted model: see docs/scripted-model.md"`
+	Endpoint string    `json:"endpoint,omitempty" doc:"Base URL of another model server, without /v1"`
 
 	PermissionMode coleo.PermissionMode `json:"permissionMode,omitempty" enum:"ask,edit,plan,all"`
 	Profile        coleo.Profile        `json:"profile,omitempty" enum:"user,hermetic"`
@@ -64,6 +66,18 @@ type SpawnRequest struct {
 
 	Cols int `json:"cols,omitempty" doc:"Width of the terminal in cells"`
 	Rows int `json:"rows,omitempty" doc:"Height of the terminal in cells"`
+}
+
+// Worktree asks for a git worktree of the arm's own.
+type Worktree struct {
+	Branch string `json:"branch,omitempty" doc:"Branch to check out, also one that exists; named for the arm if left out"`
+	Base   string `json:"base,omitempty" doc:"Where a new branch begins; what is checked out in workdir if left out"`
+}
+
+// Removed says what became of a removed arm.
+type Removed struct {
+	Dropped int    `json:"dropped,omitempty" doc:"How many prompts were in the arm's queue"`
+	Kept    string `json:"kept,omitempty" doc:"Ref of the repository that has the unsaved work of the arm's worktree"`
 }
 
 // RecoverRequest says what to change when Coleo recovers an arm. All fields are

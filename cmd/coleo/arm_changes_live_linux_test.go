@@ -17,8 +17,7 @@ func TestEachHunkNamesTheCallThatWroteIt(t *testing.T) {
 	w := newWorld(t, "")
 	dir := w.workdirOf("one") // a git repository
 	w.write("work-one/old", "1\n")
-	w.git(dir, "add", "-A")
-	w.git(dir, "commit", "-q", "-m", "base")
+	w.commit(dir, "base")
 	made := filepath.Join(dir, "made.txt")
 	w.must("arm", "spawn", "-n", "one", "-w", dir, "--harness", "claude-code", "--model", "scripted",
 		"--script", w.scriptFile(asked{tool: "Write", args: map[string]any{"file_path": made, "content": "a line of the model\n"}}))

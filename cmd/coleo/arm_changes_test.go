@@ -14,16 +14,11 @@ import (
 	"coleo.dev/wire"
 )
 
-// git runs git as anybody would, in a folder.
-func (w *world) git(dir string, args ...string) string {
+// commit commits everything in a folder.
+func (w *world) commit(dir, text string) {
 	w.t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
-	cmd.Dir, cmd.Env = dir, w.env
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		w.t.Fatalf("git %q: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
+	w.git(dir, "add", "-A")
+	w.git(dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", text)
 }
 
 // repository makes a work folder that is a git repository, for the fake agent CLI.
@@ -33,8 +28,7 @@ func (w *world) repository(name string, script fakeagent.Script) string {
 	w.write("work-"+name+"/.gitignore", fakeScript+"\n"+fakeRecord+"\n"+fakeEnviron+"\nignored\n")
 	w.write("work-"+name+"/file", "one\n")
 	w.git(dir, "init", "-q", "-b", "main")
-	w.git(dir, "add", "-A")
-	w.git(dir, "commit", "-q", "-m", "base")
+	w.commit(dir, "base")
 	w.git(dir, "tag", "start")
 	return dir
 }
@@ -76,7 +70,7 @@ func TestAnArmsChangesAreShownAndUndone(t *testing.T) {
 	if list[1].Reason != changes.AfterTurn || list[1].Run == "" {
 		t.Errorf("after the turn, the checkpoints are %+v", list)
 	}
-	w.git(dir, "commit", "-q", "-am", "a commit of the arm")
+	w.commit(dir, "a commit of the arm")
 	w.write("work-one/file", "three\n")
 	w.write("work-one/later", "x\n")
 	turn("second")

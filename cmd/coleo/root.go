@@ -18,6 +18,7 @@ import (
 	"coleo.dev/cmd/coleo/thread"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/cmd/coleo/why"
+	"coleo.dev/cmd/coleo/workspace"
 )
 
 // run carries out one command line and returns the exit code.
@@ -42,7 +43,7 @@ func newRootCommand() *cobra.Command {
 	runs := runverbs.Command()
 	runs.AddCommand(why.GraphCommand())
 	root.AddCommand(
-		arms, thread.Command(), runs, why.Command(), harness.Command(), recording.Command(), policy.Command(), newAuditCommand(), newDoctorCommand(),
+		arms, thread.Command(), runs, why.Command(), harness.Command(), recording.Command(), policy.Command(), workspace.Command(), newAuditCommand(), newDoctorCommand(),
 		newManCommand(), newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(), newMCPCommand(),
 		newTokenCommand(), newInitCommand(),
 	)

@@ -3,7 +3,7 @@ package git
 import (
 	"fmt"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +15,15 @@ type Program struct {
 	path    string
 	environ []string
 	scratch string
+	held    *os.File
+}
+
+// Holding returns a Program whose gits have the file open until they end. If the file is
+// locked with flock, the lock lasts as long as the last of them, also if the caller is
+// killed.
+func (p Program) Holding(file *os.File) Program {
+	p.held = file
+	return p
 }
 
 // passed lists what git gets of the caller's environment. No GIT_ variable is on it.
@@ -31,11 +40,9 @@ func Find(environ []string, scratch string) (Program, error) {
 			p.environ = append(p.environ, entry)
 		}
 	}
-	path, err := exec.LookPath("git")
-	if err != nil {
+	if p.path = lookFor("git", p.environ); p.path == "" {
 		return p, coleo.Errorf(coleo.ENotInstalled, "git is not in PATH: install git, or work without --worktree")
 	}
-	p.path = path
 	if scratch == "" {
 		return p, nil
 	}
@@ -43,6 +50,23 @@ func Find(environ []string, scratch string) (Program, error) {
 		return p, fmt.Errorf("make the folder for git: %w", err)
 	}
 	return p, nil
+}
+
+// lookFor returns the path of a program in the PATH of environ, or "".
+func lookFor(program string, environ []string) string {
+	for _, entry := range environ {
+		list, ok := strings.CutPrefix(entry, "PATH=")
+		if !ok {
+			continue
+		}
+		for _, dir := range filepath.SplitList(list) {
+			path := filepath.Join(dir, program)
+			if info, err := os.Stat(path); err == nil && filepath.IsAbs(dir) && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				return path
+			}
+		}
+	}
+	return ""
 }
 
 // environment is what every git gets, besides the folders of its repository. The values
@@ -87,6 +111,9 @@ var forced = []setting{
 	{"uploadpack.packObjectsHook", ""},
 	{"gc.auto", "0"},
 	{"maintenance.auto", "false"},
+	// A ref is on the disk before something is deleted that it keeps.
+	{"core.fsync", "reference"},
+	{"fastimport.unpackLimit", "0"}, // a pack, which git writes to the disk before its ref
 	// Git in submodules, which reads their own configuration.
 	{"submodule.recurse", "false"},
 	{"diff.submodule", "short"},

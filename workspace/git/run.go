@@ -33,6 +33,8 @@ type Call struct {
 	Env []string
 	// Most is the size of the largest output in bytes; 0 means 64 MiB.
 	Most int64
+	// Stdout, if it is set, gets the output as it comes, without a bound.
+	Stdout io.Writer
 }
 
 // callerEnv lists the variables that a Call may set.
@@ -60,6 +62,7 @@ var commands = map[string][]string{
 	"diff-files":       plainDiff,
 	"diff-index":       plainDiff,
 	"diff-tree":        plainDiff,
+	"fast-import":      nil,
 	"for-each-ref":     nil,
 	"hash-object":      nil,
 	"log":              plainDiff,
@@ -114,7 +117,8 @@ func (r *Repo) Run(ctx context.Context, c Call) ([]byte, error) {
 	if most == 0 {
 		most = defaultMost
 	}
-	return r.program.run(ctx, call{args: args, dir: r.Work, stdin: c.Stdin, env: append(env, c.Env...), most: most})
+	return r.program.run(ctx, call{args: args, dir: r.Work, stdin: c.Stdin, env: append(env, c.Env...), most: most,
+		stdout: c.Stdout})
 }
 
 // arguments returns the arguments of git with what its command always gets.
@@ -163,6 +167,8 @@ type call struct {
 	stdin io.Reader
 	env   []string
 	most  int64
+	// stdout gets the output if it is set. Otherwise the output is returned.
+	stdout io.Writer
 }
 
 // run starts git and waits for its end. If ctx ends, it ends git and git's children.
@@ -182,6 +188,12 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 	out := &bounded{most: c.most, full: cancel}
 	stderr := &bounded{most: maxStderr}
 	cmd.Stdout, cmd.Stderr = out, stderr
+	if c.stdout != nil {
+		cmd.Stdout = c.stdout
+	}
+	if p.held != nil {
+		cmd.ExtraFiles = []*os.File{p.held}
+	}
 	err := cmd.Run()
 	switch {
 	case out.cut:

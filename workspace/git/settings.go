@@ -29,7 +29,7 @@ type setting struct{ key, value string }
 // address from which git reads by itself.
 var harmless = regexp.MustCompile(`(?s)^(` + strings.Join([]string{
 	`core\.(repositoryformatversion|filemode|bare|ignorecase|precomposeunicode|protecthfs|protectntfs|symlinks)`,
-	`core\.(autocrlf|eol|safecrlf|checkroundtripencoding|logallrefupdates|sharedrepository|trustctime|checkstat)`,
+	`core\.(autocrlf|eol|safecrlf|checkroundtripencoding|logallrefupdates|sharedrepository)`,
 	`core\.(compression|loosecompression|bigfilethreshold|abbrev|sparsecheckout|sparsecheckoutcone|untrackedcache)`,
 	`index\.(sparse|version|threads)`,
 	`extensions\.(objectformat|refstorage|noop|compatobjectformat|relativeworktrees|preciousobjects)`,

@@ -107,5 +107,18 @@ func (r *Repo) AddWorktree(w Worktree) (Worktree, error) {
 	if err := os.MkdirAll(w.Path, 0o777); err != nil {
 		return w, err
 	}
-	return w, os.WriteFile(filepath.Join(w.Path, ".git"), []byte("gitdir: "+w.Git+"\n"), 0o666)
+	return w, w.WriteLink()
 }
+
+// WriteLink writes the file .git, by which git finds the git folder of the worktree.
+func (w Worktree) WriteLink() error {
+	return os.WriteFile(filepath.Join(w.Path, ".git"), []byte("gitdir: "+w.Git+"\n"), 0o666)
+}
+
+// MainHead returns what is checked out in the repository's main work folder: the branch as
+// refs/heads/NAME, or a commit. It is also the branch of a bare repository, which has no
+// work folder.
+func (r *Repo) MainHead() string { return headOf(r.Common) }
+
+// Head returns what is checked out in this work folder, as MainHead does.
+func (r *Repo) Head() string { return headOf(r.Git) }

@@ -15,6 +15,7 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/wire"
 )
 
 // Command returns the verb arm with the verbs below it.
@@ -67,7 +68,13 @@ you give --tree.`
 	removeHelp = `This deletes the arm's folder below Coleo's state folder. The folder has the
 terminal output and the variables that you gave to the arm. They cannot be
 restored. The work folder and the agent CLI's own files in your home folder
-stay.`
+stay.
+
+A worktree that Coleo has made for the arm is removed too. Coleo refuses while
+the worktree has anything that is nowhere else: changed, untracked or ignored
+files, commits that no other branch has, a stash, a merge in progress. With
+--force, Coleo first keeps everything under a ref of the repository. 'coleo
+workspace restore NAME' brings it back. The branch stays if it has commits.`
 )
 
 func notStopped(arm coleo.Arm) bool { return arm.Status != coleo.StatusStopped }
@@ -139,24 +146,34 @@ func below(all []coleo.Arm, parent string) (out []coleo.Arm) {
 	return out
 }
 
-var remove = bulk{"remove", "Forget a stopped arm and delete its output", removeHelp,
-	func(coleo.Arm) bool { return true }, removeArm}
+// remove returns the verb that removes arms. With *force it keeps unsaved work.
+func remove(force *bool) bulk {
+	return bulk{"remove", "Forget a stopped arm and delete its output", removeHelp,
+		func(coleo.Arm) bool { return true },
+		func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+			gone, err := client.Remove(ctx, name, *force)
+			line := "Removed " + name
+			if gone.Dropped > 0 {
+				line += fmt.Sprintf(", with %d queued prompts", gone.Dropped)
+			}
+			if gone.Kept != "" {
+				line += "; its work is kept: coleo workspace restore " + name
+			}
+			return line, removedArm{name, gone}, err
+		}}
+}
 
-func newRemoveCommand() *cobra.Command { return bulkCommand(remove) }
+func newRemoveCommand() *cobra.Command {
+	force := false
+	c := bulkCommand(remove(&force))
+	c.Flags().BoolVar(&force, "force", false, "keep the unsaved work of its worktree under a ref, and remove it")
+	return c
+}
 
 // removedArm is the JSON output of arm remove.
 type removedArm struct {
-	Name    string `json:"removed"`
-	Dropped int    `json:"dropped,omitempty"` // how many prompts were in its queue
-}
-
-func removeArm(ctx context.Context, client *api.Client, name string) (string, any, error) {
-	dropped, err := client.Remove(ctx, name)
-	line := "Removed " + name
-	if dropped > 0 {
-		line += fmt.Sprintf(", with %d queued prompts", dropped)
-	}
-	return line, removedArm{name, dropped}, err
+	Name string `json:"removed"`
+	wire.Removed
 }
 
 func newRenameCommand() *cobra.Command {

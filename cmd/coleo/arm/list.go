@@ -248,6 +248,9 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	}
 	line("Model", show.OrDash(strings.Trim(arm.Provider+"/"+arm.Model, "/")))
 	line("Workdir", arm.Workdir)
+	if w := configOf(arm).Worktree; w != nil && w.Path != "" {
+		line("Worktree", fmt.Sprintf("branch %s, made for %s", w.Branch, w.From))
+	}
 	line("Host", show.OrDash(arm.Host))
 	if r.Local {
 		line("", "("+coleo.LocalNote+")")

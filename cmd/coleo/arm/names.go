@@ -70,6 +70,8 @@ func newCleanupCommand() *cobra.Command {
 ` + removeHelp,
 		Args: verb.Exactly(0, "no arguments: 'coleo arm remove NAME' forgets one arm"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
+			force := false
+			remove := remove(&force)
 			names, err := remove.chosenNames(c.Context(), client, choice{stopped: true}, nil)
 			if err != nil {
 				return err

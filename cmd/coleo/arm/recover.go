@@ -2,6 +2,7 @@ package arm
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"time"
@@ -83,4 +84,38 @@ func recoverArm(ctx context.Context, client *api.Client, name string, f recoverF
 		line += "\nNote: " + reply.Warning
 	}
 	return line, reply, nil
+}
+
+// awaitReady waits until an arm takes input, shows a dialog or shows an error. If the
+// agent CLI ends first, awaitReady returns EExited with the arm's last screen. After
+// the time limit, it returns ETimeout.
+func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit time.Duration) (coleo.Arm, error) {
+	now, err := waitArm(ctx, client, arm.ID, limit, coleo.Idle, coleo.WaitingApproval, coleo.Failed)
+	if err == nil || coleo.ErrorCode(err) != coleo.EExited {
+		return now, err
+	}
+	e := coleo.Errorf(coleo.EExited, "the agent CLI of arm %s ended at its start", arm.Name)
+	if screen := lastScreen(ctx, client, arm.ID); screen != nil {
+		e.Screen = screen
+	}
+	return now, e
+}
+
+// lastScreen returns the last screen in the arm's events. If the events contain no
+// screen, it returns nil. If the events cannot all be read, it returns the last screen
+// of those that it has read.
+func lastScreen(ctx context.Context, client *api.Client, arm string) (last *coleo.Screen) {
+	for f := (wire.EventFilter{Arm: arm}); ; {
+		events, next, err := client.Events(ctx, f)
+		if err != nil || len(events) == 0 {
+			return last
+		}
+		for _, e := range events {
+			var change coleo.Change
+			if e.Kind == coleo.EventState && json.Unmarshal(e.Payload, &change) == nil && change.Screen != nil {
+				last = change.Screen
+			}
+		}
+		f.After = next
+	}
 }

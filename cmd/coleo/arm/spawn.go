@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,6 +37,8 @@ type spawnFlags struct {
 	headless bool
 	tools    string // Coleo's own tools, with commas
 	schema   string // file with the schema of the memo
+	worktree string // branch of the worktree, or newBranch
+	base     string // where a new branch begins
 }
 
 const spawnHelp = `Start an arm: one agent CLI in one work folder, with a name. Coleo first starts
@@ -80,6 +81,12 @@ arm open'.
   read    the policy approves what only reads files of the work folder, and does
           what your rules say; a person answers the rest: see docs/security.md
 
+--worktree gives the arm a git worktree and a branch of its own, below Coleo's state
+folder or where [workspace] in config.toml says. The branch is named for the arm.
+--worktree=BRANCH names one, also one that exists. --base says where a new branch
+begins; without it, that is what is checked out in the folder. 'coleo arm remove'
+removes the worktree again, and never loses work.
+
 --on-partition says what happens while serve cannot reach the arm's host. With
 run (default), the arm may still be typed into. With freeze, it takes no keys.`
 
@@ -90,13 +97,23 @@ func newSpawnCommand() *cobra.Command {
 		Short: "Start an arm",
 		Long:  spawnHelp,
 		Example: `  coleo arm spawn -n fix --harness HARNESS -w ~/src/project
+  coleo arm spawn -n fix --harness HARNESS -w ~/src/project --worktree
   coleo arm spawn -n try --harness HARNESS --model scripted`,
-		Args: verb.Exactly(0, "no arguments: name the arm with -n"),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 && c.Flags().Changed("worktree") && f.worktree == newBranch {
+				f.worktree = args[0] // --worktree BRANCH
+				return nil
+			}
+			return verb.Exactly(0, "no arguments: name the arm with -n")(c, args)
+		},
 		RunE: func(c *cobra.Command, _ []string) error { return spawn(c, f) },
 	}
 	flags := c.Flags()
 	flags.StringVarP(&f.q.Name, "name", "n", "", "`NAME` of the arm (default: a random name)")
 	flags.StringVarP(&f.q.Workdir, "workdir", "w", "", "`FOLDER` to work in (default: the current folder)")
+	flags.StringVar(&f.worktree, "worktree", "", "work in a git worktree, on a new branch or on `BRANCH`")
+	flags.Lookup("worktree").NoOptDefVal = newBranch
+	flags.StringVar(&f.base, "base", "", "with --worktree: `COMMIT` or branch where a new branch begins")
 	flags.StringVar(&f.q.Harness, "harness", "", "`NAME` of the harness: see 'coleo harness list'")
 	flags.StringVar(&f.q.Provider, "provider", "", "`ID` of the model's provider")
 	flags.StringVar(&f.q.Model, "model", "", "`MODEL`, PROVIDER/MODEL, or scripted")
@@ -126,6 +143,21 @@ func newSpawnCommand() *cobra.Command {
 	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "maximum wait until it is ready")
 	flags.BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")
 	return c
+}
+
+// newBranch is the value of --worktree without a branch. It cannot name a branch.
+const newBranch = " new"
+
+// takeWorktree fills in the worktree of the request.
+func (f *spawnFlags) takeWorktree() error {
+	switch {
+	case f.worktree == "" && f.base != "":
+		return coleo.Errorf(coleo.EInvalid, "--base %s says where the branch of a worktree begins: add --worktree", f.base)
+	case f.worktree == "":
+		return nil
+	}
+	f.q.Worktree = &wire.Worktree{Branch: strings.TrimPrefix(f.worktree, newBranch), Base: f.base}
+	return nil
 }
 
 func spawn(c *cobra.Command, f spawnFlags) error {
@@ -298,10 +330,14 @@ func sayTrust(c *cobra.Command, client *api.Client, q wire.SpawnRequest, usual s
 	if err != nil {
 		return err
 	}
+	folder := q.Workdir
+	if q.Worktree != nil {
+		folder = "the arm's worktree"
+	}
 	for _, info := range list {
 		if info.Name == cmp.Or(q.Harness, usual) && info.Trust != "" && q.Profile != coleo.ProfileHermetic {
 			c.PrintErrf("coleo: note: %s's own file %s in your home folder will say that %s is trusted\n",
-				info.Title, info.Trust, q.Workdir)
+				info.Title, info.Trust, folder)
 		}
 	}
 	return nil
@@ -324,6 +360,9 @@ func (f *spawnFlags) complete() error {
 	if f.local = f.local || setup.AllowsLocal(); f.local {
 		f.q.AllowLocalFallback = &f.local
 	}
+	if err := f.takeWorktree(); err != nil {
+		return err
+	}
 	if f.schema != "" {
 		if f.q.MemoSchema, err = readJSON(f.schema, "nothing was started"); err != nil {
 			return err
@@ -341,38 +380,4 @@ func (f *spawnFlags) complete() error {
 		f.q.MCPServers = append(f.q.MCPServers, coleo.MCPServer{Name: name, Command: argv[0], Args: argv[1:]})
 	}
 	return nil
-}
-
-// awaitReady waits until an arm takes input, shows a dialog or shows an error. If the
-// agent CLI ends first, awaitReady returns EExited with the arm's last screen. After
-// the time limit, it returns ETimeout.
-func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit time.Duration) (coleo.Arm, error) {
-	now, err := waitArm(ctx, client, arm.ID, limit, coleo.Idle, coleo.WaitingApproval, coleo.Failed)
-	if err == nil || coleo.ErrorCode(err) != coleo.EExited {
-		return now, err
-	}
-	e := coleo.Errorf(coleo.EExited, "the agent CLI of arm %s ended at its start", arm.Name)
-	if screen := lastScreen(ctx, client, arm.ID); screen != nil {
-		e.Screen = screen
-	}
-	return now, e
-}
-
-// lastScreen returns the last screen in the arm's events. If the events contain no
-// screen, it returns nil. If the events cannot all be read, it returns the last screen
-// of those that it has read.
-func lastScreen(ctx context.Context, client *api.Client, arm string) (last *coleo.Screen) {
-	for f := (wire.EventFilter{Arm: arm}); ; {
-		events, next, err := client.Events(ctx, f)
-		if err != nil || len(events) == 0 {
-			return last
-		}
-		for _, e := range events {
-			var change coleo.Change
-			if e.Kind == coleo.EventState && json.Unmarshal(e.Payload, &change) == nil && change.Screen != nil {
-				last = change.Screen
-			}
-		}
-		f.After = next
-	}
 }

@@ -61,6 +61,9 @@ func (p *printer) summary(e coleo.Event) (string, show.Colour) {
 	case coleo.EventSpawned, coleo.EventReattached:
 		h := decode[coleo.Handle](e)
 		return fmt.Sprintf("%s in %s, process %d", h.Harness, h.Workdir, h.Process.PID), show.Plain
+	case coleo.EventWorkspaceChanged, coleo.EventWorkspaceReady:
+		w := decode[coleo.WorkspaceChange](e)
+		return words(w.Status, w.Branch, w.Path, w.Kept), show.Plain
 	case coleo.EventLabels:
 		return coleo.Labels(decode[coleo.Labelled](e).Labels).String(), show.Plain
 	case coleo.EventStopped:

@@ -145,6 +145,7 @@ func hostConfig(s setup.Setup, now func() time.Time) (host.Config, error) {
 		AllowSudo: s.Arms.AllowSudo, StartedAt: time.Now().UTC(), Now: now,
 		Policy: host.PolicyFiles{Host: config.HostPolicy, User: s.PolicyFile(), TrustFile: s.PolicyTrust(),
 			GrantFile: s.PolicyGrants()},
+		Workspaces:    s.Worktrees(),
 		ScriptedModel: []string{program, model.ScriptedVerb}, ToolServer: []string{program, "mcp", "serve"},
 	}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/executable"
@@ -17,6 +18,7 @@ import (
 	"coleo.dev/harnesses/terminal/pack"
 	"coleo.dev/holder/process"
 	"coleo.dev/registry"
+	"coleo.dev/workspace"
 )
 
 // Setup has the folders and the settings of Coleo, which all verbs need.
@@ -59,6 +61,12 @@ func (s Setup) AgentPath() []string {
 		out = append(append(out, filepath.Join(root, "node_modules", ".bin")), found...)
 	}
 	return out
+}
+
+// Worktrees returns the worktrees of arms on this machine.
+func (s Setup) Worktrees() workspace.Workspaces {
+	return workspace.Workspaces{Dir: s.Paths.Workspaces(), Environ: os.Environ(), Path: s.Settings.Workspace.Path,
+		Copy: s.Settings.Workspace.Copy, Link: s.Settings.Workspace.Link, Now: time.Now}
 }
 
 // FindProgram returns the path of the program with the name command. It looks first in

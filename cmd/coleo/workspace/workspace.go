@@ -1,0 +1,286 @@
+// Package workspace has the verbs of coleo workspace: the git worktrees of arms on this
+// machine. They need neither serve nor a host agent.
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/workspace"
+)
+
+// Command returns the verb workspace.
+func Command() *cobra.Command {
+	c := verb.Group("workspace", "List, remove and restore the git worktrees of arms")
+	c.AddCommand(newListCommand(), newPruneCommand(), newRemoveCommand(), newKeptCommand(), newRestoreCommand())
+	return c
+}
+
+// listed is a worktree in the output of workspace list.
+type listed struct {
+	workspace.Workspace
+	HasArm  bool               `json:"has_arm"`
+	Unsaved *workspace.Unsaved `json:"unsaved,omitempty"`
+	Error   string             `json:"error,omitempty"`
+}
+
+func newListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the worktrees, and what in them is saved nowhere else",
+		Long: `List the git worktrees that Coleo has made for arms on this machine, and what in
+each of them is saved nowhere else. Coleo runs git without the configuration that
+an arm could have written.`,
+		Args: verb.Exactly(0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := setup.New()
+			if err != nil {
+				return err
+			}
+			all, err := list(c.Context(), s)
+			if err != nil {
+				return err
+			}
+			if verb.WantsJSON(c) {
+				return verb.PrintJSON(c, map[string]any{"workspaces": all})
+			}
+			return printList(c, all)
+		},
+	}
+}
+
+func list(ctx context.Context, s setup.Setup) ([]listed, error) {
+	trees := s.Worktrees()
+	all, err := trees.List()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]listed, 0, len(all))
+	for _, w := range all {
+		l := listed{Workspace: w, HasArm: hasArm(s)(w.ID)}
+		if w.Status == workspace.Ready {
+			u, err := trees.Unsaved(ctx, w)
+			if l.Unsaved = &u; err != nil {
+				l.Unsaved, l.Error = nil, err.Error()
+			}
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// hasArm returns a function that reports whether there is an arm with an id. An arm has a
+// folder from before its start until it is removed.
+func hasArm(s setup.Setup) func(id string) bool {
+	return func(id string) bool {
+		_, err := os.Lstat(filepath.Join(s.ArmFolders(), id))
+		return err == nil
+	}
+}
+
+func printList(c *cobra.Command, all []listed) error {
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(c.OutOrStdout(), "No worktrees. 'coleo arm spawn --worktree' makes one.")
+		return err
+	}
+	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ARM\tSTATUS\tBRANCH\tFOLDER\tSAVED NOWHERE ELSE")
+	for _, l := range all {
+		name, unsaved := l.Name, l.Error
+		if !l.HasArm {
+			name += " (removed)"
+		}
+		if l.Unsaved != nil {
+			if unsaved = l.Unsaved.String(); unsaved == "" {
+				unsaved = "nothing"
+			}
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", name, l.Status, l.Branch, l.Path, unsaved)
+	}
+	return w.Flush()
+}
+
+func newPruneCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "prune",
+		Short: "Tidy up after killed processes, and remove worktrees without an arm",
+		Long: `Bring to an end what a kill has interrupted: the making, the removal or the
+restoring of a worktree. Then remove the worktrees whose arm is gone, if nothing in
+them is unsaved. All other worktrees stay, and this says why.`,
+		Args: verb.Exactly(0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := prepared()
+			if err != nil {
+				return err
+			}
+			done, err := s.Worktrees().Prune(c.Context(), hasArm(s))
+			if err != nil {
+				return err
+			}
+			return verb.Say(c, prunedLines(done), map[string]any{"pruned": done})
+		},
+	}
+}
+
+func prunedLines(done []workspace.Pruned) string {
+	if len(done) == 0 {
+		return "Nothing to prune."
+	}
+	var lines []string
+	for _, p := range done {
+		line := "Removed the worktree of " + p.Workspace.Name + ": " + p.Workspace.Path
+		switch {
+		case p.Left != "":
+			line = "Left: " + p.Left
+		case p.Mended:
+			line = fmt.Sprintf("Ended what was interrupted (%s): %s", p.Workspace.Status, p.Workspace.Path)
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// prepared returns the setup for a verb that changes worktrees. No such verb works inside
+// an arm.
+func prepared() (setup.Setup, error) {
+	s, err := setup.New()
+	if err == nil {
+		err = s.Prepare()
+	}
+	return s, err
+}
+
+func newRemoveCommand() *cobra.Command {
+	force := false
+	c := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Remove a worktree whose arm is gone",
+		Long: `Remove the worktree of an arm that is removed already, by the arm's name or id. The
+worktree of any other arm goes with the arm: 'coleo arm remove'. This refuses while
+anything in the worktree is unsaved. --force first keeps everything under a ref of
+the repository.`,
+		Args: verb.Exactly(1, "the name of a worktree's arm"),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := prepared()
+			if err != nil {
+				return err
+			}
+			w, err := s.Worktrees().Workspace(args[0])
+			if err != nil {
+				return err
+			}
+			if hasArm(s)(w.ID) {
+				return coleo.Errorf(coleo.EConflict, "the worktree belongs to the arm %s: nothing was removed; "+
+					"'coleo arm remove %s' removes both", w.Name, w.Name)
+			}
+			done, err := s.Worktrees().Remove(c.Context(), w.ID, force)
+			if err != nil {
+				return err
+			}
+			line := "Removed " + w.Path
+			if done.Kept != "" {
+				line += "; its work is kept: coleo workspace restore " + w.Name
+			}
+			return verb.Say(c, line, done)
+		},
+	}
+	c.Flags().BoolVar(&force, "force", false, "keep the unsaved work under a ref, and remove it")
+	return c
+}
+
+func newKeptCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "kept",
+		Short: "List the worktrees that --force has kept under a ref",
+		Args:  verb.Exactly(0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := setup.New()
+			if err != nil {
+				return err
+			}
+			all, err := s.Worktrees().Kept(c.Context())
+			if err != nil {
+				return err
+			}
+			if verb.WantsJSON(c) {
+				return verb.PrintJSON(c, map[string]any{"kept": all})
+			}
+			return printKept(c, all)
+		},
+	}
+}
+
+func printKept(c *cobra.Command, all []workspace.Kept) error {
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(c.OutOrStdout(), "Nothing is kept.")
+		return err
+	}
+	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ARM\tKEPT AT\tREPOSITORY\tREF")
+	for _, k := range all {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", k.Name, k.Time.Local().Format(time.DateTime), k.Common, k.Ref)
+	}
+	return w.Flush()
+}
+
+func newRestoreCommand() *cobra.Command {
+	path := ""
+	c := &cobra.Command{
+		Use:   "restore NAME",
+		Short: "Bring a kept worktree back, byte for byte",
+		Long: `Make the worktree again that 'coleo arm remove --force' has kept: all files with
+their permissions, symbolic links, what was staged, a merge in progress. NAME is
+the name of the arm, for what was kept last, or a ref of 'coleo workspace kept'.
+
+The branch is checked out if it is still at the same commit and free. Otherwise the
+commit is checked out without a branch. The ref stays until you delete it:
+git update-ref -d REF.`,
+		Args: verb.Exactly(1, "the name of an arm, or a ref"),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := prepared()
+			if err != nil {
+				return err
+			}
+			k, err := chosen(c.Context(), s.Worktrees(), args[0])
+			if err != nil {
+				return err
+			}
+			done, err := s.Worktrees().Restore(c.Context(), k, path)
+			if err != nil {
+				return err
+			}
+			line := "Restored " + done.Workspace.Path
+			if done.Detached != "" {
+				line += "\nNo branch is checked out: " + done.Detached
+			}
+			return verb.Say(c, line, done)
+		},
+	}
+	c.Flags().StringVar(&path, "path", "", "`FOLDER` to restore it to (default: where it was)")
+	return c
+}
+
+// chosen returns what was kept last for an arm, or what has the given ref.
+func chosen(ctx context.Context, trees workspace.Workspaces, name string) (workspace.Kept, error) {
+	all, err := trees.Kept(ctx)
+	if err != nil {
+		return workspace.Kept{}, err
+	}
+	for n := len(all) - 1; n >= 0; n-- {
+		if all[n].Name == name || all[n].Ref == name {
+			return all[n], nil
+		}
+	}
+	return workspace.Kept{}, coleo.Errorf(coleo.ENotFound, "nothing is kept of an arm called %q: 'coleo workspace kept' lists "+
+		"what is", name)
+}

@@ -1,0 +1,338 @@
+package workspace
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/workspace/git"
+)
+
+// The bounds of what is kept. More than that is mostly made by a build, and can be deleted
+// by hand.
+const (
+	mostKeptFiles = 200_000
+	mostKeptBytes = 2 << 30
+)
+
+// keptRefs is where the kept worktrees are: keptRefs/<arm>/<time>.
+const keptRefs = "refs/coleo/kept/"
+
+// entry is one file of a kept worktree. The manifest has one in each line, as JSON.
+type entry struct {
+	Area string `json:"area"` // areaWork or areaGit
+	Path []byte `json:"path"` // below the area; any bytes
+	Mode uint32 `json:"mode"` // of Go's fs.FileMode: type and permissions
+	Blob string `json:"blob,omitempty"`
+	Size int64  `json:"size,omitempty"`
+}
+
+// The areas of a kept worktree.
+const (
+	areaWork = "work" // the worktree's files
+	areaGit  = "git"  // its own git folder, with the index
+)
+
+// header is the first line of the manifest.
+type header struct {
+	Version   int       `json:"version"`
+	Workspace Workspace `json:"workspace"`
+	Head      string    `json:"head,omitempty"`   // the commit
+	Branch    string    `json:"branch,omitempty"` // refs/heads/NAME, or ""
+	Time      time.Time `json:"time"`
+}
+
+const keptVersion = 1
+
+// keep puts everything of a worktree under a ref, and returns the ref. One git writes all
+// of it, so a kill leaves either the whole ref or none. The ref also keeps the commits that
+// only the worktree's reflog has, and what is staged.
+func (s Workspaces) keep(ctx context.Context, w Workspace) (string, error) {
+	common, err := s.openCommon(ctx, w.Common)
+	if err != nil {
+		return "", err
+	}
+	defer common.Close()
+	tree, err := s.openAt(ctx, w.Path, w.Git)
+	if err != nil {
+		return "", err
+	}
+	defer tree.Close()
+	k := keeping{header: header{Version: keptVersion, Workspace: w, Time: s.Now().UTC()}}
+	if err := k.look(ctx, tree, common); err != nil {
+		return "", err
+	}
+	ref := keptRefs + refName(w) + "/" + k.header.Time.Format("20060102T150405.000000000Z")
+	from, to := io.Pipe()
+	go func() {
+		out := bufio.NewWriter(to)
+		err := k.write(out, ref)
+		to.CloseWithError(errors.Join(err, out.Flush()))
+	}()
+	_, err = common.Run(ctx, git.Call{Args: []string{"fast-import", "--quiet", "--done"}, Stdin: from})
+	from.Close()
+	if k.failed != nil {
+		err = k.failed
+	}
+	if err != nil {
+		return "", fmt.Errorf("keep the worktree of arm %s: %w; nothing was removed", w.Name, err)
+	}
+	return ref, nil
+}
+
+// refName returns the part of a kept ref that is named for the arm. Some names of arms cannot
+// be part of a ref.
+func refName(w Workspace) string {
+	if strings.Contains(w.Name, "..") || strings.HasSuffix(w.Name, ".lock") || strings.HasSuffix(w.Name, ".") {
+		return w.ID
+	}
+	return w.Name
+}
+
+// keeping is what goes into a kept ref.
+type keeping struct {
+	header  header
+	files   []file
+	parents []string          // commits that nothing else has
+	objects map[string]string // other objects, with their types
+	failed  error             // why write has stopped
+}
+
+// file is a file that is kept.
+type file struct {
+	entry
+	at string // its path on this machine
+}
+
+// look lists everything that is kept.
+func (k *keeping) look(ctx context.Context, tree, common *git.Repo) error {
+	k.header.Head, _ = commitOf(ctx, tree, "HEAD")
+	if head := tree.Head(); strings.HasPrefix(head, heads) {
+		k.header.Branch = head
+	}
+	w := k.header.Workspace
+	at := git.Worktree{Path: w.Path, Git: w.Git}
+	intact := !at.Gone()
+	if err := k.list(areaWork, w.Path, func(path string) bool { return path == ".git" && intact }); err != nil {
+		return err
+	}
+	own := map[string]bool{"gitdir": true, "commondir": true, "locked": true, "index.lock": true, "HEAD.lock": true}
+	if err := k.list(areaGit, tree.Git, func(path string) bool { return own[path] }); err != nil {
+		return err
+	}
+	ids, err := k.idsOfGitFiles()
+	if err != nil {
+		return err
+	}
+	if k.objects, err = typesOf(ctx, common, append(ids, staged(ctx, tree)...)); err != nil {
+		return err
+	}
+	k.parents, err = newestUnreachable(ctx, common, ids)
+	return err
+}
+
+// list adds the files of a folder.
+func (k *keeping) list(area, dir string, skip func(string) bool) error {
+	var bytes int64
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil || rel == "." {
+			return err
+		}
+		if skip(rel) {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if kind := info.Mode().Type(); kind != 0 && kind != fs.ModeDir && kind != fs.ModeSymlink {
+			return nil // a pipe, a socket or a device has no bytes
+		}
+		f := file{entry: entry{Area: area, Path: []byte(rel), Mode: uint32(info.Mode())}, at: path}
+		if info.Mode().IsRegular() {
+			f.Size = info.Size()
+		}
+		bytes += f.Size
+		k.files = append(k.files, f)
+		if len(k.files) > mostKeptFiles || bytes > mostKeptBytes {
+			return coleo.Errorf(coleo.EConflict, "the worktree %s has more than %d files or %d MiB, which is too much to keep: "+
+				"nothing was removed; delete what a build can make again", dir, mostKeptFiles, mostKeptBytes>>20)
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) && area == areaWork && !exists(dir) {
+		return nil // the folder is gone, and its git folder is not
+	}
+	return err
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// mostIDFile is the size of the largest file of the git folder that is searched for ids of
+// objects, in bytes.
+const mostIDFile = 4 << 20
+
+// idsOfGitFiles returns the ids that the files of the git folder name: the reflog, what is
+// merged, the steps of a rebase.
+func (k *keeping) idsOfGitFiles() ([]string, error) {
+	var ids []string
+	for _, f := range k.files {
+		if f.Area != areaGit || f.Size == 0 || f.Size > mostIDFile || string(f.Path) == "index" {
+			continue
+		}
+		data, err := os.ReadFile(f.at)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, idsIn(data)...)
+	}
+	if k.header.Head != "" {
+		ids = append(ids, k.header.Head)
+	}
+	return ids, nil
+}
+
+// staged returns the blobs in the worktree's index. An index that git cannot read has none
+// that could be used.
+func staged(ctx context.Context, tree *git.Repo) []string {
+	out, err := tree.Output(ctx, "ls-files", "--stage", "-z")
+	if err != nil {
+		return nil
+	}
+	var ids []string
+	for _, line := range fields(out) {
+		const submodule = "160000"
+		if f := strings.Fields(line); len(f) > 1 && f[0] != submodule {
+			ids = append(ids, f[1])
+		}
+	}
+	return ids
+}
+
+// write writes the stream that git fast-import reads.
+func (k *keeping) write(out *bufio.Writer, ref string) error {
+	k.failed = k.writeAll(out, ref)
+	return k.failed
+}
+
+func (k *keeping) writeAll(out *bufio.Writer, ref string) error {
+	marks := 0
+	for n := range k.files {
+		f := &k.files[n]
+		if fs.FileMode(f.Mode).IsDir() {
+			continue
+		}
+		marks++
+		fmt.Fprintf(out, "blob\nmark :%d\n", marks)
+		f.Blob = fmt.Sprintf("data/%02x/%x", marks&0xff, marks)
+		if err := writeFile(out, f); err != nil {
+			return err
+		}
+	}
+	message := "Everything of the worktree of arm " + k.header.Workspace.Name + "\n\n'coleo workspace restore' brings it back.\n"
+	fmt.Fprintf(out, "commit %s\ncommitter Coleo <coleo@localhost> %d +0000\n", ref, k.header.Time.Unix())
+	fmt.Fprintf(out, "data %d\n%s\n", len(message), message)
+	word := "from"
+	for _, id := range k.commits() {
+		fmt.Fprintf(out, "%s %s\n", word, id)
+		word = "merge"
+	}
+	fmt.Fprintln(out, "deleteall")
+	marks = 0
+	for _, f := range k.files {
+		if f.Blob != "" {
+			marks++
+			fmt.Fprintf(out, "M 100644 :%d %s\n", marks, f.Blob)
+		}
+	}
+	for id, kind := range k.objects {
+		switch kind {
+		case "blob":
+			fmt.Fprintf(out, "M 100644 %s objects/%s/%s\n", id, id[:2], id)
+		case "tree":
+			fmt.Fprintf(out, "M 040000 %s objects/%s/%s\n", id, id[:2], id)
+		}
+	}
+	manifest, err := k.manifest()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "M 100644 inline manifest\ndata %d\n%s\n", len(manifest), manifest)
+	_, err = fmt.Fprint(out, "done\n")
+	return err
+}
+
+// commits are the parents of the kept commit: what is checked out, and what nothing else has.
+func (k *keeping) commits() []string {
+	var out []string
+	if k.header.Head != "" {
+		out = append(out, k.header.Head)
+	}
+	for _, id := range k.parents {
+		if id != k.header.Head {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+func (k *keeping) manifest() ([]byte, error) {
+	var out strings.Builder
+	lines := json.NewEncoder(&out)
+	if err := lines.Encode(k.header); err != nil {
+		return nil, err
+	}
+	for _, f := range k.files {
+		if err := lines.Encode(f.entry); err != nil {
+			return nil, err
+		}
+	}
+	return []byte(out.String()), nil
+}
+
+// writeFile writes the bytes of a file, or the target of a symbolic link. A file that
+// changes meanwhile is an error.
+func writeFile(out *bufio.Writer, f *file) error {
+	if fs.FileMode(f.Mode)&fs.ModeSymlink != 0 {
+		target, err := os.Readlink(f.at)
+		if err != nil {
+			return err
+		}
+		f.Size = int64(len(target))
+		_, err = fmt.Fprintf(out, "data %d\n%s\n", len(target), target)
+		return err
+	}
+	in, err := os.Open(f.at)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	fmt.Fprintf(out, "data %d\n", f.Size)
+	n, err := io.CopyN(out, in, f.Size)
+	if err == nil {
+		_, err = in.Read(make([]byte, 1))
+	}
+	if n != f.Size || !errors.Is(err, io.EOF) {
+		return coleo.Errorf(coleo.EBusy, "%s changes while it is kept", f.at)
+	}
+	return out.WriteByte('\n')
+}

@@ -1,0 +1,362 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/workspace/git"
+)
+
+// Order says which worktree an arm gets.
+type Order struct {
+	ID     string // the arm's id
+	Name   string // the arm's name
+	Folder string // a folder of the repository; the arm works in the same folder of the worktree
+	// Branch is the branch to check out, also one that exists. "" means a new branch
+	// that is named for the arm.
+	Branch string
+	// Base is where a new branch begins: a commit, a branch or a tag. "" means what is
+	// checked out in Folder.
+	Base string
+}
+
+// Make makes the worktree of an arm. If the arm has one already, Make returns it. If
+// somebody has deleted its folder, Make makes it again on the same branch. It
+// returns EInvalid if the folder is in no repository, or if the branch or the base is
+// wrong. It returns EConflict if the branch is checked out elsewhere, or if the folder of
+// the worktree is there already. After an error nothing of the worktree is left.
+func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
+	s, unlock, err := s.lock(ctx, o.ID)
+	if err != nil {
+		return Workspace{}, err
+	}
+	defer unlock()
+	w, err := s.read(o.ID)
+	switch {
+	case err == nil && w.Status == Ready && exists(w.Path):
+		return w, again(w, o)
+	case err == nil && w.Status == Ready: // somebody has deleted the folder
+		if o.Branch == "" {
+			o.Branch = w.Branch
+		}
+		if _, err := s.remove(ctx, w, true); err != nil {
+			return w, err
+		}
+	case err == nil:
+		if err := s.mend(ctx, w); err != nil {
+			return w, err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return w, err
+	}
+	program, err := s.git()
+	if err != nil {
+		return w, err
+	}
+	r, err := program.Open(ctx, o.Folder)
+	if coleo.ErrorCode(err) == coleo.ENotFound {
+		return w, coleo.Errorf(coleo.EInvalid,
+			"%s is in no git repository, so there is no worktree of it: leave out --worktree, or run 'git init'", o.Folder)
+	}
+	if err != nil {
+		return w, err
+	}
+	defer r.Close()
+	if w, err = s.plan(ctx, r, o); err != nil {
+		return w, err
+	}
+	if err := s.carryOut(ctx, r, &w); err != nil {
+		return w, errors.Join(err, s.undo(context.WithoutCancel(ctx), w))
+	}
+	return w, nil
+}
+
+// again checks that an arm's worktree is still what an order asks for.
+func again(w Workspace, o Order) error {
+	if o.Branch != "" && o.Branch != w.Branch {
+		return coleo.Errorf(coleo.EConflict, "arm %s has a worktree on the branch %s already: nothing was started", w.Name, w.Branch)
+	}
+	if at := (git.Worktree{Path: w.Path, Git: w.Git}); at.Gone() {
+		return coleo.Errorf(coleo.EConflict, "%s is no longer the worktree of arm %s, because its .git was changed: "+
+			"nothing was started; 'coleo arm remove %s --force' keeps everything in it", w.Path, w.Name, w.Name)
+	}
+	return nil
+}
+
+// plan decides which worktree is made, and changes nothing.
+func (s Workspaces) plan(ctx context.Context, r *git.Repo, o Order) (Workspace, error) {
+	w := Workspace{ID: o.ID, Name: o.Name, Status: Making, Common: r.Common, From: r.Work,
+		Git: filepath.Join(r.Common, "worktrees", o.ID), Created: s.Now().UTC()}
+	folder, err := filepath.EvalSymlinks(o.Folder)
+	if err != nil {
+		return w, coleo.Errorf(coleo.EInvalid, "%s is not a folder: %w", o.Folder, err)
+	}
+	if w.Folder, err = filepath.Rel(r.Work, folder); err != nil {
+		return w, err
+	}
+	if w.Folder == "." {
+		w.Folder = ""
+	}
+	if err := s.chooseBranch(ctx, r, o, &w); err != nil {
+		return w, err
+	}
+	if w.Path, err = s.place(w); err != nil {
+		return w, err
+	}
+	return w, errors.Join(checkNew(w), s.remember(w.Common))
+}
+
+// checkNew checks that the repository has no worktree with this id. Its record was lost then.
+func checkNew(w Workspace) error {
+	if exists(w.Git) {
+		return coleo.Errorf(coleo.EConflict, "the repository has a worktree in %s of which Coleo has no record: nothing was made; "+
+			"'git worktree list' tells where it is", w.Git)
+	}
+	return nil
+}
+
+// chooseBranch sets the branch, whether it is new, and the commit on which it is.
+func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *Workspace) error {
+	base := o.Base
+	if base == "" {
+		base = "HEAD"
+	}
+	start, err := commitOf(ctx, r, base)
+	if err != nil && o.Base == "" {
+		return coleo.Errorf(coleo.EInvalid, "the repository %s has no commit yet, so it can have no worktree", r.Work)
+	}
+	if err != nil {
+		return coleo.Errorf(coleo.EInvalid, "--base %s names no commit of the repository %s", o.Base, r.Work)
+	}
+	w.Start, w.MadeBranch = start, true
+	if o.Branch == "" {
+		w.Branch, err = freeBranch(ctx, r, "coleo/"+o.Name)
+		return err
+	}
+	w.Branch = o.Branch
+	if _, err := r.Output(ctx, "check-ref-format", "--branch", o.Branch); err != nil || strings.HasPrefix(o.Branch, "-") {
+		return coleo.Errorf(coleo.EInvalid, "%q cannot name a branch", o.Branch)
+	}
+	tip, err := commitOf(ctx, r, w.ref())
+	switch {
+	case err != nil && o.Base == "":
+		return fromRemote(ctx, r, w)
+	case err != nil:
+		return nil
+	case o.Base != "":
+		return coleo.Errorf(coleo.EInvalid, "the branch %s exists, so --base %s has no use: leave it out", o.Branch, o.Base)
+	}
+	w.Start, w.MadeBranch = tip, false
+	return checkFree(r, w.ref())
+}
+
+// fromRemote lets a new branch begin at the one branch of a remote that has its name.
+func fromRemote(ctx context.Context, r *git.Repo, w *Workspace) error {
+	out, err := r.Output(ctx, "for-each-ref", "--format=%(objectname) %(refname:lstrip=3)", "refs/remotes")
+	if err != nil {
+		return err
+	}
+	var tips []string
+	for line := range strings.Lines(string(out)) {
+		if tip, name, _ := strings.Cut(strings.TrimSpace(line), " "); name == w.Branch && !slices.Contains(tips, tip) {
+			tips = append(tips, tip)
+		}
+	}
+	switch len(tips) {
+	case 0:
+	case 1:
+		w.Start = tips[0]
+	default:
+		return coleo.Errorf(coleo.EConflict, "several remotes have a branch %s: say with --base which one", w.Branch)
+	}
+	return nil
+}
+
+// mostBranches bounds the search for a free name.
+const mostBranches = 1000
+
+// freeBranch returns name, or name-2 and so on if such a branch exists.
+func freeBranch(ctx context.Context, r *git.Repo, name string) (string, error) {
+	if _, err := r.Output(ctx, "check-ref-format", "--branch", name); err != nil {
+		return "", coleo.Errorf(coleo.EInvalid, "%q cannot name a branch: name one with --worktree=BRANCH", name)
+	}
+	out, err := r.Output(ctx, "for-each-ref", "--format=%(refname)", heads+name+"*", heads+filepath.Dir(name))
+	if err != nil {
+		return "", err
+	}
+	taken := strings.Fields(string(out))
+	if slices.Contains(taken, heads+filepath.Dir(name)) {
+		return "", coleo.Errorf(coleo.EConflict, "the branch %s is in the way of the branch %s: name one with --worktree=BRANCH",
+			filepath.Dir(name), name)
+	}
+	for n := 1; n <= mostBranches; n++ {
+		next := name
+		if n > 1 {
+			next = fmt.Sprintf("%s-%d", name, n)
+		}
+		if !slices.Contains(taken, heads+next) {
+			return next, nil
+		}
+	}
+	return "", coleo.Errorf(coleo.EConflict, "%d branches are called %s: name one with --worktree=BRANCH", mostBranches, name)
+}
+
+// checkFree checks that no work folder has the branch checked out.
+func checkFree(r *git.Repo, ref string) error {
+	all, err := r.Worktrees()
+	if err != nil {
+		return err
+	}
+	if r.Git == r.Common || filepath.Base(r.Common) == ".git" { // it is not bare
+		all = append(all, git.Worktree{Path: r.Common, Git: r.Common, Head: r.MainHead()})
+	}
+	for _, other := range all {
+		if other.Head == ref {
+			return coleo.Errorf(coleo.EConflict, "the branch %s is checked out in %s: choose another one",
+				strings.TrimPrefix(ref, heads), strings.TrimSuffix(other.Path, string(filepath.Separator)+".git"))
+		}
+	}
+	return nil
+}
+
+func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
+	if strings.HasPrefix(name, "-") {
+		return "", coleo.Errorf(coleo.EInvalid, "%q names no commit", name)
+	}
+	out, err := r.Output(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}")
+	return strings.TrimSpace(string(out)), err
+}
+
+// place returns the folder of a new worktree.
+func (s Workspaces) place(w Workspace) (string, error) {
+	main := strings.TrimSuffix(w.Common, string(filepath.Separator)+".git")
+	repo := strings.TrimSuffix(filepath.Base(main), ".git")
+	if s.Path == "" {
+		path := filepath.Join(s.Dir, "trees", repo+"-"+w.Name)
+		if _, err := os.Lstat(path); err == nil {
+			path += "-" + w.ID
+		}
+		return path, nil
+	}
+	path := strings.NewReplacer("{{repo}}", repo, "{{arm}}", w.Name,
+		"{{branch}}", strings.ReplaceAll(w.Branch, "/", "-")).Replace(s.Path)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(main, path)
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return path, coleo.Errorf(coleo.EConflict, "%s is there already: no worktree was made; "+
+			"'path' of [workspace] in config.toml says where worktrees are made", path)
+	}
+	return path, nil
+}
+
+// carryOut makes the planned worktree.
+func (s Workspaces) carryOut(ctx context.Context, r *git.Repo, w *Workspace) error {
+	if err := os.MkdirAll(filepath.Dir(w.Path), 0o700); err != nil {
+		return err
+	}
+	parent, err := filepath.EvalSymlinks(filepath.Dir(w.Path))
+	if err != nil {
+		return err
+	}
+	w.Path = filepath.Join(parent, filepath.Base(w.Path))
+	if err := s.write(*w); err != nil {
+		return err
+	}
+	if w.MadeBranch {
+		_, err := r.Output(ctx, "update-ref", "--create-reflog", "-m", madeMessage(*w), w.ref(), w.Start, noCommit(w.Start))
+		if err != nil {
+			return coleo.Errorf(coleo.EConflict, "the branch %s could not be made: %w", w.Branch, err)
+		}
+	}
+	at, err := r.AddWorktree(git.Worktree{ID: w.ID, Path: w.Path, Head: w.ref(), Locked: "coleo: arm " + w.Name +
+		" works here; 'coleo arm remove' removes it"})
+	if err != nil {
+		return err
+	}
+	tree, err := s.openAt(ctx, at.Path, at.Git)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	if _, err := tree.Output(ctx, "reset", "--hard", "--quiet"); err != nil {
+		return fmt.Errorf("check out %s: %w", w.Branch, err)
+	}
+	if info, err := os.Stat(w.Workdir()); err != nil || !info.IsDir() {
+		return coleo.Errorf(coleo.EInvalid, "the branch %s has no folder %s: start the arm in a folder that it has", w.Branch,
+			w.Folder)
+	}
+	if err := s.putFiles(w); err != nil {
+		return err
+	}
+	w.Status = Ready
+	return s.write(*w)
+}
+
+// madeMessage is the entry of a branch's reflog by which undo knows the branch again.
+func madeMessage(w Workspace) string { return "coleo: worktree of " + w.ID }
+
+// noCommit is the id that stands for a ref that does not exist.
+func noCommit(like string) string { return strings.Repeat("0", len(like)) }
+
+// undo removes a worktree in which nobody has worked yet.
+func (s Workspaces) undo(ctx context.Context, w Workspace) error {
+	if err := s.delete(w); err != nil {
+		return err
+	}
+	if w.MadeBranch {
+		r, err := s.openCommon(ctx, w.Common)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		said, err := r.Output(ctx, "log", "-g", "-1", "--format=%gs", w.ref(), "--")
+		if err == nil && strings.TrimSpace(string(said)) == madeMessage(w) {
+			_, _ = r.Output(ctx, "update-ref", "-d", w.ref(), w.Start) // it has moved if this fails
+		}
+	}
+	return s.forget(w.ID)
+}
+
+// delete deletes the worktree's folder and its git folder. A folder that is not the
+// worktree's stays. The folder gets another name first, so that a later call knows what a
+// kill has left of it.
+func (s Workspaces) delete(w Workspace) error {
+	at := git.Worktree{Path: w.Path, Git: w.Git}
+	trash := filepath.Join(filepath.Dir(w.Path), ".coleo-removed-"+w.ID)
+	entries, err := os.ReadDir(w.Path)
+	if err == nil && (len(entries) == 0 || !at.Gone()) {
+		if err := errors.Join(deleteAll(trash), os.Rename(w.Path, trash)); err != nil {
+			return fmt.Errorf("delete the worktree %s: %w", w.Path, err)
+		}
+	}
+	if err := deleteAll(trash); err != nil {
+		return fmt.Errorf("delete the worktree %s: %w", w.Path, err)
+	}
+	if err := os.RemoveAll(w.Git); err != nil {
+		return fmt.Errorf("delete the worktree's git folder: %w", err)
+	}
+	return nil
+}
+
+// deleteAll is os.RemoveAll, also for folders that their owner may not write. Tools make
+// such folders for their caches.
+func deleteAll(path string) error {
+	if os.RemoveAll(path) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(path, func(p string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(p, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(path)
+}

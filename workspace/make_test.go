@@ -1,0 +1,215 @@
+package workspace_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/workspace"
+)
+
+func TestM28AWorktreeHasItsOwnBranchAndFiles(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.write("file", "changed in the main work folder\n")
+	before := s.mainPicture()
+	w := s.made("fix")
+	if w.Branch != "coleo/fix" || w.Workdir() != filepath.Join(s.trees.Dir, "trees", "project-fix") {
+		t.Errorf("the worktree is %s on %s", w.Workdir(), w.Branch)
+	}
+	if got := s.must(w.Path, "status", "--porcelain=v2", "--branch"); !strings.Contains(got, "# branch.head coleo/fix") ||
+		strings.Contains(got, "\n1 ") {
+		t.Errorf("git says %s", got)
+	}
+	if data, err := os.ReadFile(filepath.Join(w.Path, "file")); string(data) != "one\nand more\n" {
+		t.Errorf("the file has %q, %v", data, err)
+	}
+	if again := s.made("fix"); again.Path != w.Path {
+		t.Errorf("a second order makes %s", again.Path)
+	}
+	done, err := s.trees.Remove(t.Context(), w.ID, false)
+	if err != nil || done.Kept != "" || !done.BranchDeleted {
+		t.Errorf("the removal: %+v, %v", done, err)
+	}
+	s.nothingLeft()
+	if after := s.mainPicture(); after != before {
+		t.Errorf("the main work folder was changed:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
+func TestM28WhichBranchAWorktreeGets(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.must(s.repo, "branch", "old", "HEAD^")
+	s.must(s.repo, "branch", "taken")
+	s.must(s.repo, "branch", "coleo/busy")
+	s.must(s.repo, "tag", "v1", "HEAD^")
+	s.must(s.repo, "worktree", "add", "-q", filepath.Join(filepath.Dir(s.repo), "other"), "taken")
+	s.must(s.repo, "update-ref", "refs/remotes/origin/far", "HEAD^")
+	first, second := s.must(s.repo, "rev-parse", "HEAD^"), s.must(s.repo, "rev-parse", "HEAD")
+	for _, c := range []struct {
+		name, arm, branch, base string
+		want, commit            string
+		code                    coleo.Code
+	}{
+		{"a new branch named for the arm", "a", "", "", "coleo/a", second, ""},
+		{"the arm's name is taken", "busy", "", "", "coleo/busy-2", second, ""},
+		{"a new branch with a name", "b", "new", "", "new", second, ""},
+		{"a new branch at a tag", "c", "late", "v1", "late", first, ""},
+		{"an existing branch", "d", "old", "", "old", first, ""},
+		{"a branch of a remote", "e", "far", "", "far", first, ""},
+		{"a branch that another work folder has", "f", "taken", "", "", "", coleo.EConflict},
+		{"the branch of the main work folder", "g", "main", "", "", "", coleo.EConflict},
+		{"an existing branch with a base", "h", "old", "v1", "", "", coleo.EInvalid},
+		{"a base that is no commit", "i", "x", "nothing", "", "", coleo.EInvalid},
+		{"a base that is an option", "j", "x", "--all", "", "", coleo.EInvalid},
+		{"a branch that is an option", "k", "-f", "", "", "", coleo.EInvalid},
+		{"a branch with a bad name", "l", "a..b", "", "", "", coleo.EInvalid},
+		{"a branch below a branch", "m", "main/x", "", "", "", coleo.EConflict},
+	} {
+		w, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-" + c.arm, Name: c.arm, Folder: s.repo, Branch: c.branch, Base: c.base})
+		if coleo.ErrorCode(err) != c.code {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s: the error has several lines: %v", c.name, err)
+			}
+			if _, err := os.Stat(w.Path); w.Path != "" && err == nil {
+				t.Errorf("%s: %s is left", c.name, w.Path)
+			}
+			continue
+		}
+		if got := s.must(w.Path, "rev-parse", "--abbrev-ref", "HEAD"); w.Branch != c.want || got != c.want || w.Start != c.commit {
+			t.Errorf("%s: the branch is %s and %s at %s, want %s at %s", c.name, w.Branch, got, w.Start, c.want, c.commit)
+		}
+	}
+}
+
+func TestM28WhereAWorktreeIsMade(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	root := filepath.Dir(s.repo)
+	s.trees.Path = "../{{repo}}-{{arm}}"
+	w := s.made("a", func(o *workspace.Order) { o.Folder = filepath.Join(s.repo, "sub/deep") })
+	if want := filepath.Join(root, "project-a/sub/deep"); w.Workdir() != want {
+		t.Errorf("the arm works in %s, want %s", w.Workdir(), want)
+	}
+	s.trees.Path = filepath.Join(root, "trees/{{branch}}")
+	if w := s.made("b", branch("x/y")); w.Path != filepath.Join(root, "trees/x-y") {
+		t.Errorf("the worktree is at %s", w.Path)
+	}
+	inTree := s.made("c", func(o *workspace.Order) { o.Folder = w.Path; o.Branch = "z" })
+	if inTree.Common != filepath.Join(s.repo, ".git") || inTree.From != w.Path {
+		t.Errorf("a worktree of a worktree is of %s, from %s", inTree.Common, inTree.From)
+	}
+	for name, c := range map[string]struct {
+		order workspace.Order
+		code  coleo.Code
+	}{
+		"the folder is there already":        {workspace.Order{Folder: s.repo, Branch: "x/y-2", ID: "arm-1"}, coleo.EConflict},
+		"no repository":                      {workspace.Order{Folder: root}, coleo.EInvalid},
+		"a folder that the branch has not":   {workspace.Order{Folder: filepath.Join(s.repo, "untracked")}, coleo.EInvalid},
+		"a folder that is not there":         {workspace.Order{Folder: filepath.Join(s.repo, "gone")}, coleo.EInvalid},
+		"a repository without a commit":      {workspace.Order{Folder: filepath.Join(root, "empty")}, coleo.EInvalid},
+		"an arm that has another branch now": {workspace.Order{Folder: s.repo, ID: "arm-b", Branch: "q"}, coleo.EConflict},
+	} {
+		s.write("untracked/x", "x")
+		s.must(root, "init", "-q", "empty")
+		s.check(os.MkdirAll(filepath.Join(root, "trees/x-y-2"), 0o700))
+		if c.order.ID == "" {
+			c.order.ID = "arm-new"
+		}
+		c.order.Name = "new"
+		if _, err := s.trees.Make(t.Context(), c.order); coleo.ErrorCode(err) != c.code {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if out := s.must(s.repo, "branch", "--list", "coleo/new", "x/y-2"); out != "" {
+		t.Errorf("a refused order has left the branch %s", out)
+	}
+}
+
+// TestM28ADeletedFolderIsMadeAgain: the commits are on the branch, and what was in progress is
+// kept.
+func TestM28ADeletedFolderIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.made("fix")
+	s.write(w.Path+"/file", "x")
+	s.must(w.Path, "commit", "-qam", "work")
+	commit := s.must(w.Path, "rev-parse", "HEAD")
+	s.check(os.RemoveAll(w.Path))
+	again := s.made("fix")
+	if again.Branch != w.Branch || s.must(again.Path, "rev-parse", "HEAD") != commit {
+		t.Errorf("it is %s on %s", again.Path, again.Branch)
+	}
+	if got := s.must(again.Path, "status", "--porcelain"); got != "" {
+		t.Errorf("its status is %s", got)
+	}
+}
+
+func TestM28FilesAreCopiedAndLinked(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.write(".env", "SECRET=1\n")
+	s.write("node_modules/x/index.js", "x")
+	s.write("build/conf/a", "a")
+	s.write(filepath.Join(filepath.Dir(s.repo), "outside/secret"), "s")
+	s.trees.Copy, s.trees.Link = []string{".env", "build/conf", "missing", "file"}, []string{"node_modules"}
+	w := s.made("fix")
+	for path, want := range map[string]string{".env": "SECRET=1\n", "node_modules/x/index.js": "x", "build/conf/a": "a",
+		"file": "one\nand more\n"} {
+		if data, err := os.ReadFile(filepath.Join(w.Path, path)); string(data) != want {
+			t.Errorf("%s has %q, %v", path, data, err)
+		}
+	}
+	if u, err := s.trees.Unsaved(t.Context(), w); err != nil || !u.Empty() {
+		t.Errorf("what was put there counts as unsaved: %v, %v", u, err)
+	}
+	s.write(filepath.Join(w.Path, ".env"), "SECRET=2\n")
+	if u, err := s.trees.Unsaved(t.Context(), w); err != nil || len(u.Ignored) != 1 || u.Ignored[0] != ".env" {
+		t.Errorf("a changed copy is not unsaved: %v, %v", u, err)
+	}
+	s.check(os.Symlink(filepath.Join(filepath.Dir(s.repo), "outside"), filepath.Join(s.repo, "out")))
+	for _, c := range []struct{ copies, links []string }{
+		{[]string{"out/secret"}, nil}, {nil, []string{"out"}}, {[]string{"../outside/secret"}, nil}, {nil, []string{"/etc"}},
+		{[]string{"."}, nil},
+	} {
+		s.trees.Copy, s.trees.Link = c.copies, c.links
+		_, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-x", Name: "x", Folder: s.repo})
+		if coleo.ErrorCode(err) != coleo.EInvalid {
+			t.Errorf("copy %v, link %v: %v", c.copies, c.links, err)
+		}
+	}
+	if got := s.must(s.repo, "worktree", "list", "--porcelain"); strings.Count(got, "worktree ") != 2 {
+		t.Errorf("a refused order has left a worktree:\n%s", got)
+	}
+}
+
+func TestM28SeveralArmsGetWorktreesAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	before := s.mainPicture()
+	var wg sync.WaitGroup
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		wg.Go(func() {
+			w, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-" + name, Name: name, Folder: s.repo})
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				return
+			}
+			if _, err := s.trees.Remove(t.Context(), w.ID, false); err != nil {
+				t.Errorf("remove %s: %v", name, err)
+			}
+		})
+	}
+	wg.Wait()
+	s.nothingLeft()
+	if after := s.mainPicture(); after != before {
+		t.Error("the main work folder was changed")
+	}
+}

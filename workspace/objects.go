@@ -1,0 +1,78 @@
+package workspace
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+
+	"coleo.dev/workspace/git"
+)
+
+// objectID matches the id of an object in a text, as SHA-1 or SHA-256.
+var objectID = regexp.MustCompile(`\b([0-9a-f]{64}|[0-9a-f]{40})\b`)
+
+// mostIDs is how many ids of one text are looked at. A reflog of a month has fewer.
+const mostIDs = 20_000
+
+// idsIn returns the ids of objects that a text has, each once.
+func idsIn(text []byte) []string {
+	var ids []string
+	seen := map[string]bool{}
+	for _, m := range objectID.FindAll(text, mostIDs) {
+		if id := string(m); !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// typesOf returns the type of each object that the repository has.
+func typesOf(ctx context.Context, r *git.Repo, ids []string) (map[string]string, error) {
+	types := map[string]string{}
+	if len(ids) == 0 {
+		return types, nil
+	}
+	out, err := r.Run(ctx, git.Call{Args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype)"},
+		Stdin: strings.NewReader(strings.Join(ids, "\n") + "\n")})
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(out)) {
+		if id, kind, _ := strings.Cut(strings.TrimSpace(line), " "); kind != "missing" {
+			types[id] = kind
+		}
+	}
+	return types, nil
+}
+
+// newestUnreachable returns those of the commits that no ref has, without the ancestors of
+// other ones. The repository must be opened by its common folder, because a worktree has
+// refs of its own.
+func newestUnreachable(ctx context.Context, common *git.Repo, ids []string) ([]string, error) {
+	types, err := typesOf(ctx, common, ids)
+	if err != nil {
+		return nil, err
+	}
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return types[id] != "commit" })
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	out, err := common.Run(ctx, git.Call{Args: []string{"rev-list", "--parents", "--stdin", "--not",
+		"--exclude=refs/coleo/checkpoints/*", "--exclude=refs/coleo/base/*", "--glob=refs/*"}, // an arm's own refs go with it
+		Stdin: strings.NewReader(strings.Join(ids, "\n") + "\n")})
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	parents := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		all = append(all, f[0])
+		for _, p := range f[1:] {
+			parents[p] = true
+		}
+	}
+	return slices.DeleteFunc(all, func(id string) bool { return parents[id] }), nil
+}

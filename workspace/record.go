@@ -1,0 +1,298 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/workspace/git"
+)
+
+// Status says how far a worktree has come. Records store it.
+type Status string
+
+// The statuses of a worktree.
+const (
+	Making    Status = "making"    // nobody has worked in it yet
+	Ready     Status = "ready"     // an arm may work in it
+	Removing  Status = "removing"  // its contents are elsewhere, and it is being deleted
+	Restoring Status = "restoring" // it is being written from a kept ref, which stays
+)
+
+// Workspace is the record of one worktree. All paths are absolute.
+type Workspace struct {
+	ID     string `json:"id"`   // the arm's id
+	Name   string `json:"name"` // the arm's name
+	Status Status `json:"status"`
+
+	Common string `json:"common"`           // the repository's folder with the objects and refs
+	From   string `json:"from"`             // the work folder that the worktree was made from
+	Path   string `json:"path"`             // the worktree's top folder
+	Folder string `json:"folder,omitempty"` // where the arm works, below Path; "" is Path itself
+	Git    string `json:"git"`              // the worktree's own git folder
+
+	Branch     string `json:"branch"`                // without refs/heads/; "" if no branch was checked out
+	MadeBranch bool   `json:"made_branch,omitempty"` // Coleo has made the branch
+	Start      string `json:"start"`                 // the commit on which the work begins
+
+	// Placed lists what was copied or linked from From.
+	Placed  []Placed  `json:"placed,omitempty"`
+	Created time.Time `json:"created"`
+}
+
+// Placed is a file that was put into the worktree when it was made.
+type Placed struct {
+	Path string `json:"path"`           // below Workspace.Path
+	Link string `json:"link,omitempty"` // the target of a symbolic link
+	Hash string `json:"hash,omitempty"` // of the content of a copied file, as SHA-256 in hex
+}
+
+// Workdir returns the folder in which the arm works.
+func (w Workspace) Workdir() string { return filepath.Join(w.Path, w.Folder) }
+
+// ref returns the full name of the branch, or "".
+func (w Workspace) ref() string {
+	if w.Branch == "" {
+		return ""
+	}
+	return heads + w.Branch
+}
+
+const heads = "refs/heads/"
+
+// Workspaces are the worktrees that Coleo has made on this machine.
+type Workspaces struct {
+	Dir     string   // the folder of the records
+	Environ []string // the user's environment, in which git is looked for
+
+	// Path is where worktrees are made. {{repo}}, {{arm}} and {{branch}} stand for names. A
+	// relative path begins at the repository's work folder. "" means the folder trees
+	// below Dir.
+	Path string
+	Copy []string // files and folders to copy into a new worktree, below the work folder
+	Link []string // files and folders to link to
+
+	Now func() time.Time
+
+	held *os.File // the lock, if this process has it
+}
+
+// git returns the program git. Each git that it starts has the lock too.
+func (s Workspaces) git() (git.Program, error) {
+	p, err := git.Find(s.Environ, s.scratch())
+	return p.Holding(s.held), err
+}
+
+// scratch is the folder for what is needed only while git runs.
+func (s Workspaces) scratch() string { return filepath.Join(s.Dir, "tmp") }
+
+// openAt opens a work folder whose git folder is known.
+func (s Workspaces) openAt(ctx context.Context, work, gitDir string) (*git.Repo, error) {
+	p, err := s.git()
+	if err != nil {
+		return nil, err
+	}
+	if !exists(work) {
+		work = gitDir // git needs a folder to run in
+	}
+	return p.OpenAt(ctx, work, gitDir)
+}
+
+// openCommon opens a repository by its common folder, which has no refs of a worktree.
+func (s Workspaces) openCommon(ctx context.Context, common string) (*git.Repo, error) {
+	return s.openAt(ctx, common, common)
+}
+
+// Workspace returns the worktree of an arm, by the arm's id or name. It returns ENotFound if
+// there is none, and EConflict if several arms have had the name.
+func (s Workspaces) Workspace(idOrName string) (Workspace, error) {
+	all, err := s.List()
+	if err != nil {
+		return Workspace{}, err
+	}
+	var found []Workspace
+	for _, w := range all {
+		if w.ID == idOrName {
+			return w, nil
+		}
+		if w.Name == idOrName {
+			found = append(found, w)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Workspace{}, coleo.Errorf(coleo.ENotFound, "no worktree of an arm called %q: 'coleo workspace list' lists them",
+			idOrName)
+	case 1:
+		return found[0], nil
+	}
+	return Workspace{}, coleo.Errorf(coleo.EConflict, "%d worktrees are of arms called %q: name one by its id", len(found),
+		idOrName)
+}
+
+// List returns all worktrees, sorted by name.
+func (s Workspaces) List() ([]Workspace, error) {
+	entries, err := os.ReadDir(s.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the worktrees: %w", err)
+	}
+	var all []Workspace
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), recordSuffix)
+		if !ok {
+			continue
+		}
+		w, err := s.read(id)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, w)
+	}
+	slices.SortFunc(all, func(a, b Workspace) int { return strings.Compare(a.Name+" "+a.ID, b.Name+" "+b.ID) })
+	return all, nil
+}
+
+const recordSuffix = ".worktree.json"
+
+func (s Workspaces) recordPath(id string) string { return filepath.Join(s.Dir, id+recordSuffix) }
+
+// read returns the record with the given id. The error is fs.ErrNotExist if there is none.
+func (s Workspaces) read(id string) (w Workspace, err error) {
+	data, err := os.ReadFile(s.recordPath(id))
+	if err != nil {
+		return w, err
+	}
+	if err := json.Unmarshal(data, &w); err != nil {
+		return w, fmt.Errorf("read the record of a worktree, %s: %w", s.recordPath(id), err)
+	}
+	if w.ID != id || w.Git != filepath.Join(w.Common, "worktrees", id) || !filepath.IsAbs(w.Path) {
+		return w, coleo.Errorf(coleo.EInternal, "the record %s is not of its worktree: nothing was done", s.recordPath(id))
+	}
+	return w, nil
+}
+
+// write replaces the record. It is on the disk when write returns.
+func (s Workspaces) write(w Workspace) error {
+	data, err := json.MarshalIndent(w, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replaceFile(s.recordPath(w.ID), append(data, '\n'))
+}
+
+func replaceFile(path string, data []byte) error {
+	part := path + ".part"
+	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(part, path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+func (s Workspaces) forget(id string) error {
+	if err := os.Remove(s.recordPath(id)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+const (
+	// lockWait bounds the wait for a worktree that another process changes. A git that a
+	// killed process has started can check files out for a minute.
+	lockWait = time.Minute
+	lockLook = 10 * time.Millisecond
+)
+
+// lock locks the worktree of an arm for this process and the gits that it starts. The
+// returned Workspaces starts them. The caller must call unlock.
+func (s Workspaces) lock(ctx context.Context, id string) (locked Workspaces, unlock func(), err error) {
+	if id == "" || filepath.Base(id) != id {
+		return s, nil, coleo.Errorf(coleo.EInternal, "%q is not the id of an arm", id)
+	}
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return s, nil, fmt.Errorf("lock a worktree: %w", err)
+	}
+	for began := time.Now(); ; {
+		s.held, err = tryLock(filepath.Join(s.Dir, id+".lock"))
+		if err == nil {
+			return s, func() { s.unlock(id) }, nil
+		}
+		if time.Since(began) > lockWait || ctx.Err() != nil || !errors.Is(err, syscall.EWOULDBLOCK) {
+			return s, nil, coleo.Errorf(coleo.EBusy, "another process changes the worktree of arm %s: nothing was done", id)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(lockLook):
+		}
+	}
+}
+
+// tryLock locks a file. It returns EWOULDBLOCK if another process has locked it, or has
+// just deleted it.
+func tryLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		now, e1 := os.Stat(path)
+		own, e2 := f.Stat()
+		if e1 == nil && e2 == nil && os.SameFile(now, own) {
+			return f, nil
+		}
+		err = syscall.EWOULDBLOCK
+	}
+	f.Close()
+	return nil, err
+}
+
+// unlock gives the lock back. It deletes the file if there is nothing left to lock.
+func (s Workspaces) unlock(id string) {
+	if !exists(s.recordPath(id)) {
+		os.Remove(s.held.Name())
+	}
+	s.held.Close()
+}
+
+// Rename gives the worktree of an arm the arm's new name. The folder and the branch keep
+// theirs. It does nothing if the arm has no worktree.
+func (s Workspaces) Rename(ctx context.Context, id, name string) error {
+	s, unlock, err := s.lock(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	w, err := s.read(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w.Name = name
+	return s.write(w)
+}

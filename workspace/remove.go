@@ -1,0 +1,210 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/workspace/git"
+)
+
+// Removal is what Remove has done.
+type Removal struct {
+	Workspace Workspace `json:"workspace"`
+	// Kept is the ref that has everything of the worktree; "" if that was not needed.
+	Kept string `json:"kept,omitempty"`
+	// BranchDeleted says that Coleo had made the branch and that nothing was committed on it.
+	BranchDeleted bool `json:"branch_deleted,omitempty"`
+}
+
+// Check returns EConflict, and says what is unsaved, if Remove without force would refuse. It
+// returns nil if the arm has no worktree.
+func (s Workspaces) Check(ctx context.Context, id string) error {
+	w, err := s.read(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || w.Status != Ready {
+		return err
+	}
+	u, err := s.Unsaved(ctx, w)
+	if err != nil {
+		return err
+	}
+	return u.refuse(w)
+}
+
+func (u Unsaved) refuse(w Workspace) error {
+	if u.Empty() {
+		return nil
+	}
+	return coleo.Errorf(coleo.EConflict, "the worktree of arm %s at %s has %s: nothing was removed; "+
+		"commit and push it, or --force keeps it under %s%s", w.Name, w.Path, u, keptRefs, w.Name)
+}
+
+// Remove removes the worktree of the arm with the given id. If anything in it is unsaved,
+// it returns EConflict and removes nothing. With force it first keeps everything under a
+// ref. The branch stays, unless Coleo has made it and nothing was committed on it. Nobody
+// may work in the worktree meanwhile. If the arm has no worktree, Remove does nothing.
+func (s Workspaces) Remove(ctx context.Context, id string, force bool) (Removal, error) {
+	s, unlock, err := s.lock(ctx, id)
+	if err != nil {
+		return Removal{}, err
+	}
+	defer unlock()
+	w, err := s.read(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Removal{}, nil
+	}
+	if err != nil {
+		return Removal{}, err
+	}
+	return s.remove(ctx, w, force)
+}
+
+// remove is Remove, for a caller that has the lock.
+func (s Workspaces) remove(ctx context.Context, w Workspace, force bool) (Removal, error) {
+	out := Removal{Workspace: w}
+	if w.Status != Ready {
+		return out, s.mend(ctx, w)
+	}
+	u, err := s.Unsaved(ctx, w)
+	if err != nil {
+		return out, err
+	}
+	if err := u.refuse(w); err != nil && !force {
+		return out, err
+	}
+	if !u.Empty() || len(u.replaced) > 0 {
+		if out.Kept, err = s.keep(ctx, w); err != nil {
+			return out, err
+		}
+	}
+	if err := giveBackLink(w); err != nil {
+		return out, err
+	}
+	w.Status = Removing
+	if err := s.write(w); err != nil {
+		return out, err
+	}
+	out.BranchDeleted, err = s.finish(ctx, w)
+	return out, err
+}
+
+// giveBackLink makes a .git that an arm has replaced the worktree's again, so that delete
+// knows the folder. What was there is kept.
+func giveBackLink(w Workspace) error {
+	at := git.Worktree{Path: w.Path, Git: w.Git}
+	if !exists(w.Path) || !at.Gone() {
+		return nil
+	}
+	return errors.Join(deleteAll(filepath.Join(w.Path, ".git")), at.WriteLink())
+}
+
+// finish ends a removal. The contents of the worktree are elsewhere.
+func (s Workspaces) finish(ctx context.Context, w Workspace) (branchDeleted bool, err error) {
+	if err := s.delete(w); err != nil {
+		return false, err
+	}
+	if w.MadeBranch && exists(w.Common) {
+		r, err := s.openCommon(ctx, w.Common)
+		if err != nil {
+			return false, err
+		}
+		defer r.Close()
+		if checkFree(r, w.ref()) == nil {
+			_, err = r.Output(ctx, "update-ref", "-d", w.ref(), w.Start)
+			branchDeleted = err == nil // otherwise it has commits
+		}
+	}
+	return branchDeleted, s.forget(w.ID)
+}
+
+// mend brings a worktree whose making, removal or restoring was interrupted to an end.
+func (s Workspaces) mend(ctx context.Context, w Workspace) error {
+	switch w.Status {
+	case Making:
+		return s.undo(ctx, w)
+	case Removing:
+		_, err := s.finish(ctx, w)
+		return err
+	case Restoring:
+		if err := s.delete(w); err != nil {
+			return err
+		}
+		return s.forget(w.ID)
+	case Ready:
+	}
+	return nil
+}
+
+// Pruned says what became of a worktree in Prune.
+type Pruned struct {
+	Workspace Workspace `json:"workspace"`
+	Mended    bool      `json:"mended,omitempty"` // an interrupted making, removal or restoring was ended
+	Removed   bool      `json:"removed,omitempty"`
+	Kept      string    `json:"kept,omitempty"`
+	Left      string    `json:"left,omitempty"` // why it was left alone
+}
+
+// scratchAge is how old a file of a git must be before Prune deletes it. No git of ours runs
+// that long.
+const scratchAge = 24 * time.Hour
+
+// Prune ends what was interrupted, and removes the worktrees without an arm in which nothing
+// is unsaved. hasArm reports whether there is an arm with an id. A worktree with an arm, or
+// with unsaved work, is left alone.
+func (s Workspaces) Prune(ctx context.Context, hasArm func(id string) bool) ([]Pruned, error) {
+	s.pruneScratch()
+	all, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	var out []Pruned
+	for _, w := range all {
+		p := Pruned{Workspace: w}
+		switch {
+		case w.Status != Ready:
+			p.Mended, err = s.mendLocked(ctx, w.ID)
+		case hasArm(w.ID):
+			continue
+		default:
+			var done Removal
+			done, err = s.Remove(ctx, w.ID, false)
+			p.Removed, p.Kept = err == nil, done.Kept
+		}
+		if err != nil {
+			p.Left = err.Error()
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// mendLocked mends a worktree, unless another process has made it ready meanwhile.
+func (s Workspaces) mendLocked(ctx context.Context, id string) (mended bool, err error) {
+	s, unlock, err := s.lock(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	w, err := s.read(id)
+	if err != nil || w.Status == Ready {
+		return false, err
+	}
+	return true, s.mend(ctx, w)
+}
+
+// pruneScratch deletes what killed processes have left.
+func (s Workspaces) pruneScratch() {
+	entries, _ := os.ReadDir(s.scratch())
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && s.Now().Sub(info.ModTime()) > scratchAge {
+			os.RemoveAll(filepath.Join(s.scratch(), e.Name()))
+		}
+	}
+}

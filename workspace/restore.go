@@ -1,0 +1,333 @@
+package workspace
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/workspace/git"
+)
+
+// Kept is a worktree that was put under a ref.
+type Kept struct {
+	Ref    string    `json:"ref"`
+	Common string    `json:"repository"`
+	Name   string    `json:"arm"`
+	Time   time.Time `json:"time"`
+}
+
+// reposFile lists the repositories of which Coleo has made worktrees, one path in each line,
+// as JSON.
+const reposFile = "repositories"
+
+// remember adds a repository to the list.
+func (s Workspaces) remember(common string) error {
+	all, err := s.repositories()
+	if err != nil || slices.Contains(all, common) {
+		return err
+	}
+	line, err := json.Marshal(common)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(s.Dir, reposFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+func (s Workspaces) repositories() (all []string, err error) {
+	data, err := os.ReadFile(filepath.Join(s.Dir, reposFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for line := range bytes.Lines(data) {
+		var common string
+		if json.Unmarshal(line, &common) == nil && !slices.Contains(all, common) {
+			all = append(all, common)
+		}
+	}
+	return all, err
+}
+
+// Kept returns the kept worktrees of all repositories that Coleo has made worktrees of,
+// oldest first in each. A repository that is gone is left out.
+func (s Workspaces) Kept(ctx context.Context) ([]Kept, error) {
+	repos, err := s.repositories()
+	if err != nil {
+		return nil, err
+	}
+	var all []Kept
+	for _, common := range repos {
+		if !exists(common) {
+			continue
+		}
+		kept, err := s.keptIn(ctx, common)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, kept...)
+	}
+	return all, nil
+}
+
+func (s Workspaces) keptIn(ctx context.Context, common string) ([]Kept, error) {
+	r, err := s.openCommon(ctx, common)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	out, err := r.Output(ctx, "for-each-ref", "--format=%(refname) %(committerdate:unix)", keptRefs)
+	if err != nil {
+		return nil, err
+	}
+	var all []Kept
+	for line := range strings.Lines(string(out)) {
+		ref, at, _ := strings.Cut(strings.TrimSpace(line), " ")
+		name, _, _ := strings.Cut(strings.TrimPrefix(ref, keptRefs), "/")
+		var unix int64
+		_, _ = fmt.Sscan(at, &unix)
+		all = append(all, Kept{Ref: ref, Common: common, Name: name, Time: time.Unix(unix, 0).UTC()})
+	}
+	return all, nil
+}
+
+// Restored is what Restore has done.
+type Restored struct {
+	Workspace Workspace `json:"workspace"`
+	// Detached is why the branch is not checked out; "" if it is.
+	Detached string `json:"detached,omitempty"`
+}
+
+// Restore makes the worktree of a kept ref again: each file with its permissions, each
+// symbolic link, the index, and an operation in progress. It is at path, or where it was
+// if path is "". The ref stays. Restore returns EConflict if the folder is there already,
+// or if the arm has a worktree.
+func (s Workspaces) Restore(ctx context.Context, k Kept, path string) (Restored, error) {
+	common, err := s.openCommon(ctx, k.Common)
+	if err != nil {
+		return Restored{}, err
+	}
+	defer common.Close()
+	h, entries, err := readManifest(ctx, common, k.Ref)
+	if err != nil {
+		return Restored{}, err
+	}
+	s, unlock, err := s.lock(ctx, h.Workspace.ID)
+	if err != nil {
+		return Restored{}, err
+	}
+	defer unlock()
+	w := h.Workspace
+	w.Common, w.Git, w.Status = k.Common, filepath.Join(k.Common, "worktrees", w.ID), Restoring
+	if path != "" {
+		if w.Path, err = filepath.Abs(path); err != nil {
+			return Restored{}, err
+		}
+	}
+	if old, err := s.read(w.ID); err == nil && old.Status == Ready {
+		return Restored{}, coleo.Errorf(coleo.EConflict, "the arm %s has a worktree at %s: nothing was restored", old.Name, old.Path)
+	} else if err == nil {
+		if err := s.mend(ctx, old); err != nil {
+			return Restored{}, err
+		}
+	}
+	if err := checkNew(w); err != nil {
+		return Restored{}, err
+	}
+	out := Restored{Workspace: w}
+	out.Detached, err = s.bringBack(ctx, common, &w, h, k.Ref, entries)
+	if err != nil {
+		return out, errors.Join(err, s.mend(context.WithoutCancel(ctx), w))
+	}
+	out.Workspace = w
+	return out, nil
+}
+
+// mostManifest is the size of the largest manifest, in bytes. It has mostKeptFiles lines.
+const mostManifest = 256 << 20
+
+func readManifest(ctx context.Context, r *git.Repo, ref string) (h header, entries []entry, err error) {
+	data, err := r.Run(ctx, git.Call{Args: []string{"cat-file", "blob", ref + ":manifest"}, Most: mostManifest})
+	if err != nil {
+		return h, nil, coleo.Errorf(coleo.ENotFound, "%s is no kept worktree: %w", ref, err)
+	}
+	lines := json.NewDecoder(bytes.NewReader(data))
+	if err := lines.Decode(&h); err != nil || h.Version != keptVersion {
+		return h, nil, coleo.Errorf(coleo.EUnsupported, "%s was kept by another version of Coleo", ref)
+	}
+	for lines.More() {
+		var e entry
+		if err := lines.Decode(&e); err != nil {
+			return h, nil, fmt.Errorf("read %s: %w", ref, err)
+		}
+		entries = append(entries, e)
+	}
+	return h, entries, nil
+}
+
+// bringBack writes the worktree. It returns why the branch is not checked out, or "".
+func (s Workspaces) bringBack(ctx context.Context, common *git.Repo, w *Workspace, h header, ref string,
+	entries []entry) (string, error) {
+	if err := s.write(*w); err != nil {
+		return "", err
+	}
+	head, detached, err := headAgain(ctx, common, h)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(w.Path), 0o700); err != nil {
+		return "", err
+	}
+	at, err := common.AddWorktree(git.Worktree{ID: w.ID, Path: w.Path, Head: head,
+		Locked: "coleo: restored from " + ref})
+	if err != nil {
+		return "", err
+	}
+	for area, dir := range map[string]string{areaWork: at.Path, areaGit: at.Git} {
+		if err := writeArea(ctx, common, ref, entries, area, dir); err != nil {
+			return "", err
+		}
+	}
+	w.Branch, w.MadeBranch, w.Status = strings.TrimPrefix(head, heads), false, Ready
+	if detached != "" {
+		w.Branch = ""
+	}
+	return detached, s.write(*w)
+}
+
+// headAgain returns what is checked out in the restored worktree. It is the branch if the
+// branch is still at the kept commit, and is free.
+func headAgain(ctx context.Context, common *git.Repo, h header) (head, detached string, err error) {
+	if h.Branch == "" {
+		return h.Head, "", nil
+	}
+	tip, err := commitOf(ctx, common, h.Branch)
+	switch {
+	case h.Head == "":
+		return h.Branch, "", nil
+	case err != nil:
+		_, err = common.Output(ctx, "update-ref", h.Branch, h.Head, noCommit(h.Head))
+		return h.Branch, "", err
+	case tip != h.Head:
+		return h.Head, "the branch " + strings.TrimPrefix(h.Branch, heads) + " has other commits now", nil
+	}
+	if err := checkFree(common, h.Branch); err != nil {
+		return h.Head, err.Error(), nil
+	}
+	return h.Branch, "", nil
+}
+
+// writeArea writes the files of one area into the folder dir. It sets the permissions of
+// folders last, because some may not be written to.
+func writeArea(ctx context.Context, r *git.Repo, ref string, entries []entry, area, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	var files, folders []entry
+	var wanted strings.Builder
+	for _, e := range entries {
+		switch {
+		case e.Area != area || area == areaGit && e.path() == "HEAD":
+		case fs.FileMode(e.Mode).IsDir():
+			folders = append(folders, e)
+			if err := root.MkdirAll(e.path(), 0o700); err != nil {
+				return err
+			}
+		default:
+			files = append(files, e)
+			fmt.Fprintf(&wanted, "%s:%s\n", ref, e.Blob)
+		}
+	}
+	if err := writeBlobs(ctx, r, wanted.String(), files, root); err != nil {
+		return err
+	}
+	for n := len(folders) - 1; n >= 0; n-- {
+		if err := root.Chmod(folders[n].path(), fs.FileMode(folders[n].Mode).Perm()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// path returns where the file is restored. A .git that was not that of the worktree gets
+// another name, because the restored worktree has its own.
+func (e entry) path() string {
+	path := string(e.Path)
+	if rest, ok := strings.CutPrefix(path, ".git"); ok && e.Area == areaWork && (rest == "" || rest[0] == '/') {
+		return ".git.kept" + rest
+	}
+	return path
+}
+
+// writeBlobs lets one git print all blobs that are wanted, and writes each to its file.
+func writeBlobs(ctx context.Context, r *git.Repo, wanted string, files []entry, root *os.Root) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	from, to := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := r.Run(ctx, git.Call{Args: []string{"cat-file", "--batch"}, Stdin: strings.NewReader(wanted), Stdout: to})
+		to.CloseWithError(err)
+		ended <- err
+	}()
+	in := bufio.NewReader(from)
+	for _, e := range files {
+		if err := writeBlob(in, e, root); err != nil {
+			from.CloseWithError(err)
+			cancel()
+			<-ended
+			return fmt.Errorf("restore %s: %w", printable(e.path()), err)
+		}
+	}
+	from.Close()
+	return <-ended
+}
+
+func writeBlob(in *bufio.Reader, e entry, root *os.Root) error {
+	line, err := in.ReadString('\n')
+	if err != nil {
+		return err
+	}
+	var id, kind string
+	var size int64
+	if _, err := fmt.Sscan(line, &id, &kind, &size); err != nil || kind != "blob" || size != e.Size {
+		return fmt.Errorf("the kept ref does not have it: %s", printable(line))
+	}
+	if fs.FileMode(e.Mode)&fs.ModeSymlink != 0 {
+		target := make([]byte, size)
+		if _, err := io.ReadFull(in, target); err != nil {
+			return err
+		}
+		if err := root.Symlink(string(target), e.path()); err != nil {
+			return err
+		}
+		_, err = in.Discard(1)
+		return err
+	}
+	out, err := root.OpenFile(e.path(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.CopyN(out, in, size)
+	err = errors.Join(err, out.Chmod(fs.FileMode(e.Mode).Perm()), out.Close())
+	if err == nil {
+		_, err = in.Discard(1)
+	}
+	return err
+}

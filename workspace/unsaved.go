@@ -1,0 +1,319 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/workspace/git"
+)
+
+// Unsaved is what would be lost with a worktree, or is easily forgotten. The lists have
+// paths below the worktree, or lines for people.
+type Unsaved struct {
+	Uncommitted []string `json:"uncommitted,omitempty"` // changed, deleted, staged or in conflict
+	Untracked   []string `json:"untracked,omitempty"`
+	Ignored     []string `json:"ignored,omitempty"` // and not put there when the worktree was made, or changed since
+	// Commits are those of the worktree that no remote branch, no other local branch and no
+	// tag has, and that were not there when the worktree was made.
+	Commits    []string `json:"commits,omitempty"`
+	Stashed    []string `json:"stashed,omitempty"`     // made on the worktree's branch
+	InProgress []string `json:"in_progress,omitempty"` // a merge, a rebase and the like
+
+	// replaced are commits that only the worktree's reflog has, such as those before an
+	// amend. They are no reason to refuse, but they are kept.
+	replaced []string
+}
+
+// Empty reports whether nothing would be lost.
+func (u Unsaved) Empty() bool {
+	return len(u.Uncommitted)+len(u.Untracked)+len(u.Ignored)+len(u.Commits)+len(u.Stashed)+len(u.InProgress) == 0
+}
+
+// namesShown is how many names of a kind a message has.
+const namesShown = 5
+
+// String says in one line what would be lost.
+func (u Unsaved) String() string {
+	var parts []string
+	for _, l := range []struct {
+		one, many string
+		names     []string
+	}{
+		{"uncommitted file", "uncommitted files", u.Uncommitted},
+		{"untracked file", "untracked files", u.Untracked},
+		{"ignored file", "ignored files", u.Ignored},
+		{"commit that no other branch has", "commits that no other branch has", u.Commits},
+		{"stash", "stashes", u.Stashed},
+		{"operation in progress", "operations in progress", u.InProgress},
+	} {
+		if len(l.names) == 0 {
+			continue
+		}
+		word := l.many
+		if len(l.names) == 1 {
+			word = l.one
+		}
+		shown := make([]string, 0, namesShown+1)
+		for _, name := range l.names[:min(len(l.names), namesShown)] {
+			shown = append(shown, printable(name))
+		}
+		if len(l.names) > namesShown {
+			shown = append(shown, "…")
+		}
+		parts = append(parts, fmt.Sprintf("%d %s (%s)", len(l.names), word, strings.Join(shown, ", ")))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// nameShown is how much of a name a message shows, in bytes.
+const nameShown = 100
+
+// printable removes what a terminal could obey. An arm chooses the names of its files.
+func printable(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	if len(s) > nameShown {
+		s = strings.ToValidUTF8(s[:nameShown], "") + "…"
+	}
+	return s
+}
+
+// Unsaved returns what would be lost with the worktree of an arm. It compares the contents
+// of all files. It does not believe the worktree's index, because an arm can mark a
+// changed file as unchanged there.
+func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
+	var u Unsaved
+	if _, err := os.Lstat(w.Git); errors.Is(err, fs.ErrNotExist) {
+		return u, s.checkFolderGone(w)
+	}
+	r, err := s.openAt(ctx, w.Path, w.Git)
+	if err != nil {
+		return u, err
+	}
+	defer r.Close()
+	u.InProgress = inProgress(w.Git)
+	if err := s.unsavedCommits(ctx, r, w, &u); err != nil {
+		return u, err
+	}
+	if _, err := os.Lstat(w.Path); errors.Is(err, fs.ErrNotExist) {
+		return u, nil
+	}
+	return u, s.unsavedFiles(ctx, r, w, &u)
+}
+
+// checkFolderGone is for a worktree whose git folder is gone. Its files cannot be judged.
+func (s Workspaces) checkFolderGone(w Workspace) error {
+	entries, err := os.ReadDir(w.Path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	return coleo.Errorf(coleo.EConflict, "%s is no worktree of %s any more, so nothing says what in it is saved: "+
+		"nothing was removed; save what you need and delete the folder", w.Path, w.Common)
+}
+
+// unfinished lists the files in a git folder that say what is in progress.
+var unfinished = []struct{ file, name string }{
+	{"MERGE_HEAD", "merge"}, {"rebase-merge", "rebase"}, {"rebase-apply", "rebase"},
+	{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"},
+}
+
+func inProgress(gitDir string) []string {
+	var out []string
+	for _, u := range unfinished {
+		if _, err := os.Lstat(filepath.Join(gitDir, u.file)); err == nil {
+			out = append(out, u.name)
+		}
+	}
+	return out
+}
+
+// unsavedFiles looks at the files by an index that was just made of the commit.
+func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
+	if at := (git.Worktree{Path: w.Path, Git: w.Git}); at.Gone() {
+		u.Uncommitted = append(u.Uncommitted, ".git, which is not that of the worktree")
+	}
+	dir, err := os.MkdirTemp(s.scratch(), "index-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	fresh := []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
+	of := []string{"read-tree", "HEAD"}
+	if _, err := commitOf(ctx, r, "HEAD"); err != nil {
+		of = []string{"read-tree", "--empty"}
+	}
+	if _, err := r.Run(ctx, git.Call{Args: of, Env: fresh}); err != nil {
+		return err
+	}
+	out, err := r.Run(ctx, git.Call{Env: fresh,
+		Args: []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignored=traditional", "--no-renames"}})
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(w.Path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	placed := map[string]Placed{}
+	for _, p := range w.Placed {
+		placed[p.Path] = p
+	}
+	ours := func(name string) bool {
+		p, ok := placed[name]
+		return ok && unchanged(root, p)
+	}
+	if err := u.take(out, ours); err != nil {
+		return err
+	}
+	return u.takeIndex(ctx, r, root)
+}
+
+// take adds the files that `git status --porcelain=v2 -z` tells. A file that is ours was
+// put there by Coleo.
+func (u *Unsaved) take(out []byte, ours func(string) bool) error {
+	const changedFields, conflictFields = 9, 11
+	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		kind, rest, _ := strings.Cut(entry, " ")
+		switch kind {
+		case "", "#":
+		case "1":
+			u.Uncommitted = append(u.Uncommitted, lastField(entry, changedFields))
+		case "u":
+			u.Uncommitted = append(u.Uncommitted, lastField(entry, conflictFields))
+		case "?":
+			if !ours(rest) {
+				u.Untracked = append(u.Untracked, rest)
+			}
+		case "!":
+			if !ours(rest) {
+				u.Ignored = append(u.Ignored, rest)
+			}
+		default:
+			return fmt.Errorf("git status says %q, which Coleo does not know", printable(entry))
+		}
+	}
+	return nil
+}
+
+// lastField returns the last of n fields between blanks. It is a path, and can have blanks.
+func lastField(entry string, n int) string {
+	fields := strings.SplitN(entry, " ", n)
+	return fields[len(fields)-1]
+}
+
+// takeIndex adds what is only in the worktree's own index, and submodules with files. Git
+// does not tell what is unsaved within a submodule.
+func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo, root *os.Root) error {
+	against := "HEAD"
+	if _, err := commitOf(ctx, r, "HEAD"); err != nil {
+		return nil //nolint:nilerr // without a commit, every file is untracked already
+	}
+	out, err := r.Output(ctx, "diff-index", "--cached", "--name-only", "--no-renames", "-z", against)
+	if err != nil {
+		u.Uncommitted = append(u.Uncommitted, "the index, which git cannot read: "+err.Error())
+	}
+	tree, err := r.Output(ctx, "ls-tree", "-r", "-z", against)
+	if err != nil {
+		return err
+	}
+	for name := range strings.SplitSeq(string(out), "\x00") {
+		if name != "" && !slices.Contains(u.Uncommitted, name) {
+			u.Uncommitted = append(u.Uncommitted, name)
+		}
+	}
+	for entry := range strings.SplitSeq(string(tree), "\x00") {
+		const submodule = "160000 "
+		_, name, _ := strings.Cut(entry, "\t")
+		if !strings.HasPrefix(entry, submodule) {
+			continue
+		}
+		if inside, err := fs.ReadDir(root.FS(), name); err == nil && len(inside) > 0 {
+			u.Untracked = append(u.Untracked, name+"/ (a submodule: Coleo does not look into it)")
+		}
+	}
+	return nil
+}
+
+// unsavedCommits looks for commits that only this worktree has.
+func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
+	head, err := commitOf(ctx, r, "HEAD")
+	if err != nil {
+		return nil //nolint:nilerr // a branch without a commit
+	}
+	own := r.Head()
+	args := []string{"log", "--max-count=1000", "--format=%h %s", "-z", head}
+	if w.Start != "" {
+		args = append(args, "^"+w.Start)
+	}
+	args = append(args, "--not", "--remotes", "--tags")
+	if strings.HasPrefix(own, heads) {
+		args = append(args, "--exclude="+strings.TrimPrefix(own, heads))
+	}
+	out, err := r.Output(ctx, append(args, "--branches")...)
+	if err != nil {
+		return err
+	}
+	u.Commits = fields(out)
+	if strings.HasPrefix(own, heads) {
+		if err := stashed(ctx, r, strings.TrimPrefix(own, heads), u); err != nil {
+			return err
+		}
+	}
+	u.replaced, err = s.replaced(ctx, r, w)
+	return err
+}
+
+// fields splits what git has ended with a zero byte each.
+func fields(out []byte) []string {
+	text := strings.TrimSuffix(string(out), "\x00")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\x00")
+}
+
+// stashed adds the stashes that were made on a branch. All work folders share the list of
+// stashes, and a removal does not touch it.
+func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error {
+	if _, err := commitOf(ctx, r, "refs/stash"); err != nil {
+		return nil //nolint:nilerr // there is no stash
+	}
+	out, err := r.Output(ctx, "stash", "list", "-z", "--format=%gs")
+	if err != nil {
+		return err
+	}
+	for _, line := range fields(out) {
+		for _, begin := range []string{"WIP on ", "On "} {
+			if strings.HasPrefix(line, begin+branch+": ") {
+				u.Stashed = append(u.Stashed, line)
+			}
+		}
+	}
+	return nil
+}
+
+// replaced returns the newest commits of the worktree's reflog that nothing else has.
+func (s Workspaces) replaced(ctx context.Context, r *git.Repo, w Workspace) ([]string, error) {
+	data, err := os.ReadFile(filepath.Join(r.Git, "logs", "HEAD"))
+	if err != nil {
+		return nil, nil //nolint:nilerr // there is no reflog
+	}
+	common, err := s.openCommon(ctx, w.Common)
+	if err != nil {
+		return nil, err
+	}
+	defer common.Close()
+	return newestUnreachable(ctx, common, idsIn(data))
+}
