@@ -130,6 +130,8 @@ func auditOf(in any) (arm string, detail any) {
 		return q.ID, map[string]int{"cols": q.Body.Cols, "rows": q.Body.Rows}
 	case *armBody[renameBody]:
 		return q.ID, q.Body
+	case *armBody[restoreBody]:
+		return q.ID, q.Body
 	case *armBody[coleo.LabelChange]:
 		return q.ID, q.Body
 	case *threadPatch:

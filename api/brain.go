@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/changes"
 	"coleo.dev/cost"
 	"coleo.dev/display"
 	"coleo.dev/graph"
@@ -147,6 +148,15 @@ type Brain interface {
 	// snapshot of each arm that changes after the call. Changes within display.Window
 	// become one snapshot. A slow reader gets fewer snapshots.
 	Displays(ctx context.Context) iter.Seq[display.Snapshot]
+
+	// Diff returns what an arm has changed in its folder. If why is true, it tells for each
+	// hunk which call of the arm made it.
+	Diff(ctx context.Context, arm string, w changes.Wish, why bool) (changes.Diff, error)
+	// Checkpoints returns the checkpoints of an arm's files, in order.
+	Checkpoints(ctx context.Context, arm string) ([]changes.Checkpoint, error)
+	// Restore puts the files of a checkpoint back. It returns EBusy if an arm in the same
+	// repository may change files.
+	Restore(ctx context.Context, arm string, n int) (changes.Restored, error)
 
 	// Graph returns the graph of a run. It returns ENotFound if the log has no such run.
 	Graph(ctx context.Context, run string) (graph.Document, error)

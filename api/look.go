@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"coleo.dev"
+	"coleo.dev/changes"
 )
 
 // Limits for a long poll. For a longer wait, a client sends several polls. A single
@@ -70,6 +71,11 @@ func (s *Server) lookRoutes(d table) {
 		"Read a piece of what the arm's terminal showed, with times and sizes", 0}, s.recording)
 	add(d, operation{get, "/api/arms/{id}/wait", "wait-arm",
 		"Wait until the arm's state is one of those; 504 when it is not in time", 0}, s.wait)
+	add(d, operation{get, "/api/arms/{id}/diff", "arm-diff",
+		"Show what the arm has changed in its folder, as files and as a patch", 0}, s.diff)
+	add(d, operation{get, "/api/arms/{id}/files", "arm-files", "List the files that the arm has changed, without a patch", 0}, s.files)
+	add(d, operation{get, "/api/arms/{id}/checkpoints", "list-checkpoints", "List the checkpoints of the arm's files", 0}, s.checkpoints)
+	add(d, operation{post, "/api/arms/{id}/restore", "restore-files", "Put the files of a checkpoint back", 0}, s.restore)
 	add(d, operation{get, "/api/runs/{run}/graph", "run-graph",
 		"Show a run as a graph: turns, calls, approvals, files, and what led to what", 0}, s.graph)
 	add(d, operation{get, "/api/why", "why", "Tell which call of which run wrote a line of a file", 0}, s.why)
@@ -189,6 +195,89 @@ func (s *Server) output(ctx context.Context, in *outputInput) (*outputReply, err
 		c.SetStatus(http.StatusOK)
 		_, _ = c.BodyWriter().Write(piece.Data)
 	}}, nil
+}
+
+type diffInput struct {
+	ID         string   `path:"id" doc:"Id or name of the arm"`
+	Path       []string `query:"path,explode" doc:"Only this file or folder, relative to the arm's folder; repeat it for several"`
+	Binary     bool     `query:"binary" doc:"Put binary files into the patch, so that git apply takes it"`
+	Why        bool     `query:"why" doc:"Tell for each hunk which call of the arm made it"`
+	Checkpoint int      `query:"checkpoint" minimum:"-1" default:"-1" doc:"What changed up to this checkpoint since the one before it"`
+}
+
+func (in *diffInput) wish() changes.Wish {
+	w := changes.Wish{Paths: in.Path, Binary: in.Binary}
+	if in.Checkpoint >= 0 {
+		w.Checkpoint = &in.Checkpoint
+	}
+	return w
+}
+
+func (s *Server) diff(ctx context.Context, in *diffInput) (*reply[changes.Diff], error) {
+	out, err := s.brain.Diff(ctx, in.ID, in.wish(), in.Why)
+	return &reply[changes.Diff]{out}, err
+}
+
+type filesInput struct {
+	ID   string   `path:"id" doc:"Id or name of the arm"`
+	Path []string `query:"path,explode" doc:"Only this file or folder, relative to the arm's folder; repeat it for several"`
+}
+
+func (s *Server) files(ctx context.Context, in *filesInput) (*reply[changes.Diff], error) {
+	out, err := s.brain.Diff(ctx, in.ID, changes.Wish{Paths: in.Path, Stat: true}, false)
+	return &reply[changes.Diff]{out}, err
+}
+
+type checkpointsReply struct {
+	Checkpoints []changes.Checkpoint `json:"checkpoints"`
+}
+
+func (s *Server) checkpoints(ctx context.Context, in *armOnly) (*reply[checkpointsReply], error) {
+	out, err := s.brain.Checkpoints(ctx, in.ID)
+	return &reply[checkpointsReply]{checkpointsReply{list(out)}}, err
+}
+
+type restoreBody struct {
+	Checkpoint int `json:"checkpoint" minimum:"0" doc:"Number of the checkpoint"`
+}
+
+func (s *Server) restore(ctx context.Context, in *armBody[restoreBody]) (*reply[changes.Restored], error) {
+	out, err := s.brain.Restore(ctx, in.ID, in.Body.Checkpoint)
+	return &reply[changes.Restored]{out}, err
+}
+
+// Diff returns what the arm has changed in its folder. If why is true, it tells for each hunk
+// which call of the arm made it. Diff returns EUnsupported if the folder is in no git
+// repository.
+func (c *Client) Diff(ctx context.Context, arm string, w changes.Wish, why bool) (changes.Diff, error) {
+	query, route := url.Values{"path": w.Paths}, "/diff?"
+	if w.Stat && w.Checkpoint == nil {
+		route = "/files?"
+	} else {
+		query.Set("binary", strconv.FormatBool(w.Binary))
+		query.Set("why", strconv.FormatBool(why))
+	}
+	if w.Checkpoint != nil {
+		query.Set("checkpoint", strconv.Itoa(*w.Checkpoint))
+	}
+	var out changes.Diff
+	err := c.callFor(ctx, steerTime, get, armPath(arm, route+query.Encode()), nil, &out)
+	return out, err
+}
+
+// Checkpoints returns the checkpoints of the arm's files, in order.
+func (c *Client) Checkpoints(ctx context.Context, arm string) ([]changes.Checkpoint, error) {
+	var out checkpointsReply
+	err := c.callFor(ctx, steerTime, get, armPath(arm, "/checkpoints"), nil, &out)
+	return out.Checkpoints, err
+}
+
+// Restore puts the files of a checkpoint back. It returns EBusy if an arm in the same
+// repository may change files, and ENotFound if there is no such checkpoint.
+func (c *Client) Restore(ctx context.Context, arm string, n int) (changes.Restored, error) {
+	var out changes.Restored
+	err := c.callFor(ctx, startTime, post, armPath(arm, "/restore"), restoreBody{n}, &out)
+	return out, err
 }
 
 type screenInput struct {

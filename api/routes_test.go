@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/changes"
 	"coleo.dev/cost"
 	"coleo.dev/localsocket"
 	"coleo.dev/wire"
@@ -222,6 +223,23 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 		},
 		"a1 shown": func() (any, error) { s, err := c.Display(ctx, "octavia"); return s.Arm + " " + s.Text, err },
 		"run/1":    func() (any, error) { g, err := c.Graph(ctx, "run/1"); return g.Nodes[0].ID, err },
+		"a1[a,b c&d] false true true p\xff 3": func() (any, error) {
+			n := 3
+			d, err := c.Diff(ctx, "a1", changes.Wish{Paths: []string{"a,b", "c&d"}, Binary: true, Checkpoint: &n}, true)
+			return fmt.Sprint(d.Root, " ", string(d.Patch), " ", d.Base), err
+		},
+		"a1[x] true false false": func() (any, error) {
+			d, err := c.Diff(ctx, "a1", changes.Wish{Paths: []string{"x"}, Stat: true}, true)
+			return d.Root + d.Base, err
+		},
+		"checkpoint 3 a1": func() (any, error) {
+			l, err := c.Checkpoints(ctx, "a1")
+			return fmt.Sprint("checkpoint ", l[0].N, " ", l[0].Commit), err
+		},
+		"restored 0 [a1], undo 1": func() (any, error) {
+			r, err := c.Restore(ctx, "a1", 0)
+			return fmt.Sprintf("restored %d %v, undo %d", r.N, r.Written, r.Before), err
+		},
 		"/w/a,b /x 7 if a & b wrote": func() (any, error) {
 			a, err := c.Why(ctx, wire.WhyQuestion{Paths: []string{"/w/a,b", "/x"}, Line: 7, Text: "if a & b"})
 			return fmt.Sprint(a.Path, " ", a.Line, " ", a.Text, " ", a.Certainty), err

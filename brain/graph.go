@@ -47,6 +47,7 @@ type runLog struct {
 	arm     string // the arm's id
 	first   uint64 // the position of the first event
 	events  []coleo.Event
+	own     []coleo.Event // the start of the arm, and the events of the run alone; only readRun sets it
 	partial bool
 }
 
@@ -114,7 +115,7 @@ func (b *Brain) Why(ctx context.Context, w wire.WhyQuestion) (graph.Answer, erro
 	if err != nil {
 		return graph.Answer{}, err
 	}
-	found, log, partial, err := b.writer(ctx, q, runs)
+	found, log, partial, err := b.writer(ctx, q, runs, b.readRun)
 	if err != nil {
 		return graph.Answer{}, err
 	}
@@ -186,10 +187,29 @@ func (b *Brain) newestFirst(ctx context.Context, arm string, kind coleo.EventKin
 	return nil
 }
 
+// readRun reads the events of a run, and the newest start of its arm before it.
+func (b *Brain) readRun(ctx context.Context, run string) (runLog, error) {
+	log, err := b.logOf(ctx, run)
+	if err != nil {
+		return log, err
+	}
+	starts, err := b.DB.Newest(ctx, log.arm, coleo.EventSpawned, log.first, 1)
+	for _, e := range starts {
+		log.own = append(log.own, e.Event)
+	}
+	for _, e := range log.events {
+		if e.Run == run {
+			log.own = append(log.own, e)
+		}
+	}
+	return log, err
+}
+
 // writer looks through the runs, newest first, for the call that wrote the line. If none
 // did, it returns the newest call that changed the file. It also returns the log of the
-// call's run.
-func (b *Brain) writer(ctx context.Context, q graph.Question, runs []string) (graph.Finding, runLog, bool, error) {
+// call's run. It reads logs by read.
+func (b *Brain) writer(ctx context.Context, q graph.Question, runs []string,
+	read func(context.Context, string) (runLog, error)) (graph.Finding, runLog, bool, error) {
 	found, of := graph.Finding{Certainty: graph.Nothing}, runLog{}
 	partial, events := len(runs) > whyRuns, 0
 	for _, run := range runs[:min(len(runs), whyRuns)] {
@@ -197,7 +217,7 @@ func (b *Brain) writer(ctx context.Context, q graph.Question, runs []string) (gr
 			partial = true
 			break
 		}
-		log, err := b.logOf(ctx, run)
+		log, err := read(ctx, run)
 		if coleo.ErrorCode(err) == coleo.ENotFound {
 			continue
 		}
@@ -205,20 +225,7 @@ func (b *Brain) writer(ctx context.Context, q graph.Question, runs []string) (gr
 			return found, of, partial, err
 		}
 		partial, events = partial || log.partial, events+len(log.events)
-		starts, err := b.DB.Newest(ctx, log.arm, coleo.EventSpawned, log.first, 1)
-		if err != nil {
-			return found, of, partial, err
-		}
-		var own []coleo.Event
-		for _, e := range starts {
-			own = append(own, e.Event)
-		}
-		for _, e := range log.events {
-			if e.Run == run {
-				own = append(own, e)
-			}
-		}
-		f := graph.Search(q, own)
+		f := graph.Search(q, log.own)
 		if f.Certainty == graph.Wrote {
 			return f, log, partial, nil
 		}

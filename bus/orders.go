@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/changes"
 )
 
 // Op is the name of an order to a host agent. The comment of each op has two types:
@@ -54,6 +55,10 @@ const (
 	OpThreads      Op = "threads"       // coleo.ThreadFilter -> coleo.ThreadList: the conversations of this machine
 	OpThread       Op = "thread"        // ThreadOrder -> coleo.ThreadPage
 	OpThreadChange Op = "thread_change" // ThreadChangeOrder -> coleo.Thread
+
+	OpDiff        Op = "diff"        // DiffOrder -> Piece: what the arm has changed in its folder
+	OpCheckpoints Op = "checkpoints" // ArmOrder -> []changes.Checkpoint
+	OpRestore     Op = "restore"     // RestoreOrder -> changes.Restored: put the files of a checkpoint back
 )
 
 // Types reports whether an order of this kind types into an arm's terminal.
@@ -243,6 +248,29 @@ type AnswerOrder struct {
 type SettleOrder struct {
 	ID      string               `json:"id"`
 	Outcome coleo.RequestOutcome `json:"outcome"`
+}
+
+// DiffOrder asks for what an arm has changed. A diff can be larger than a message of the bus,
+// so the report is its first piece. An order with the ID and the offset From asks for a later
+// piece.
+type DiffOrder struct {
+	Arm  string       `json:"arm"`
+	Wish changes.Wish `json:"wish"`
+	ID   string       `json:"id,omitempty"`
+	From int          `json:"from,omitempty"`
+}
+
+// Piece is a part of the JSON of a changes.Diff, which has Total bytes.
+type Piece struct {
+	ID    string `json:"id,omitempty"`
+	Data  []byte `json:"data"`
+	Total int    `json:"total"`
+}
+
+// RestoreOrder puts the files of the checkpoint N back.
+type RestoreOrder struct {
+	Arm string `json:"arm"`
+	N   int    `json:"n"`
 }
 
 // ScreenOrder asks for the screen of an arm: the present screen if At is zero,

@@ -211,6 +211,9 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := h.diffs.Forget(ctx, a.inRepository()); err != nil {
+		h.Log.Warn("remove the checkpoints of an arm", "arm", a.name(), "error", err)
+	}
 	if err := a.removeFiles(); err != nil {
 		return nil, err
 	}

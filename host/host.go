@@ -21,6 +21,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/holder/process"
+	"coleo.dev/host/diffs"
 	"coleo.dev/host/toolcalls"
 	"coleo.dev/registry"
 	"coleo.dev/repeat"
@@ -82,6 +83,7 @@ type Host struct {
 	rules  rereader      // used only by Run
 
 	threads threads
+	diffs   *diffs.Diffs
 
 	instance string    // random, and so different for another host agent with the same id
 	began    time.Time // when this process began to use the id
@@ -95,6 +97,7 @@ func New(c Config) *Host {
 	h := &Host{Config: c, arms: map[string]*arm{}, marks: traces{look: process.Traces}, instance: rand.Text(),
 		began: time.Now(), threads: newThreads(c)}
 	h.desk = h.newDesk()
+	h.diffs = &diffs.Diffs{Environ: c.Environ, Scratch: filepath.Join(c.Dir, "scratch"), Log: c.Log, Now: c.Now}
 	return h
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/changes"
 	"coleo.dev/holder/process"
 	"coleo.dev/store"
 	"coleo.dev/subarm"
@@ -192,6 +193,7 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 	}
 	var s coleo.Session
 	if err == nil {
+		a.keepFiles(changes.AtStart, "")
 		s, err = harness.Spawn(ctx, a.withWindow(harness, made))
 	}
 	if err != nil {

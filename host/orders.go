@@ -122,6 +122,12 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpResize: decoded(h.resize),
 		bus.OpLease:  decoded(h.lease),
 
+		bus.OpDiff:    decoded(h.diff),
+		bus.OpRestore: decoded(h.restoreFiles),
+		bus.OpCheckpoints: onArm(h, func(ctx context.Context, a *arm) (any, error) {
+			return h.diffs.Checkpoints(ctx, a.inFolder())
+		}),
+
 		bus.OpThreads:      decoded(h.listThreads),
 		bus.OpThread:       decoded(h.showThread),
 		bus.OpThreadChange: decoded(h.changeThread),

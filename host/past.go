@@ -13,6 +13,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/holder"
+	"coleo.dev/host/diffs"
 )
 
 // screen returns an arm's live screen, or the arm's screen at an earlier time.
@@ -190,4 +191,93 @@ func sizeOf(dir string) (int64, error) {
 		return 0, fmt.Errorf("measure %s: %w", dir, err)
 	}
 	return total, nil
+}
+
+// inFolder returns the arm as package diffs knows it.
+func (a *arm) inFolder() diffs.Arm {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return diffs.Arm{ID: a.record.ID, Folder: a.record.Workdir}
+}
+
+// inRepository is like inFolder. If the arm has a worktree, it names the folder for which the
+// worktree was made. The worktree itself may be gone.
+func (a *arm) inRepository() diffs.Arm {
+	in := a.inFolder()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if w := a.record.Spec.Worktree; w != nil && w.From != "" {
+		in.Folder = w.From
+	}
+	return in
+}
+
+// keepFiles makes a checkpoint of the arm's files in the background, for a reason of package
+// changes.
+func (a *arm) keepFiles(reason, run string) {
+	in := a.inFolder()
+	a.host.runs.Go(func() { a.host.diffs.Keep(a.host.ctx, in, reason, run) })
+}
+
+func (h *Host) diff(ctx context.Context, o bus.DiffOrder) (any, error) {
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	return h.diffs.Diff(ctx, a.inFolder(), o)
+}
+
+// restoreFiles puts the files of a checkpoint back. Meanwhile the arm neither starts nor gets
+// a prompt. It returns EBusy if an arm in the same repository may change files.
+func (h *Host) restoreFiles(ctx context.Context, o bus.RestoreOrder) (any, error) {
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	a.starting.Lock()
+	defer a.starting.Unlock()
+	if !a.delivering.TryLock() {
+		return nil, coleo.Errorf(coleo.EBusy, "nothing was restored, because a prompt is being typed into arm %s", a.name())
+	}
+	defer a.delivering.Unlock()
+	return h.diffs.Restore(ctx, a.inFolder(), o.N, func(root string) error {
+		for _, other := range h.all() {
+			if in := other.inFolder(); in.ID != o.Arm && !diffs.Below(root, in.Folder) {
+				continue
+			}
+			if why := other.mayChangeFiles(); why != "" {
+				return coleo.Errorf(coleo.EBusy, "no file was restored, because arm %s %s", other.name(), why)
+			}
+		}
+		return nil
+	})
+}
+
+// mayChangeFiles says why the arm's agent CLI may change files now; "" if it is known to rest.
+func (a *arm) mayChangeFiles() string {
+	a.mu.Lock()
+	s, run, status, leased := a.session, a.run, a.record.Status, a.free("") != nil
+	a.mu.Unlock()
+	if s == nil {
+		if status == coleo.StatusStopped {
+			return ""
+		}
+		return "cannot be asked what it does"
+	}
+	now := s.State()
+	switch {
+	case now.State == coleo.Dead:
+		return ""
+	case now.State != coleo.Idle && now.State != coleo.Failed || !now.Known:
+		return "is " + string(now.State) + ": wait for it, or interrupt it"
+	case now.Rule == coleo.RuleUnprovenIdle:
+		return "may still work: nothing proves that its turn has ended"
+	case now.Background != "":
+		return "works in the background: " + now.Background
+	case run != nil:
+		return "has a turn that has not ended"
+	case leased:
+		return "is typed into by hand"
+	}
+	return ""
 }

@@ -8,6 +8,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/changes"
 	"coleo.dev/store"
 )
 
@@ -261,6 +262,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	if err != nil {
 		a.host.Log.Error("end a run", "arm", a.name(), "error", err)
 	}
+	a.keepFiles(changes.AfterTurn, run.ID)
 }
 
 // endBy returns the end of a run, as far as the arm's reading at the end of the run

@@ -59,7 +59,8 @@ func newestUnreachable(ctx context.Context, common *git.Repo, ids []string) ([]s
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	out, err := common.Run(ctx, git.Call{Args: []string{"rev-list", "--parents", "--stdin", "--not", "--glob=refs/*"},
+	out, err := common.Run(ctx, git.Call{Args: []string{"rev-list", "--parents", "--stdin", "--not",
+		"--exclude=refs/coleo/checkpoints/*", "--exclude=refs/coleo/base/*", "--glob=refs/*"}, // an arm's own refs go with it
 		Stdin: strings.NewReader(strings.Join(ids, "\n") + "\n")})
 	if err != nil {
 		return nil, err

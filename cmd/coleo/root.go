@@ -7,6 +7,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/arm"
+	"coleo.dev/cmd/coleo/changes"
 	"coleo.dev/cmd/coleo/cost"
 	"coleo.dev/cmd/coleo/harness"
 	"coleo.dev/cmd/coleo/memo"
@@ -38,7 +39,8 @@ func newRootCommand() *cobra.Command {
 		return coleo.Errorf(coleo.EInvalid, "%s: %v (see %s --help)", c.CommandPath(), err, c.CommandPath())
 	})
 	arms := arm.Command()
-	arms.AddCommand(thread.ArmCommand(), thread.ForkCommand(), memo.Command(), runverbs.TailCommand())
+	arms.AddCommand(thread.ArmCommand(), thread.ForkCommand(), memo.Command(), runverbs.TailCommand(),
+		changes.DiffCommand(), changes.CheckpointCommand())
 	runs := runverbs.Command()
 	runs.AddCommand(why.GraphCommand())
 	root.AddCommand(

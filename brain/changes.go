@@ -1,0 +1,217 @@
+package brain
+
+import (
+	"context"
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/changes"
+	"coleo.dev/graph"
+)
+
+const (
+	// diffTimeout bounds the reading of a large repository.
+	diffTimeout = 60 * time.Second
+	// restoreTimeout bounds a restore. It can end while an agent CLI is being started.
+	restoreTimeout = 120 * time.Second
+	// whyTime bounds the search for the calls of a diff, and whyHunks the number of its hunks
+	// that are looked up.
+	whyTime  = 20 * time.Second
+	whyHunks = 500
+	// whyLines is how many lines of a hunk are looked up until one is found.
+	whyLines = 3
+)
+
+// Diff returns what an arm has changed in its folder. If why is true, it tells for each hunk
+// which call of the arm made it.
+//
+// Diff returns ENotFound if there is no such arm or checkpoint, EUnsupported if the arm's
+// folder is in no git repository, EExited if the arm has never run, and EUnavailable if the
+// host agent cannot be asked.
+func (b *Brain) Diff(ctx context.Context, idOrName string, w changes.Wish, why bool) (changes.Diff, error) {
+	var d changes.Diff
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return d, err
+	}
+	o := bus.DiffOrder{Arm: arm.ID, Wish: w}
+	var data []byte
+	for {
+		var p bus.Piece
+		if err := b.ask(ctx, arm, bus.OpDiff, diffTimeout, o, &p); err != nil {
+			return d, err
+		}
+		data = append(data, p.Data...)
+		if len(data) >= p.Total || len(p.Data) == 0 {
+			break
+		}
+		o.ID, o.From = p.ID, len(data)
+	}
+	if err := json.Unmarshal(data, &d); err != nil {
+		return d, coleo.Errorf(coleo.EInternal, "read the diff of arm %s: %v", arm.Name, err)
+	}
+	if why {
+		err = b.tellWhy(ctx, arm, &d)
+	}
+	return d, err
+}
+
+// Checkpoints returns the checkpoints of an arm, in order. It returns the errors of Diff.
+func (b *Brain) Checkpoints(ctx context.Context, idOrName string) ([]changes.Checkpoint, error) {
+	var list []changes.Checkpoint
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return nil, err
+	}
+	return list, b.ask(ctx, arm, bus.OpCheckpoints, diffTimeout, onArm(arm), &list)
+}
+
+// Restore puts the files of a checkpoint back. It returns EBusy if an arm in the same
+// repository may change files. It also returns the errors of Diff.
+func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Restored, error) {
+	var r changes.Restored
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return r, err
+	}
+	return r, b.ask(ctx, arm, bus.OpRestore, restoreTimeout, bus.RestoreOrder{Arm: arm.ID, N: n}, &r)
+}
+
+// hunkWriters looks for the calls that made the hunks of a diff.
+type hunkWriters struct {
+	b     *Brain
+	arm   coleo.Arm
+	diff  *changes.Diff
+	logs  map[string]runLog
+	known map[string]changes.Why // by run and call
+}
+
+// tellWhy sets Why of the hunks, within bounds. Only the arm's own calls count.
+func (b *Brain) tellWhy(ctx context.Context, arm coleo.Arm, d *changes.Diff) error {
+	w := hunkWriters{b, arm, d, map[string]runLog{}, map[string]changes.Why{}}
+	limited, cancel := context.WithTimeout(ctx, whyTime)
+	defer cancel()
+	left := whyHunks
+	for i := range d.Files {
+		if len(d.Files[i].Hunks) == 0 {
+			continue
+		}
+		err := w.file(limited, &d.Files[i], &left)
+		if limited.Err() != nil && ctx.Err() == nil || left == 0 {
+			d.Cut = strings.TrimPrefix(d.Cut+"; not all hunks were looked up", "; ")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *hunkWriters) file(ctx context.Context, f *changes.File, left *int) error {
+	q := graph.Question{Paths: w.pathsOf(f.Name()), Folders: map[string]string{w.arm.ID: w.arm.Workdir}}
+	runs, mentions, err := w.b.changesOf(ctx, q, []coleo.Arm{w.arm})
+	if err != nil {
+		return err
+	}
+	for i := range f.Hunks {
+		if *left == 0 {
+			return nil
+		}
+		*left--
+		if err := w.hunk(ctx, q, &f.Hunks[i], runs, mentions); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pathsOf returns the absolute paths of a file: without symbolic links, and as the arm's
+// model may name it.
+func (w *hunkWriters) pathsOf(name string) []string {
+	paths := []string{path.Join(w.diff.Root, name)}
+	if alias := w.diff.Alias; alias != "" {
+		paths = append(paths, path.Join(alias, name))
+	}
+	return paths
+}
+
+func (w *hunkWriters) hunk(ctx context.Context, q graph.Question, h *changes.Hunk, runs []string, mentions []graph.Mention) error {
+	found, log := graph.Finding{}, runLog{}
+	for _, line := range telling(w.diff.NewLines(*h), h.NewStart) {
+		q.Line, q.Text = line.Number, line.Text
+		f, of, _, err := w.b.writer(ctx, q, runs, w.read)
+		if err != nil {
+			return err
+		}
+		if found.Certainty == "" || f.Certainty == graph.Wrote {
+			found, log = f, of
+		}
+		if f.Certainty == graph.Wrote {
+			break
+		}
+	}
+	why, err := w.tell(ctx, q, found, log, mentions)
+	h.Why = &why
+	return err
+}
+
+// telling returns the lines by which a hunk is looked up: the longest ones. A hunk that only
+// deletes has one line without a text.
+func telling(lines []changes.NewLine, start int) []changes.NewLine {
+	lines = slices.DeleteFunc(lines, func(l changes.NewLine) bool { return strings.TrimSpace(l.Text) == "" })
+	slices.SortStableFunc(lines, func(x, y changes.NewLine) int { return len(y.Text) - len(x.Text) })
+	if len(lines) == 0 {
+		return []changes.NewLine{{Number: max(start, 1)}}
+	}
+	return lines[:min(len(lines), whyLines)]
+}
+
+// read reads the log of a run once.
+func (w *hunkWriters) read(ctx context.Context, run string) (runLog, error) {
+	if log, ok := w.logs[run]; ok {
+		return log, nil
+	}
+	log, err := w.b.readRun(ctx, run)
+	if err == nil {
+		w.logs[run] = log
+	}
+	return log, err
+}
+
+func (w *hunkWriters) tell(ctx context.Context, q graph.Question, f graph.Finding, log runLog,
+	mentions []graph.Mention) (changes.Why, error) {
+	key := string(f.Certainty) + " " + f.Run + " " + f.Call
+	if why, ok := w.known[key]; ok && f.Run != "" {
+		return why, nil
+	}
+	a := graph.Tell(q, f, log.graph(), mentions)
+	a.ArmName = w.arm.Name
+	err := w.b.approver(ctx, &a)
+	why := changes.Why{Certainty: string(a.Certainty), Note: a.Note, Run: f.Run, Call: f.Call, Generation: a.Generation}
+	if a.Run != nil && a.Run.Prompt != nil {
+		why.Prompt, why.Offset = a.Run.Prompt.Text, a.Run.Prompt.Offset
+	}
+	if c := a.Call; c != nil {
+		at := c.End
+		if at.IsZero() {
+			at = c.Start
+		}
+		if why.Time = &at; c.Call != nil {
+			why.Tool = c.Call.Name
+		}
+	}
+	if a.Approval != nil && a.Approval.Approval != nil {
+		why.Approval, why.Policy = string(a.Approval.Approval.Choice), a.Approval.Approval.Policy
+	}
+	if a.Approver != nil {
+		why.Approver = strings.TrimSpace(string(a.Approver.Kind) + " " + a.Approver.Program + a.Approver.ID)
+	}
+	w.known[key] = why
+	return why, err
+}

@@ -1,0 +1,96 @@
+package folder
+
+import (
+	"bytes"
+	"compress/zlib"
+	"crypto/rand"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// store writes the bytes of files into the objects of the repository.
+//
+// Git itself would run the person's filters first, and would follow a symbolic link that
+// takes the place of a file meanwhile.
+type store struct {
+	objects *os.Root
+	format  string
+}
+
+// object begins an object of git: its kind and its size in bytes.
+func object(size int64) string { return fmt.Sprintf("blob %d\x00", size) }
+
+func (s store) hash() hash.Hash {
+	if s.format == "sha256" {
+		return sha256.New()
+	}
+	return sha1.New() // #nosec: the format of the repository
+}
+
+// put stores a text and returns its id. The repository may have it already.
+func (s store) put(text []byte) (id string, err error) {
+	h := s.hash()
+	h.Write([]byte(object(int64(len(text)))))
+	h.Write(text)
+	id = hex.EncodeToString(h.Sum(nil))
+	path := filepath.Join(id[:2], id[2:])
+	if _, err := s.objects.Lstat(path); err == nil {
+		return id, nil
+	}
+	if err := s.objects.Mkdir(id[:2], 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	var packed bytes.Buffer
+	z, err := zlib.NewWriterLevel(&packed, zlib.BestSpeed)
+	if err != nil {
+		return "", err
+	}
+	_, _ = io.WriteString(z, object(int64(len(text))))
+	_, _ = z.Write(text)
+	if err := z.Close(); err != nil {
+		return "", err
+	}
+	draft := filepath.Join(id[:2], "tmp_obj_"+rand.Text()) // git gc deletes such a file that a kill has left
+	if err := writeNew(s.objects, draft, packed.Bytes(), 0o444); err != nil {
+		return "", err
+	}
+	return id, s.objects.Rename(draft, path)
+}
+
+// writeNew writes a file that is not there yet. After an error there is no file.
+func writeNew(root *os.Root, name string, text []byte, mode os.FileMode) error {
+	file, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return errors.Join(err, root.Remove(name))
+	}
+	return nil
+}
+
+// errChanged says that a file was replaced while it was read.
+var errChanged = errors.New("it changed while it was read")
+
+// readFile reads a file whose entry is info. It follows no symbolic link.
+func readFile(root *os.Root, name string, info fs.FileInfo) ([]byte, error) {
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if now, err := file.Stat(); err != nil || !os.SameFile(now, info) {
+		return nil, errors.Join(err, errChanged)
+	}
+	return io.ReadAll(io.LimitReader(file, MaxKeptFile+1))
+}

@@ -1,0 +1,228 @@
+package folder_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+	"coleo.dev/changes/folder"
+	"coleo.dev/workspace/git"
+)
+
+// TestADiffAppliesToTheByte: the patch, applied to the branch point, gives the files of the
+// arm. The repository is as before.
+func TestADiffAppliesToTheByte(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.everything()
+	before := s.untouched()
+	objects := s.git("count-objects", "-v")
+	d := s.diff(changes.Wish{Binary: true})
+	if after := s.untouched(); after != before || s.git("count-objects", "-v") != objects {
+		t.Error("the diff changed the repository")
+	}
+	other := filepath.Join(s.root, "other")
+	s.git("worktree", "add", "-q", "--detach", other, s.base)
+	apply := exec.Command("git", "apply", "--whitespace=nowarn")
+	apply.Dir, apply.Env, apply.Stdin = other, s.environ, strings.NewReader(string(d.Patch))
+	if out, err := apply.CombinedOutput(); err != nil {
+		t.Fatalf("git apply: %v\n%s", err, out)
+	}
+	s.sameTree(s.tree(other), s.tree(s.dir))
+	if d.Base != s.base || d.Head != s.git("rev-parse", "HEAD") || d.Cut != "" || len(d.Left) > 0 {
+		t.Errorf("base %s, head %s, cut %q, left %v", d.Base, d.Head, d.Cut, d.Left)
+	}
+}
+
+func TestEachFileSaysHowAndWhereItChanged(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.everything()
+	d := s.diff(changes.Wish{})
+	byName := map[string]changes.File{}
+	for _, f := range d.Files {
+		byName[f.Name()] = f
+		if f.Name() == "kept" || f.Name() == "ignored" {
+			t.Errorf("%s is told as changed", f.Path)
+		}
+	}
+	where := func(f changes.File) (out string) {
+		for _, w := range []struct {
+			is   bool
+			word string
+		}{{f.Committed, "committed"}, {f.Staged, "staged"}, {f.Unstaged, "unstaged"}, {f.Untracked, "untracked"}, {f.Binary, "binary"}} {
+			if w.is {
+				out += " " + w.word
+			}
+		}
+		return out
+	}
+	for name, want := range map[string]string{
+		"committed": "modified committed", "new-committed": "added committed", "staged": "modified staged",
+		"new-staged": "added staged", "twice": "modified staged unstaged", "unstaged": "modified unstaged",
+		"untracked": "added untracked", "folder/deep/untracked": "added untracked", "deleted": "deleted unstaged",
+		"deleted-staged": "deleted staged", "executable": "modified unstaged", "becomes-link": "retyped unstaged",
+		"link": "modified unstaged", "becomes-dir": "deleted unstaged", "becomes-dir/file": "added untracked",
+		"now-staged": "renamed staged", "moved-away": "renamed unstaged untracked", "binary": "modified unstaged binary",
+		"new-binary": "added untracked binary", "a\nb": "added untracked", "\xff\xfe": "modified unstaged", "empty": "added untracked",
+	} {
+		f, ok := byName[name]
+		if got := string(f.Kind) + where(f); !ok || got != want {
+			t.Errorf("%q is %s, want %s", name, got, want)
+		}
+		if f.Length == 0 || !strings.HasPrefix(string(d.Patch[f.Offset:]), "diff --git ") {
+			t.Errorf("%q is not in the patch", name)
+		}
+	}
+	if f := byName["moved-away"]; f.OldPath != "moved" || f.LinesAdded != 1 || f.LinesDeleted != 0 || len(f.Hunks) != 1 {
+		t.Errorf("the renamed file is %+v", f)
+	}
+	if f := byName["executable"]; f.OldMode != "100644" || f.NewMode != "100755" || len(f.Hunks) != 0 {
+		t.Errorf("the file with another mode is %+v", f)
+	}
+	hunks := byName["unstaged"].Hunks
+	if len(hunks) != 2 || !strings.HasPrefix(string(d.Text(hunks[0])), "@@ -1,4 +1,3 @@\n-unstaged\n") {
+		t.Fatalf("the hunks are %+v", hunks)
+	}
+	if lines := d.NewLines(hunks[1]); len(lines) != 1 || lines[0] != (changes.NewLine{Number: 51, Text: "new"}) {
+		t.Errorf("the hunk %q adds %v", d.Text(hunks[1]), lines)
+	}
+}
+
+// TestPathsLimitADiff: relative to the folder of the arm, which can be below the top folder.
+func TestPathsLimitADiff(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.everything()
+	f := s.openAt(filepath.Join(s.dir, "folder"))
+	for want, paths := range map[string][]string{
+		"folder/deep/untracked":           {"."},
+		"becomes-dir becomes-dir/file":    {"../becomes-dir"},
+		"folder/deep/untracked untracked": {"deep", filepath.Join(s.dir, "untracked")},
+		"":                                {"nothing"},
+	} {
+		d, err := f.Diff(t.Context(), s.base, changes.Wish{Paths: paths}, now)
+		s.check(err)
+		var got []string
+		for _, file := range d.Files {
+			got = append(got, file.Path)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("the diff of %v has %v, want %s", paths, got, want)
+		}
+	}
+	if _, err := f.Diff(t.Context(), s.base, changes.Wish{Paths: []string{"../.."}}, now); coleo.ErrorCode(err) != coleo.EInvalid {
+		t.Errorf("a path outside: %v", err)
+	}
+}
+
+// TestADiffNamesTheRootAsTheArmDoes: with the symbolic links of its folder.
+func TestADiffNamesTheRootAsTheArmDoes(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.write("folder/file", "1\n")
+	s.base = s.commit("base")
+	link := filepath.Join(s.root, "link")
+	s.check(os.Symlink(s.dir, link))
+	for dir, want := range map[string]string{s.dir: "", s.dir + "/folder": "", link: link, link + "/folder": link} {
+		d, err := s.openAt(dir).Diff(t.Context(), s.base, changes.Wish{}, now)
+		if s.check(err); d.Root != s.dir || d.Alias != want {
+			t.Errorf("of %s, the root is %s and its alias %q, want %q", dir, d.Root, d.Alias, want)
+		}
+	}
+}
+
+func TestADiffIsBounded(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.write("first", "x\n")
+	s.base = s.commit("base")
+	line := strings.Repeat("x", 99) + "\n"
+	s.write("a", strings.Repeat(line, 60_000))
+	s.write("b", strings.Repeat(line+"\n", 50_000))
+	s.write("z", strings.Repeat(line, 110_000))
+	d := s.diff(changes.Wish{})
+	if len(d.Files) != 2 || d.Files[0].Length == 0 || d.Files[1].Length != 0 || !strings.Contains(d.Cut, "1 files are not in it") {
+		t.Errorf("cut %q, files %d", d.Cut, len(d.Files))
+	}
+	if len(d.Left) != 1 || d.Left[0].Path != "z" || !strings.Contains(d.Left[0].Why, "larger than 10 MB") {
+		t.Errorf("left %v", d.Left)
+	}
+	s.remove("z")
+	for i := range changes.MaxFiles {
+		s.write("many/"+string(rune('a'+i%26))+"/"+strings.Repeat("y", 1+i/26), "")
+	}
+	if d := s.diff(changes.Wish{Stat: true}); len(d.Files) != changes.MaxFiles || !strings.Contains(d.Cut, "more than 5000 files") {
+		t.Errorf("%d files, cut %q", len(d.Files), d.Cut)
+	}
+}
+
+func TestARepositoryWithoutACommitHasADiff(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.write("new", "x\n")
+	if d := s.diff(changes.Wish{}); len(d.Files) != 1 || d.Files[0].Kind != changes.Added || d.Head != "" {
+		t.Errorf("the diff is %+v", d)
+	}
+}
+
+// TestSubmodulesAndRepositoriesInside: a submodule is its commit, and a repository inside is
+// left out.
+func TestSubmodulesAndRepositoriesInside(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.gitIn(s.root, "init", "-q", "lib")
+	lib := filepath.Join(s.root, "lib")
+	s.gitIn(lib, "commit", "-q", "--allow-empty", "-m", "1")
+	s.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib, "sub")
+	s.base = s.commit("base")
+	s.gitIn(filepath.Join(s.dir, "sub"), "commit", "-q", "--allow-empty", "-m", "2")
+	s.write("sub/dirt", "x")
+	s.git("init", "-q", "inside")
+	s.write("inside/x", "x")
+	d := s.diff(changes.Wish{})
+	if len(d.Files) != 1 || d.Files[0].Path != "sub" || d.Files[0].NewMode != "160000" ||
+		!strings.Contains(string(d.Patch), "+Subproject commit ") {
+		t.Errorf("files %+v\n%s", d.Files, d.Patch)
+	}
+	if len(d.Left) != 1 || d.Left[0].Path != "inside/" {
+		t.Errorf("left %v", d.Left)
+	}
+}
+
+func TestAFileWithConflictsSaysSo(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.write("f", "1\n")
+	s.base = s.commit("base")
+	s.git("checkout", "-qb", "other")
+	s.write("f", "2\n")
+	s.commit("other")
+	s.git("checkout", "-q", "main")
+	s.write("f", "3\n")
+	s.commit("main")
+	merge := exec.Command("git", "merge", "-q", "other")
+	merge.Dir, merge.Env = s.dir, s.environ
+	if merge.Run() == nil {
+		t.Fatal("there is no conflict")
+	}
+	d := s.diff(changes.Wish{})
+	if len(d.Files) != 1 || !d.Files[0].Conflict || !strings.Contains(string(d.Patch), "+<<<<<<<") {
+		t.Errorf("%+v\n%s", d.Files, d.Patch)
+	}
+}
+
+func TestAFolderInNoRepositoryIsRefused(t *testing.T) {
+	t.Parallel()
+	program, err := git.Find([]string{"PATH=" + os.Getenv("PATH")}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := folder.Open(t.Context(), program, t.TempDir(), ""); coleo.ErrorCode(err) != coleo.EUnsupported {
+		t.Errorf("Open = %v, want EUnsupported", err)
+	}
+}

@@ -1,0 +1,160 @@
+// Package folder reads what changed in an arm's folder, and keeps and restores its files.
+//
+// It runs git by package workspace/git only. It never changes the index, the branches or the
+// stash of the repository. A diff writes its objects to a folder of its own. A checkpoint
+// writes objects and a ref below refs/coleo. Only a restore changes files.
+//
+// It does not know arms: its callers say which folder, which id and when.
+package folder
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+	"coleo.dev/workspace/git"
+)
+
+// Folder is a folder in a repository. Close it after use.
+type Folder struct {
+	repo   *git.Repo
+	dir    string   // the folder, without symbolic links
+	asked  string   // the folder as the caller names it
+	files  *os.Root // the top folder of the repository
+	own    string   // a folder for the index and the objects of this Folder
+	format string   // of objects: sha1 or sha256
+}
+
+// Open opens the repository that a folder is in. Temporary files are made below scratch; ""
+// is the system's folder for them. Open returns EUnsupported if the folder is in no
+// repository.
+func Open(ctx context.Context, program git.Program, dir, scratch string) (*Folder, error) {
+	repo, err := program.Open(ctx, dir)
+	if coleo.ErrorCode(err) == coleo.ENotFound {
+		return nil, coleo.Errorf(coleo.EUnsupported, "%s is in no git repository, so its changes are not known", dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := &Folder{repo: repo, asked: filepath.Clean(dir)}
+	if f.dir, err = filepath.EvalSymlinks(dir); err == nil {
+		f.files, err = os.OpenRoot(repo.Work)
+	}
+	if err == nil {
+		f.own, err = os.MkdirTemp(scratch, "changes-")
+	}
+	if err == nil {
+		err = f.readFormat(ctx)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Close removes the temporary files.
+func (f *Folder) Close() {
+	f.repo.Close()
+	if f.files != nil {
+		f.files.Close()
+	}
+	if f.own != "" {
+		os.RemoveAll(f.own)
+	}
+}
+
+// Root returns the top folder of the repository, without symbolic links.
+func (f *Folder) Root() string { return f.repo.Work }
+
+// alias returns the top folder as the caller's name of the folder has it, if that differs.
+func (f *Folder) alias() string {
+	below, _ := cutDir(f.dir, f.Root())
+	top := f.asked
+	if below != "." {
+		top = strings.TrimSuffix(f.asked, "/"+below)
+	}
+	if top == f.Root() || top == f.asked && below != "." {
+		return ""
+	}
+	return top
+}
+
+// emptyTree has the id of the tree without files, by the format of objects. Git knows it
+// without an object.
+var emptyTree = map[string]string{
+	"sha1":   "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+	"sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
+
+func (f *Folder) readFormat(ctx context.Context) error {
+	out, err := f.repo.Output(ctx, "rev-parse", "--show-object-format")
+	if f.format = strings.TrimSpace(string(out)); err == nil && emptyTree[f.format] == "" {
+		return coleo.Errorf(coleo.EUnsupported, "%s has objects of the format %q, which Coleo does not know", f.Root(), f.format)
+	}
+	return err
+}
+
+// noID is the id of nothing.
+func (f *Folder) noID() string { return strings.Repeat("0", len(emptyTree[f.format])) }
+
+// status asks git what changed since HEAD.
+func (f *Folder) status(ctx context.Context) (changes.Status, error) {
+	out, err := f.repo.Output(ctx, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames",
+		"--no-ahead-behind")
+	if err != nil {
+		return changes.Status{}, err
+	}
+	return changes.ParseStatus(out)
+}
+
+// commit returns the commit that a ref or a word such as HEAD names, or "".
+func (f *Folder) commit(ctx context.Context, name string) (string, error) {
+	out, err := f.repo.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	if git.ExitCode(err) == 1 {
+		return "", nil
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// within returns the paths below Root that the caller's paths name.
+func (f *Folder) within(paths []string) ([]string, error) {
+	var out []string
+	for _, p := range paths {
+		full := p
+		if rel, ok := cutDir(p, f.asked); ok {
+			full = filepath.Join(f.dir, rel)
+		} else if !filepath.IsAbs(p) {
+			full = filepath.Join(f.dir, p)
+		}
+		rel, ok := cutDir(full, f.Root())
+		if !ok {
+			return nil, coleo.Errorf(coleo.EInvalid, "%s is not below %s", p, f.Root())
+		}
+		out = append(out, rel)
+	}
+	return out, nil
+}
+
+// cutDir returns the path relative to a folder in which it is.
+func cutDir(path, dir string) (string, bool) {
+	if !filepath.IsAbs(path) {
+		return "", false
+	}
+	rel, err := filepath.Rel(dir, path)
+	return rel, err == nil && filepath.IsLocal(rel)
+}
+
+// covers reports whether one of the paths is the path or a folder above it. Without paths,
+// everything is covered.
+func covers(paths []string, path string) bool {
+	for _, p := range paths {
+		if p == "." || p == path || strings.HasPrefix(path, p+"/") {
+			return true
+		}
+	}
+	return len(paths) == 0
+}

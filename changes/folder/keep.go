@@ -1,0 +1,203 @@
+package folder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+	"coleo.dev/workspace/git"
+)
+
+// The bounds of a checkpoint. They keep a checkpoint from filling a disk. A folder over
+// MaxKept or MaxKeptBytes gets none; a file over MaxKeptFile is left out and named.
+const (
+	MaxKept      = 20_000    // files that differ from HEAD
+	MaxKeptFile  = 50 << 20  // bytes of one file
+	MaxKeptBytes = 500 << 20 // bytes of all files that differ from HEAD
+	// MaxCheckpoints is how many checkpoints of an arm are kept besides its first one.
+	MaxCheckpoints = 200
+)
+
+// Note says why a checkpoint is made.
+type Note struct {
+	Reason string // a reason of package changes
+	Run    string // the run whose turn has ended
+	From   *int   // the checkpoint that a restore has put back
+	Time   time.Time
+}
+
+// Keep makes a checkpoint of the files of the whole repository, besides those that git
+// ignores, for the arm with an id. If the files are those of the arm's newest checkpoint,
+// Keep returns that one and false. Keep returns EInvalid if the folder has more than a
+// checkpoint can have.
+func (f *Folder) Keep(ctx context.Context, arm string, n Note) (changes.Checkpoint, bool, error) {
+	return f.keepWith(ctx, arm, n, nil)
+}
+
+// keepWith is like Keep, and also keeps the files with these names that git ignores.
+func (f *Folder) keepWith(ctx context.Context, arm string, n Note, also []string) (changes.Checkpoint, bool, error) {
+	list, err := f.Checkpoints(ctx, arm)
+	if err != nil {
+		return changes.Checkpoint{}, false, err
+	}
+	status, err := f.status(ctx)
+	if err != nil {
+		return changes.Checkpoint{}, false, err
+	}
+	c := changes.Checkpoint{Parent: status.Head, Time: n.Time.UTC().Truncate(time.Second), Reason: n.Reason, Run: n.Run, From: n.From}
+	if c.Tree, c.Left, err = f.writeTree(ctx, status, also); err != nil {
+		return c, false, err
+	}
+	if len(list) > 0 {
+		newest := list[len(list)-1]
+		if c.N = newest.N + 1; newest.Tree == c.Tree && slices.EqualFunc(newest.Left, c.Left, sameLeft) {
+			return newest, false, nil
+		}
+	}
+	if err := f.writeCheckpoint(ctx, arm, &c); err != nil {
+		return c, false, err
+	}
+	return c, true, f.prune(ctx, arm, list)
+}
+
+func sameLeft(x, y changes.Left) bool { return x.Name() == y.Name() }
+
+// writeTree writes a tree with the present files, to the byte, and returns its id. It
+// returns what is not in the tree.
+func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []string) (string, []changes.Left, error) {
+	paths, _, err := f.since(ctx, status.Head, status)
+	if err != nil {
+		return "", nil, err
+	}
+	known := map[string]bool{}
+	for _, p := range paths {
+		known[p.name] = true
+	}
+	for _, name := range also {
+		if !known[name] {
+			paths = append(paths, path{name: name})
+		}
+	}
+	if len(paths) > MaxKept {
+		return "", nil, coleo.Errorf(coleo.EInvalid, "more than %d files of %s differ from the last commit: no checkpoint was made",
+			MaxKept, f.Root())
+	}
+	k := keeping{f: f, in: &parents{files: f.files}}
+	if err := k.all(ctx, paths); err != nil {
+		return "", nil, err
+	}
+	env := f.private()[:1] // the objects go into the repository
+	run := func(stdin string, args ...string) (string, error) {
+		out, err := f.repo.Run(ctx, git.Call{Args: args, Env: env, Stdin: strings.NewReader(stdin)})
+		return strings.TrimSpace(string(out)), err
+	}
+	if err := f.forgetIndex(); err != nil {
+		return "", nil, err
+	}
+	if _, err := run("", "read-tree", f.treeOf(status.Head)); err != nil {
+		return "", nil, err
+	}
+	if _, err := run(k.gone.String()+k.there.String(), "update-index", "-z", "--index-info"); err != nil {
+		return "", nil, err
+	}
+	if k.submodules.Len() > 0 {
+		if _, err := run(k.submodules.String(), "update-index", "-z", "--add", "--remove", "--replace", "--stdin"); err != nil {
+			return "", nil, err
+		}
+	}
+	for _, n := range status.Nested {
+		k.left = append(k.left, changes.LeaveOut(n, "it is a repository of its own"))
+	}
+	tree, err := run("", "write-tree")
+	return tree, k.left, err
+}
+
+// keeping stores files, and collects lines for the index.
+type keeping struct {
+	f     *Folder
+	in    *parents
+	store store
+	bytes int64
+	left  []changes.Left
+
+	there, gone, submodules strings.Builder
+}
+
+func (k *keeping) all(ctx context.Context, paths []path) error {
+	objects, err := os.OpenRoot(filepath.Join(k.f.repo.Common, "objects"))
+	if err != nil {
+		return err
+	}
+	defer objects.Close()
+	k.store = store{objects, k.f.format}
+	for _, p := range paths {
+		if err := errors.Join(ctx.Err(), k.one(p)); err != nil {
+			return fmt.Errorf("keep %s: %w", changes.Show(p.name), err)
+		}
+	}
+	return nil
+}
+
+func (k *keeping) one(p path) error {
+	found, why := k.f.look(p, k.in, MaxKeptFile)
+	var info fs.FileInfo
+	if why == "" && found {
+		var err error
+		if info, err = k.in.lstat(p.name); err != nil {
+			return err
+		}
+	}
+	switch {
+	case why != "":
+		k.left = append(k.left, changes.LeaveOut(p.name, why))
+		return nil
+	case info == nil:
+		k.gone.WriteString(indexLine("0", k.f.noID(), p.name))
+		return nil
+	case info.IsDir():
+		k.submodules.WriteString(p.name + "\x00")
+		return nil
+	}
+	return k.file(p.name, info)
+}
+
+// file stores one file or symbolic link.
+func (k *keeping) file(name string, info fs.FileInfo) error {
+	mode, text := "100644", []byte(nil)
+	var err error
+	if info.Mode()&fs.ModeSymlink != 0 {
+		var target string
+		target, err = k.f.files.Readlink(name)
+		mode, text = "120000", []byte(target)
+	} else {
+		if info.Mode()&0o100 != 0 {
+			mode = "100755"
+		}
+		text, err = readFile(k.f.files, name, info)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		k.gone.WriteString(indexLine("0", k.f.noID(), name))
+		return nil
+	case err != nil:
+		k.left = append(k.left, changes.LeaveOut(name, err.Error()))
+		return nil
+	}
+	if k.bytes += int64(len(text)); k.bytes > MaxKeptBytes {
+		return coleo.Errorf(coleo.EInvalid, "the files that differ from the last commit have more than %d MB: no checkpoint was made",
+			MaxKeptBytes>>20)
+	}
+	id, err := k.store.put(text)
+	if err == nil {
+		k.there.WriteString(indexLine(mode, id, name))
+	}
+	return err
+}

@@ -1,0 +1,92 @@
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// gitlink is the mode of a submodule.
+const gitlink = "160000"
+
+// readable is the mode of access(2) that asks whether a file may be read.
+const readable = 4
+
+// parents says which folders are real ones. Git does not look behind a symbolic link.
+type parents struct {
+	files *os.Root
+	known map[string]bool
+}
+
+func (p *parents) real(dir string) bool {
+	if dir == "." {
+		return true
+	}
+	if known, ok := p.known[dir]; ok {
+		return known
+	}
+	real := p.real(filepath.Dir(dir))
+	if real {
+		info, err := p.files.Lstat(dir)
+		real = err == nil && info.IsDir()
+	}
+	if p.known == nil {
+		p.known = map[string]bool{}
+	}
+	p.known[dir] = real
+	return real
+}
+
+// lstat returns what is at a path, or nil if nothing is there.
+func (p *parents) lstat(name string) (fs.FileInfo, error) {
+	if !p.real(filepath.Dir(name)) {
+		return nil, nil
+	}
+	info, err := p.files.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	return info, err
+}
+
+// isSubmodule reports whether a folder has a repository of its own.
+func (f *Folder) isSubmodule(name string) bool {
+	_, err := f.files.Lstat(filepath.Join(name, ".git"))
+	return err == nil
+}
+
+// look reports whether git can read what is at a path now. If it cannot, why says the
+// reason; why is "" if nothing is there that git could have.
+func (f *Folder) look(p path, in *parents, most int64) (found bool, why string) {
+	info, err := in.lstat(p.name)
+	if err != nil {
+		return false, "it cannot be read: " + err.Error()
+	}
+	if info == nil {
+		return false, ""
+	}
+	switch info.Mode().Type() {
+	case 0:
+		if info.Size() > most {
+			return false, fmt.Sprintf("it is larger than %d MB", most>>20)
+		}
+		if syscall.Access(filepath.Join(f.Root(), p.name), readable) != nil {
+			return false, "it cannot be read: permission denied"
+		}
+		return true, ""
+	case fs.ModeSymlink:
+		return true, ""
+	case fs.ModeDir:
+		if p.mode != gitlink && !p.entry.Submodule {
+			return false, ""
+		}
+		if !f.isSubmodule(p.name) {
+			return false, "it is a submodule that is not checked out"
+		}
+		return true, ""
+	}
+	return false, "" // a pipe, a socket or a device: git sees nothing there
+}

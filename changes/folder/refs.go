@@ -1,0 +1,176 @@
+package folder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+	"coleo.dev/workspace/git"
+)
+
+// The refs of an arm. No branch and no tag has what they have.
+const (
+	checkpointRefs = "refs/coleo/checkpoints/" // and the arm's id and a number
+	baseRefs       = "refs/coleo/base/"        // and the arm's id: the commit at which its work began
+)
+
+// armID matches the ids of arms that can be a part of a ref.
+var armID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+
+func checkID(arm string) error {
+	if !armID.MatchString(arm) {
+		return coleo.Errorf(coleo.EInvalid, "%q is not the id of an arm", arm)
+	}
+	return nil
+}
+
+func checkpointRef(arm string, n int) string { return checkpointRefs + arm + "/" + strconv.Itoa(n) }
+
+// author makes the commits of checkpoints.
+var author = []string{"GIT_AUTHOR_NAME=Coleo", "GIT_AUTHOR_EMAIL=coleo@localhost", "GIT_COMMITTER_NAME=Coleo",
+	"GIT_COMMITTER_EMAIL=coleo@localhost"}
+
+// RememberBase stores HEAD as the commit at which the work of the arm begins. If a commit is
+// stored already, or if there is no commit yet, it changes nothing.
+func (f *Folder) RememberBase(ctx context.Context, arm string) error {
+	if err := checkID(arm); err != nil {
+		return err
+	}
+	head, err := f.commit(ctx, "HEAD")
+	if err != nil || head == "" {
+		return err
+	}
+	if known, err := f.commit(ctx, baseRefs+arm); err != nil || known != "" {
+		return err
+	}
+	_, err = f.repo.Output(ctx, "update-ref", baseRefs+arm, head, f.noID())
+	return err
+}
+
+// Base returns the commit with which the arm's folder is compared: the one at which the work
+// of the arm began, and HEAD if that is not known. "" is the tree without files.
+func (f *Folder) Base(ctx context.Context, arm string) (string, error) {
+	if err := checkID(arm); err != nil {
+		return "", err
+	}
+	if base, err := f.commit(ctx, baseRefs+arm); err != nil || base != "" {
+		return base, err
+	}
+	list, err := f.Checkpoints(ctx, arm)
+	if err != nil || len(list) > 0 && list[0].Parent == "" {
+		return "", err // the work began before the first commit
+	}
+	return f.commit(ctx, "HEAD")
+}
+
+// writeCheckpoint makes a commit of c.Tree and a ref for it, and sets c.Commit.
+func (f *Folder) writeCheckpoint(ctx context.Context, arm string, c *changes.Checkpoint) error {
+	args := []string{"commit-tree", c.Tree, "-F", "-"}
+	if c.Parent != "" {
+		args = append(args, "-p", c.Parent)
+	}
+	date := fmt.Sprintf("%d +0000", c.Time.Unix())
+	env := append(slices.Clone(author), "GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date)
+	out, err := f.repo.Run(ctx, git.Call{Args: args, Env: env, Stdin: strings.NewReader(changes.Message(*c))})
+	if err != nil {
+		return err
+	}
+	c.Commit = strings.TrimSpace(string(out))
+	_, err = f.repo.Output(ctx, "update-ref", checkpointRef(arm, c.N), c.Commit, f.noID())
+	return err
+}
+
+// Checkpoints returns the checkpoints of an arm, in order.
+func (f *Folder) Checkpoints(ctx context.Context, arm string) ([]changes.Checkpoint, error) {
+	if err := checkID(arm); err != nil {
+		return nil, err
+	}
+	out, err := f.repo.Output(ctx, "for-each-ref", "--format=%(refname)%00%(objectname)%00%(parent)%00%(tree)%00%(contents)%00",
+		checkpointRefs+arm+"/")
+	if err != nil {
+		return nil, err
+	}
+	const fields = 5
+	var list []changes.Checkpoint
+	parts := strings.Split(string(out), "\x00")
+	for ; len(parts) > fields; parts = parts[fields:] {
+		number := strings.TrimPrefix(strings.TrimSpace(parts[0]), checkpointRefs+arm+"/")
+		n, err := strconv.Atoi(number)
+		c, ok := changes.ReadMessage(parts[4])
+		if err != nil || !ok {
+			continue // somebody else made this ref
+		}
+		c.N, c.Commit, c.Parent, c.Tree = n, parts[1], parts[2], parts[3]
+		list = append(list, c)
+	}
+	slices.SortFunc(list, func(x, y changes.Checkpoint) int { return x.N - y.N })
+	return list, nil
+}
+
+// checkpoint returns a checkpoint and the one before it, which is nil for the first.
+func (f *Folder) checkpoint(ctx context.Context, arm string, n int) (c changes.Checkpoint, before *changes.Checkpoint, err error) {
+	list, err := f.Checkpoints(ctx, arm)
+	if err != nil {
+		return c, nil, err
+	}
+	at := slices.IndexFunc(list, func(c changes.Checkpoint) bool { return c.N == n })
+	switch {
+	case at < 0:
+		return c, nil, coleo.Errorf(coleo.ENotFound, "the arm has no checkpoint %d: 'coleo arm checkpoint list' shows them", n)
+	case at > 0:
+		before = &list[at-1]
+	}
+	return list[at], before, nil
+}
+
+// DiffCheckpoint returns what changed up to a checkpoint from the one before it. The first
+// one is compared with its parent. It returns ENotFound if there is no such checkpoint.
+func (f *Folder) DiffCheckpoint(ctx context.Context, arm string, n int, w changes.Wish) (changes.Diff, error) {
+	c, before, err := f.checkpoint(ctx, arm, n)
+	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Head: c.Commit, Time: c.Time, Base: c.Parent, Left: c.Left, Files: []changes.File{}}
+	if err != nil {
+		return d, err
+	}
+	if before != nil {
+		d.Base = before.Commit
+	}
+	if len(w.Paths) > 0 {
+		return d, coleo.Errorf(coleo.EInvalid, "the diff of a checkpoint takes no paths")
+	}
+	return d, f.compare(ctx, &d, comparison{from: f.treeOf(d.Base), to: c.Tree, wish: w})
+}
+
+// prune removes the oldest checkpoints of a list, but never the first one.
+func (f *Folder) prune(ctx context.Context, arm string, list []changes.Checkpoint) error {
+	for len(list) > MaxCheckpoints {
+		old := list[1]
+		if _, err := f.repo.Output(ctx, "update-ref", "-d", checkpointRef(arm, old.N), old.Commit); err != nil {
+			return err
+		}
+		list = slices.Delete(slices.Clone(list), 1, 2)
+	}
+	return nil
+}
+
+// Forget removes all refs of an arm. Git deletes their objects after some weeks.
+func (f *Folder) Forget(ctx context.Context, arm string) error {
+	list, err := f.Checkpoints(ctx, arm)
+	if err != nil {
+		return err
+	}
+	base, err := f.commit(ctx, baseRefs+arm)
+	if err == nil && base != "" {
+		_, err = f.repo.Output(ctx, "update-ref", "-d", baseRefs+arm, base)
+	}
+	for _, c := range list {
+		_, failed := f.repo.Output(ctx, "update-ref", "-d", checkpointRef(arm, c.N), c.Commit)
+		err = errors.Join(err, failed)
+	}
+	return err
+}

@@ -1,0 +1,287 @@
+package folder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+	"coleo.dev/workspace/git"
+)
+
+// Restore puts the files of a checkpoint back, to the byte. It deletes the files that have
+// been made since, besides those that git ignores. It changes neither the index nor HEAD,
+// and no submodule.
+//
+// Before, it makes a checkpoint of the present files, so that a restore can be undone. It
+// then calls ready, and changes nothing if that returns an error. Restore returns ENotFound if
+// there is no such checkpoint. After any other error the result says what was done.
+func (f *Folder) Restore(ctx context.Context, arm string, n int, note Note, ready func() error) (changes.Restored, error) {
+	r := changes.Restored{N: n, Written: []string{}, Deleted: []string{}}
+	target, _, err := f.checkpoint(ctx, arm, n)
+	if err != nil {
+		return r, err
+	}
+	own, err := f.between(ctx, f.treeOf(target.Parent), target.Tree)
+	if err != nil {
+		return r, err
+	}
+	var also []string // git may ignore some of them by now
+	changed := map[string]bool{}
+	for _, e := range own {
+		also, changed[e.Path] = append(also, e.Path), true
+	}
+	note.Reason, note.From = changes.BeforeRestore, nil
+	before, entries, err := f.keepPresent(ctx, arm, note, target, also)
+	if err != nil {
+		return r, fmt.Errorf("nothing was restored, because the present files could not be kept: %w", err)
+	}
+	if err := ready(); err != nil {
+		return r, err
+	}
+	r.Before = before.N
+	p := putting{f: f, r: &r, target: target, changed: changed, left: map[string]bool{}}
+	for _, l := range slices.Concat(target.Left, before.Left) {
+		p.left[l.Name()] = true
+	}
+	if err := p.all(ctx, entries); err != nil {
+		return r, err
+	}
+	note.Reason, note.From = changes.AfterRestore, &n
+	_, _, err = f.keepWith(ctx, arm, note, also)
+	return r, err
+}
+
+// keepPresent makes a checkpoint of the present files, and returns what differs between it
+// and the target. The checkpoint also has the files with the names in also, and all other files
+// that git ignores and that are in the place of a file of the target.
+func (f *Folder) keepPresent(ctx context.Context, arm string, note Note, target changes.Checkpoint,
+	also []string) (changes.Checkpoint, []changes.RawEntry, error) {
+	for again := false; ; again = true {
+		before, _, err := f.keepWith(ctx, arm, note, also)
+		if err != nil {
+			return before, nil, err
+		}
+		entries, err := f.between(ctx, before.Tree, target.Tree)
+		if err != nil || again {
+			return before, entries, err
+		}
+		in, hidden := &parents{files: f.files}, false
+		for _, e := range entries {
+			if info, err := in.lstat(e.Path); e.OldMode == "" && err == nil && info != nil && !info.IsDir() {
+				also, hidden = append(also, e.Path), true
+			}
+		}
+		if !hidden {
+			return before, entries, nil
+		}
+	}
+}
+
+// between returns what differs between two trees.
+func (f *Folder) between(ctx context.Context, from, to string) ([]changes.RawEntry, error) {
+	out, err := f.repo.Output(ctx, "diff-tree", "-r", "--raw", "-z", "--no-renames", from, to)
+	if err != nil {
+		return nil, err
+	}
+	entries, _, err := changes.ParseRaw(out)
+	return entries, err
+}
+
+// putting puts the files of a checkpoint back.
+type putting struct {
+	f       *Folder
+	r       *changes.Restored
+	target  changes.Checkpoint
+	changed map[string]bool // the files that differed from the checkpoint's parent: their bytes are kept as they were
+	left    map[string]bool // files that a checkpoint does not have
+}
+
+// all carries out the entries. What git ignores depends on the restored rules, so these come
+// first. A deleted folder can be in the way of a file, so files are deleted next.
+func (p *putting) all(ctx context.Context, entries []changes.RawEntry) error {
+	var rules, gone, there []changes.RawEntry
+	for _, e := range entries {
+		switch {
+		case p.left[e.Path]:
+			p.leave(e.Path, "a checkpoint does not have it")
+		case e.OldMode == gitlink || e.NewMode == gitlink:
+			p.leave(e.Path, "it is a submodule")
+		case filepath.Base(e.Path) == ".gitignore":
+			rules = append(rules, e)
+		case e.NewMode == "":
+			gone = append(gone, e)
+		default:
+			there = append(there, e)
+		}
+	}
+	for _, e := range rules {
+		if e.NewMode == "" {
+			p.delete(e.Path)
+		}
+	}
+	if err := p.write(ctx, slices.DeleteFunc(rules, func(e changes.RawEntry) bool { return e.NewMode == "" })); err != nil {
+		return err
+	}
+	ignored, err := p.ignored(ctx, gone)
+	if err != nil {
+		return err
+	}
+	for _, e := range gone {
+		if ignored[e.Path] {
+			p.leave(e.Path, "git ignored it then")
+			continue
+		}
+		p.delete(e.Path)
+	}
+	return p.write(ctx, there)
+}
+
+func (p *putting) leave(path, why string) { p.r.Left = append(p.r.Left, changes.LeaveOut(path, why)) }
+
+// ignored returns those of the paths that git ignores now.
+func (p *putting) ignored(ctx context.Context, list []changes.RawEntry) (map[string]bool, error) {
+	var names strings.Builder
+	for _, e := range list {
+		names.WriteString(e.Path + "\x00")
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	out, err := p.f.repo.Run(ctx, git.Call{Args: []string{"check-ignore", "-z", "--stdin"}, Stdin: strings.NewReader(names.String())})
+	if err != nil && git.ExitCode(err) != 1 { // 1: none is ignored
+		return nil, err
+	}
+	ignored := map[string]bool{}
+	for name := range strings.SplitSeq(string(out), "\x00") {
+		ignored[name] = true
+	}
+	return ignored, nil
+}
+
+// delete deletes a file, and the folders that are empty then.
+func (p *putting) delete(name string) {
+	err := p.f.files.Remove(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		p.leave(name, "it could not be deleted: "+err.Error())
+		return
+	}
+	p.r.Deleted = append(p.r.Deleted, changes.Show(name))
+	for dir := filepath.Dir(name); dir != "." && p.f.files.Remove(dir) == nil; {
+		dir = filepath.Dir(dir)
+	}
+}
+
+// write writes the files of the entries.
+func (p *putting) write(ctx context.Context, list []changes.RawEntry) error {
+	if len(list) == 0 {
+		return nil
+	}
+	checkedOut, err := p.checkOut(ctx, list)
+	if err != nil {
+		return err
+	}
+	defer checkedOut.Close()
+	for _, e := range list {
+		text, err := p.text(ctx, checkedOut, e)
+		if err != nil {
+			return err
+		}
+		if err := p.put(e, text); err != nil {
+			p.leave(e.Path, "it could not be written: "+err.Error())
+			continue
+		}
+		p.r.Written = append(p.r.Written, changes.Show(e.Path))
+	}
+	return nil
+}
+
+// checkOut writes those files into a folder of its own that were as git checks them out. It
+// returns the folder.
+func (p *putting) checkOut(ctx context.Context, list []changes.RawEntry) (*os.Root, error) {
+	dir, err := os.MkdirTemp(p.f.own, "files-")
+	if err != nil {
+		return nil, err
+	}
+	var names strings.Builder
+	for _, e := range list {
+		if !p.changed[e.Path] && e.NewMode != symlink {
+			names.WriteString(e.Path + "\x00")
+		}
+	}
+	if names.Len() > 0 {
+		if err := p.f.forgetIndex(); err != nil {
+			return nil, err
+		}
+		env := p.f.private()[:1]
+		if _, err := p.f.repo.Run(ctx, git.Call{Args: []string{"read-tree", p.target.Tree}, Env: env}); err != nil {
+			return nil, err
+		}
+		args := []string{"checkout-index", "--force", "--prefix=" + dir + "/", "-z", "--stdin"}
+		if _, err := p.f.repo.Run(ctx, git.Call{Args: args, Env: env, Stdin: strings.NewReader(names.String())}); err != nil {
+			return nil, err
+		}
+	}
+	return os.OpenRoot(dir)
+}
+
+// symlink is the mode of a symbolic link.
+const symlink = "120000"
+
+// text returns the bytes of a file, or the target of a symbolic link.
+func (p *putting) text(ctx context.Context, checkedOut *os.Root, e changes.RawEntry) ([]byte, error) {
+	if p.changed[e.Path] || e.NewMode == symlink {
+		return p.f.repo.Output(ctx, "cat-file", "blob", e.NewID)
+	}
+	return checkedOut.ReadFile(e.Path)
+}
+
+// put writes one file or symbolic link in the place of what is there. The file is whole at
+// any moment.
+func (p *putting) put(e changes.RawEntry, text []byte) error {
+	files := p.f.files
+	if err := files.MkdirAll(filepath.Dir(e.Path), 0o777); err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o666) // without the umask
+	if e.NewMode == "100755" {
+		mode = 0o777
+	}
+	draft := filepath.Join(filepath.Dir(e.Path), ".coleo-restores-"+p.target.Commit)
+	if err := files.Remove(draft); err != nil && !errors.Is(err, fs.ErrNotExist) { // a kill has left it
+		return err
+	}
+	was, err := files.Lstat(e.Path)
+	switch {
+	case err == nil && was.IsDir():
+		return coleo.Errorf(coleo.EConflict, "a folder with other files is in its place")
+	case e.NewMode == symlink:
+		err = files.Symlink(string(text), draft)
+	default:
+		if err = writeNew(files, draft, text, mode); err == nil && was != nil && was.Mode().IsRegular() {
+			err = files.Chmod(draft, was.Mode().Perm()&^0o111|executable(was, mode))
+		}
+	}
+	if err == nil {
+		err = files.Rename(draft, e.Path)
+	}
+	return err
+}
+
+// executable returns the bits that say who may execute a file: whoever may read it, if
+// anybody may.
+func executable(was fs.FileInfo, mode fs.FileMode) fs.FileMode {
+	if mode&0o111 == 0 {
+		return 0
+	}
+	return was.Mode().Perm() & 0o444 >> 2
+}

@@ -1,0 +1,176 @@
+package changes
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// part is what a patch has of one file, or of one half of a file that was retyped.
+type part struct {
+	offset, length int
+	hunks          []Hunk
+}
+
+// Every line of a file's content has a mark before it, and a line of a binary file has no
+// blank. So these begin nothing else.
+var (
+	fileStart = []byte("diff --git ")
+	hunkStart = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)`)
+)
+
+// partsOf splits a patch.
+func partsOf(patch []byte) (parts []part) {
+	var at *part
+	offset := 0
+	for line := range bytes.Lines(patch) {
+		switch {
+		case bytes.HasPrefix(line, fileStart):
+			parts = append(parts, part{offset: offset})
+			at = &parts[len(parts)-1]
+		case at != nil && bytes.HasPrefix(line, []byte("@@ ")):
+			if h, ok := hunkOf(line); ok {
+				h.Offset = offset
+				at.hunks = append(at.hunks, h)
+			}
+		}
+		offset += len(line)
+		if at != nil {
+			at.length = offset - at.offset
+			if n := len(at.hunks); n > 0 {
+				at.hunks[n-1].Length = offset - at.hunks[n-1].Offset
+			}
+		}
+	}
+	return parts
+}
+
+func hunkOf(line []byte) (Hunk, bool) {
+	m := hunkStart.FindSubmatch(bytes.TrimRight(line, "\r\n"))
+	if m == nil {
+		return Hunk{}, false
+	}
+	number := func(text []byte) int {
+		if text == nil {
+			return 1 // git leaves out a 1
+		}
+		n, _ := strconv.Atoi(string(text))
+		return n
+	}
+	section, _ := named(string(m[5]))
+	return Hunk{OldStart: number(m[1]), OldLines: number(m[2]), NewStart: number(m[3]), NewLines: number(m[4]),
+		Section: section}, true
+}
+
+// CutPatch cuts a patch that git did not finish before its last file. The rest applies.
+func CutPatch(patch []byte) []byte {
+	last := bytes.LastIndex(patch, append([]byte("\n"), fileStart...))
+	return patch[:last+1] // nothing if there is but one file
+}
+
+// Assemble returns the files of the entries, with their places in the patch. The entries and
+// the patch have the same files in the same order, but the patch may end earlier. The flags
+// come from where, by path.
+func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, where map[string]Entry,
+	committed map[string]bool) []File {
+	files := []File{} // never null in JSON
+	parts := partsOf(patch)
+	for _, e := range entries {
+		f := File{Kind: kindOf(e), OldMode: e.OldMode, NewMode: e.NewMode, Committed: committed[e.Path] || committed[e.OldPath]}
+		f.Path, f.RawPath = named(e.Path)
+		f.OldPath, f.RawOldPath = named(e.OldPath)
+		l := lines[e.Path]
+		f.LinesAdded, f.LinesDeleted, f.Binary = l.Added, l.Deleted, l.Binary
+		for _, path := range []string{e.Path, e.OldPath} {
+			w := where[path]
+			f.Staged, f.Unstaged = f.Staged || w.Staged, f.Unstaged || w.Unstaged
+			f.Untracked, f.Conflict = f.Untracked || w.Untracked, f.Conflict || w.Conflict
+		}
+		parts = f.take(parts)
+		files = append(files, f)
+	}
+	return files
+}
+
+// take gives the file its parts of the patch, and returns the others.
+func (f *File) take(parts []part) []part {
+	own := 1
+	if f.Kind == Retyped {
+		own = 2 // the end of the old file and the beginning of the new one
+	}
+	if len(parts) < own {
+		return nil
+	}
+	f.Offset = parts[0].offset
+	for _, p := range parts[:own] {
+		f.Length += p.length
+		f.Hunks = append(f.Hunks, p.hunks...)
+	}
+	return parts[own:]
+}
+
+func kindOf(e RawEntry) Kind {
+	switch e.Status {
+	case 'A':
+		return Added
+	case 'D':
+		return Deleted
+	case 'R':
+		return Renamed
+	case 'T':
+		return Retyped
+	}
+	return Modified
+}
+
+// Sum returns the numbers of lines that all files gained and lost.
+func Sum(files []File) (added, deleted int) {
+	for _, f := range files {
+		added, deleted = added+f.LinesAdded, deleted+f.LinesDeleted
+	}
+	return added, deleted
+}
+
+// Text returns the part of the patch for one hunk, and nil if it is not there.
+func (d Diff) Text(h Hunk) []byte {
+	if h.Offset < 0 || h.Length < 0 || h.Offset+h.Length > len(d.Patch) {
+		return nil
+	}
+	return d.Patch[h.Offset : h.Offset+h.Length]
+}
+
+// NewLine is a line that a hunk added.
+type NewLine struct {
+	Number int // in the new file, from 1
+	Text   string
+}
+
+// NewLines returns the lines that a hunk added.
+func (d Diff) NewLines(h Hunk) (added []NewLine) {
+	number := h.NewStart - 1
+	for line := range bytes.Lines(d.Text(h)) {
+		switch line[0] {
+		case '+':
+			number++
+			added = append(added, NewLine{number, string(bytes.TrimRight(line[1:], "\r\n"))})
+		case ' ', '\n':
+			number++
+		}
+	}
+	return added
+}
+
+// CutNote says what was cut, for people; "" if nothing was.
+func CutNote(files int, moreFiles, patchCut bool, withoutPatch int) string {
+	switch {
+	case moreFiles && patchCut:
+		return fmt.Sprintf("more than %d files changed: the rest is left out; the patch ends after %d MB, without %d files",
+			files, MaxPatch>>20, withoutPatch)
+	case moreFiles:
+		return fmt.Sprintf("more than %d files changed: the rest is left out", files)
+	case patchCut:
+		return fmt.Sprintf("the patch ends after %d MB: %d files are not in it", MaxPatch>>20, withoutPatch)
+	}
+	return ""
+}

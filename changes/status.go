@@ -1,0 +1,171 @@
+package changes
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"coleo.dev"
+)
+
+// submodule is the mode of a submodule.
+const submodule = "160000"
+
+// noMode is the mode of a file that is not there.
+const noMode = "000000"
+
+// Entry is one path of which git says that it changed.
+type Entry struct {
+	Path string // its bytes
+	// Mode and ID are those of the file in HEAD; "" if it is not there.
+	Mode, ID string
+	// Submodule means that the path is a submodule in the index.
+	Submodule bool
+
+	Staged, Unstaged, Untracked, Conflict bool
+}
+
+// Status is the output of git status.
+type Status struct {
+	Head    string // the commit; "" if there is none yet
+	Entries []Entry
+	Nested  []string // folders with a repository of their own, with a slash at the end
+}
+
+// ParseStatus reads the output of git status --porcelain=v2 --branch -z --no-renames.
+func ParseStatus(out []byte) (Status, error) {
+	var s Status
+	for record := range bytes.SplitSeq(out, []byte{0}) {
+		line := string(record)
+		if line == "" {
+			continue
+		}
+		kind, rest, _ := strings.Cut(line, " ")
+		var ok bool
+		switch kind {
+		case "#":
+			ok = true
+			if head, is := strings.CutPrefix(rest, "branch.oid "); is && head != "(initial)" {
+				s.Head = head
+			}
+		case "?":
+			if ok = true; strings.HasSuffix(rest, "/") {
+				s.Nested = append(s.Nested, rest)
+			} else {
+				s.Entries = append(s.Entries, Entry{Path: rest, Untracked: true})
+			}
+		case "1":
+			ok = s.changed(rest)
+		case "u":
+			ok = s.unmerged(rest)
+		}
+		if !ok {
+			return s, unknown("git status", line)
+		}
+	}
+	return s, nil
+}
+
+// changed reads XY SUB MODE-HEAD MODE-INDEX MODE-WORK ID-HEAD ID-INDEX PATH.
+func (s *Status) changed(rest string) bool {
+	f := strings.SplitN(rest, " ", 8)
+	if len(f) != 8 || len(f[0]) != 2 {
+		return false
+	}
+	e := Entry{Path: f[7], Staged: f[0][0] != '.', Unstaged: f[0][1] != '.', Submodule: f[3] == submodule}
+	if f[2] != noMode {
+		e.Mode, e.ID = f[2], f[5]
+	}
+	s.Entries = append(s.Entries, e)
+	return true
+}
+
+// unmerged reads XY SUB MODE-1 MODE-2 MODE-3 MODE-WORK ID-1 ID-2 ID-3 PATH. The second
+// version is that of HEAD.
+func (s *Status) unmerged(rest string) bool {
+	f := strings.SplitN(rest, " ", 10)
+	if len(f) != 10 {
+		return false
+	}
+	e := Entry{Path: f[9], Unstaged: true, Conflict: true, Submodule: f[3] == submodule}
+	if f[3] != noMode {
+		e.Mode, e.ID = f[3], f[7]
+	}
+	s.Entries = append(s.Entries, e)
+	return true
+}
+
+// RawEntry is one line of git diff --raw.
+type RawEntry struct {
+	OldMode, NewMode string // "" if there is no file
+	OldID, NewID     string
+	Status           byte   // A, D, M, R or T
+	OldPath, Path    string // their bytes; OldPath is "" unless the file was renamed
+}
+
+// Lines are the numbers of lines that a file gained and lost.
+type Lines struct {
+	Added, Deleted int
+	Binary         bool // lines are not counted
+}
+
+// ParseRaw reads the output of git diff --raw -z, perhaps with --numstat behind it. The
+// result lines has the numbers of lines by path.
+func ParseRaw(out []byte) (entries []RawEntry, lines map[string]Lines, err error) {
+	lines = map[string]Lines{}
+	fields := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	next := func() (field string) {
+		if len(fields) > 0 {
+			field, fields = fields[0], fields[1:]
+		}
+		return field
+	}
+	for len(fields) > 0 {
+		head := next()
+		switch {
+		case head == "":
+		case head[0] == ':':
+			f := strings.Fields(head[1:])
+			if len(f) != 5 || len(fields) == 0 {
+				return nil, nil, unknown("git diff --raw", head)
+			}
+			e := RawEntry{OldMode: modeOf(f[0]), NewMode: modeOf(f[1]), OldID: f[2], NewID: f[3], Status: f[4][0], Path: next()}
+			if e.Status == 'R' {
+				e.OldPath, e.Path = e.Path, next()
+			}
+			entries = append(entries, e)
+		default:
+			f := strings.SplitN(head, "\t", 3)
+			if len(f) != 3 {
+				return nil, nil, unknown("git diff --numstat", head)
+			}
+			if f[2] == "" { // a rename: both paths follow
+				next()
+				f[2] = next()
+			}
+			lines[f[2]] = linesOf(f[0], f[1])
+		}
+	}
+	return entries, lines, nil
+}
+
+func linesOf(added, deleted string) Lines {
+	if added == "-" {
+		return Lines{Binary: true}
+	}
+	var l Lines
+	l.Added, _ = strconv.Atoi(added)
+	l.Deleted, _ = strconv.Atoi(deleted)
+	return l
+}
+
+func modeOf(text string) string {
+	if text == noMode {
+		return ""
+	}
+	return text
+}
+
+func unknown(command, line string) error {
+	return coleo.Errorf(coleo.EInternal, "%s prints %.100q, which Coleo does not know", command, line)
+}

@@ -1,0 +1,153 @@
+package changes
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/changes"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+)
+
+const restoreHelp = `Put the files of a checkpoint back, to the byte, and delete the files that have
+been made since. The checkpoint before a turn's own one undoes that turn.
+
+Files that git ignores are never deleted. The index, the branches, the commits and
+the submodules stay as they are. So do files of more than 50 MB.
+
+The present files become a checkpoint of their own first, so that you can undo the
+restore: restore that one.
+
+Nothing is restored while an arm in the same repository works, or may work.`
+
+// CheckpointCommand returns the verb arm checkpoint with the verbs below it.
+func CheckpointCommand() *cobra.Command {
+	c := verb.Group("checkpoint", "List, compare and restore the files that were kept after each turn")
+	c.Long = `After each turn that changed files, Coleo keeps all files of the arm's repository
+that git does not ignore. A checkpoint is a commit below refs/coleo/checkpoints,
+which no branch has. Making it never touches your index, stash or branches.`
+	c.AddCommand(newListCommand(), newCheckpointDiffCommand(), newRestoreCommand())
+	return c
+}
+
+func newListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list NAME",
+		Short: "List the checkpoints of an arm's files",
+		Args:  verb.Exactly(1, "the name of an arm"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			list, err := client.Checkpoints(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return verb.Say(c, listText(list), list)
+		}),
+	}
+}
+
+func listText(list []changes.Checkpoint) string {
+	if len(list) == 0 {
+		return "No checkpoints. The first one is made when the arm starts in a git repository."
+	}
+	var lines []string
+	for _, c := range list {
+		line := fmt.Sprintf("%4d  %s  %s", c.N, c.Time.Local().Format(time.DateTime), c.Title())
+		if c.Run != "" {
+			line += ", run " + c.Run
+		}
+		if len(c.Left) > 0 {
+			line += fmt.Sprintf(" (without %d files)", len(c.Left))
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func newCheckpointDiffCommand() *cobra.Command {
+	var w changes.Wish
+	c := &cobra.Command{
+		Use:   "diff NAME [N]",
+		Short: "Show what changed up to a checkpoint since the one before it",
+		Long: `Show what changed up to a checkpoint since the one before it. Without a number, it
+is the newest one: what the last turn changed.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 && len(args) != 2 {
+				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, and perhaps a number", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			n, err := number(c, client, args)
+			if err != nil {
+				return err
+			}
+			w.Checkpoint = &n
+			d, err := client.Diff(c.Context(), args[0], w, false)
+			if err != nil {
+				return err
+			}
+			return printDiff(c, args[0], d, w.Stat, false)
+		}),
+	}
+	c.Flags().BoolVar(&w.Stat, "stat", false, "list the files only")
+	c.Flags().BoolVar(&w.Binary, "binary", false, "put binary files into the patch")
+	return c
+}
+
+// number returns the number of the checkpoint that the arguments name, or of the newest one.
+func number(c *cobra.Command, client *api.Client, args []string) (int, error) {
+	if len(args) == 2 {
+		return parse(args[1])
+	}
+	list, err := client.Checkpoints(c.Context(), args[0])
+	if err == nil && len(list) == 0 {
+		err = coleo.Errorf(coleo.ENotFound, "arm %s has no checkpoints", args[0])
+	}
+	if err != nil {
+		return 0, err
+	}
+	return list[len(list)-1].N, nil
+}
+
+func parse(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, coleo.Errorf(coleo.EInvalid, "%q is not the number of a checkpoint: 'coleo arm checkpoint list' shows them", text)
+	}
+	return n, nil
+}
+
+func newRestoreCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "restore NAME N",
+		Short:   "Put the files of a checkpoint back",
+		Long:    restoreHelp,
+		Example: "  coleo arm checkpoint restore fix 3",
+		Args:    verb.Exactly(2, "the name of an arm and the number of a checkpoint"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			n, err := parse(args[1])
+			if err != nil {
+				return err
+			}
+			r, err := client.Restore(c.Context(), args[0], n)
+			if err != nil {
+				return err
+			}
+			return verb.Say(c, restoredText(args[0], r), r)
+		}),
+	}
+}
+
+func restoredText(arm string, r changes.Restored) string {
+	lines := []string{fmt.Sprintf("Checkpoint %d is restored: %d files written, %d deleted.", r.N, len(r.Written), len(r.Deleted))}
+	for _, l := range r.Left {
+		lines = append(lines, fmt.Sprintf("  not restored: %s: %s", changes.Show(l.Name()), escaped(l.Why)))
+	}
+	return strings.Join(append(lines, fmt.Sprintf("To undo this: coleo arm checkpoint restore %s %d", arm, r.Before)), "\n")
+}

@@ -1,0 +1,209 @@
+// Package changes has the verbs that show what an arm has changed in its folder, and that put
+// its files back: arm diff and arm checkpoint.
+package changes
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/changes"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/cmd/coleo/verb"
+)
+
+const diffHelp = `Show what the arm has changed in its folder since it was started: in commits, in
+the index, in the work folder, and in files that git does not know. The commit of
+the start stays the same, also after commits of the arm and restarts.
+
+Into a file or a pipe, the output is a patch for 'git apply'. It holds binary files
+only with --binary. On a terminal it has colours, and control characters are shown
+as \x1b and the like. Files that git ignores are left out.
+
+  coleo arm diff fix --binary | git apply
+
+--why shows above each place which call of the arm made it, who approved it, and how
+to see that moment. The patch is then for people only.`
+
+// DiffCommand returns the verb arm diff.
+func DiffCommand() *cobra.Command {
+	var w changes.Wish
+	var why bool
+	c := &cobra.Command{
+		Use:   "diff NAME [PATH]...",
+		Short: "Show what the arm has changed in its folder",
+		Long:  diffHelp,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, and perhaps files and folders", c.CommandPath())
+			}
+			if why && w.Stat {
+				return coleo.Errorf(coleo.EInvalid, "--why is about the places of a patch, and --stat shows none: leave one out")
+			}
+			return nil
+		},
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			w.Paths = args[1:]
+			d, err := client.Diff(c.Context(), args[0], w, why)
+			if err != nil {
+				return err
+			}
+			return printDiff(c, args[0], d, w.Stat, why)
+		}),
+	}
+	c.Flags().BoolVar(&w.Stat, "stat", false, "list the files only")
+	c.Flags().BoolVar(&w.Binary, "binary", false, "put binary files into the patch")
+	c.Flags().BoolVar(&why, "why", false, "show which call made each place")
+	return c
+}
+
+// printDiff prints a diff. What is missing in it goes to the error output, so that a patch
+// stays a patch.
+func printDiff(c *cobra.Command, arm string, d changes.Diff, stat, why bool) error {
+	if verb.WantsJSON(c) {
+		return verb.PrintJSON(c, d)
+	}
+	for _, l := range d.Left {
+		fmt.Fprintf(c.ErrOrStderr(), "left out: %s: %s\n", changes.Show(l.Name()), changes.Show(l.Why))
+	}
+	if d.Cut != "" {
+		fmt.Fprintln(c.ErrOrStderr(), "not complete: "+d.Cut)
+	}
+	var err error
+	switch terminal := show.Width(c) > 0; {
+	case stat:
+		_, err = io.WriteString(show.Writer(c), statText(d))
+	case why || terminal:
+		_, err = io.WriteString(show.Writer(c), patchText(d, arm, why))
+	default:
+		_, err = c.OutOrStdout().Write(d.Patch)
+	}
+	return err
+}
+
+// statText returns a table of the files.
+func statText(d changes.Diff) string {
+	if len(d.Files) == 0 {
+		return "Nothing has changed.\n"
+	}
+	var b strings.Builder
+	for _, f := range d.Files {
+		lines := show.Green.Paint(fmt.Sprintf("+%d", f.LinesAdded)) + " " + show.Red.Paint(fmt.Sprintf("-%d", f.LinesDeleted))
+		if f.Binary {
+			lines = "binary"
+		}
+		name := changes.Show(f.Name())
+		if f.OldPath != "" {
+			name = changes.Show(f.OldName()) + " => " + name
+		}
+		fmt.Fprintf(&b, "%-8s  %s  %s  (%s)\n", f.Kind, name, lines, placeOf(f))
+	}
+	added, deleted := changes.Sum(d.Files)
+	fmt.Fprintf(&b, "%d files, %d lines added, %d deleted\n", len(d.Files), added, deleted)
+	return b.String()
+}
+
+// placeOf says where the change of a file is.
+func placeOf(f changes.File) string {
+	var words []string
+	for _, w := range []struct {
+		is   bool
+		word string
+	}{{f.Conflict, "conflict"}, {f.Committed, "committed"}, {f.Staged, "staged"}, {f.Untracked, "untracked"},
+		{f.Unstaged && !f.Untracked, "not staged"}} {
+		if w.is {
+			words = append(words, w.word)
+		}
+	}
+	if len(words) == 0 {
+		return "checkpoint"
+	}
+	return strings.Join(words, ", ")
+}
+
+// patchText returns the patch for a person at a terminal.
+func patchText(d changes.Diff, arm string, why bool) string {
+	hunks := map[int]*changes.Why{}
+	for _, f := range d.Files {
+		for _, h := range f.Hunks {
+			hunks[h.Offset] = h.Why
+		}
+	}
+	var b strings.Builder
+	offset, head := 0, true
+	for line := range bytes.Lines(d.Patch) {
+		text := visible(strings.TrimSuffix(string(line), "\n"))
+		switch {
+		case bytes.HasPrefix(line, []byte("diff --git ")):
+			head = true
+			b.WriteString(show.Yellow.Paint(text))
+		case bytes.HasPrefix(line, []byte("@@ ")):
+			if head = false; why {
+				b.WriteString(whyText(hunks[offset], arm))
+			}
+			b.WriteString(show.Cyan.Paint(text))
+		case !head && line[0] == '+':
+			b.WriteString(show.Green.Paint(text))
+		case !head && line[0] == '-':
+			b.WriteString(show.Red.Paint(text))
+		default:
+			b.WriteString(text)
+		}
+		b.WriteString("\n")
+		offset += len(line)
+	}
+	return b.String()
+}
+
+// whyText returns the lines above a hunk that say which call made it.
+func whyText(w *changes.Why, arm string) string {
+	if w == nil {
+		return "# not looked up\n"
+	}
+	lines := []string{w.Note}
+	if w.Tool != "" {
+		line := "call " + w.Tool
+		if w.Time != nil {
+			line += ", " + w.Time.Local().Format("2006-01-02 15:04:05")
+		}
+		if lines = append(lines, line); w.Prompt != "" {
+			lines = append(lines, "prompt "+show.Cut(strings.Join(strings.Fields(w.Prompt), " "), 66))
+		}
+	}
+	if w.Approval != "" {
+		line := "approval " + w.Approval
+		if w.Policy != "" {
+			line += ", by the policy (" + w.Policy + ")"
+		}
+		if w.Approver != "" {
+			line += ", by " + w.Approver
+		}
+		lines = append(lines, line)
+	}
+	if w.Time != nil {
+		lines = append(lines, fmt.Sprintf("moment coleo arm screen %s --at %s", arm, w.Time.UTC().Format("2006-01-02T15:04:05.000Z")))
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString("# " + visible(line) + "\n")
+	}
+	return b.String()
+}
+
+// visible returns a line whose control characters a terminal does not obey.
+func visible(line string) string {
+	var b strings.Builder
+	for i, part := range strings.Split(line, "\t") {
+		if i > 0 {
+			b.WriteString("\t")
+		}
+		b.WriteString(escaped(part))
+	}
+	return b.String()
+}

@@ -1,0 +1,28 @@
+package changes
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// escaped writes what cannot be seen as Go does: \x1b, \u202e.
+func escaped(text string) string {
+	var b strings.Builder
+	for len(text) > 0 {
+		r, size := utf8.DecodeRuneInString(text)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[0])
+		case r < 0x80 && !strconv.IsPrint(r):
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case !strconv.IsPrint(r) && r != '\u00a0' && r != '\u3000': // blanks of other widths
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteString(text[:size])
+		}
+		text = text[size:]
+	}
+	return b.String()
+}

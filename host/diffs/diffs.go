@@ -1,0 +1,264 @@
+// Package diffs says what an arm has changed in its folder, and keeps its files after each
+// turn.
+//
+// It knows neither sessions nor states: package host says when a turn has ended, and whether
+// files may be restored.
+package diffs
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/changes"
+	"coleo.dev/changes/folder"
+	"coleo.dev/workspace/git"
+)
+
+const (
+	// keepTime bounds one checkpoint. A folder that takes longer gets no more of them from
+	// this process, because each would keep a processor busy after each turn.
+	keepTime = 30 * time.Second
+	// pieceSize is the size of one piece of a diff, in bytes. With base64 it fits into a
+	// message of the bus.
+	pieceSize = 2 << 20
+	// readTime is how long a diff is kept for its other pieces.
+	readTime = time.Minute
+	// mostRead is how many diffs are kept so. Each has at most some 30 MB.
+	mostRead = 4
+)
+
+// Arm is an arm and its folder.
+type Arm struct {
+	ID     string
+	Folder string
+}
+
+// Diffs reads and keeps the files of a host's arms. Its methods may run at the same time.
+type Diffs struct {
+	Environ []string // the user's environment, in which git is looked for
+	Scratch string   // a folder for temporary files
+	Log     *slog.Logger
+	Now     func() time.Time
+
+	keeping sync.Mutex // held during a checkpoint after a turn, so that one runs at a time
+
+	mu   sync.Mutex
+	arms map[string]*keeper // by id
+	read map[string]piecewise
+}
+
+// keeper is what Diffs knows of one arm.
+type keeper struct {
+	files   sync.Mutex // held while checkpoints are written or restored
+	waiting bool       // a checkpoint is about to be made; Diffs.mu guards it
+	none    bool       // the folder is too large for checkpoints; Diffs.mu guards it
+}
+
+// piecewise is a diff that is being read in pieces.
+type piecewise struct {
+	data []byte
+	till time.Time
+}
+
+func (d *Diffs) keeper(id string) *keeper {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.arms == nil {
+		d.arms = map[string]*keeper{}
+	}
+	k := d.arms[id]
+	if k == nil {
+		k = &keeper{}
+		d.arms[id] = k
+	}
+	return k
+}
+
+func (d *Diffs) open(ctx context.Context, a Arm) (*folder.Folder, error) {
+	if err := os.MkdirAll(d.Scratch, 0o700); err != nil {
+		return nil, err
+	}
+	program, err := git.Find(d.Environ, d.Scratch)
+	if err != nil {
+		return nil, err
+	}
+	return folder.Open(ctx, program, a.Folder, d.Scratch)
+}
+
+// Keep remembers where the work of an arm begins, and makes a checkpoint of its files if they
+// have changed. Its caller does not wait for it. If one is already about to be made, or if
+// the folder is in no repository, Keep does nothing. Failures go to the log.
+func (d *Diffs) Keep(ctx context.Context, a Arm, reason, run string) {
+	k := d.keeper(a.ID)
+	d.mu.Lock()
+	skip := k.waiting || k.none
+	k.waiting = k.waiting || !skip
+	d.mu.Unlock()
+	if skip {
+		return
+	}
+	d.keeping.Lock()
+	defer d.keeping.Unlock()
+	k.files.Lock()
+	defer k.files.Unlock()
+	d.mu.Lock()
+	k.waiting = false
+	d.mu.Unlock()
+	limited, cancel := context.WithTimeout(ctx, keepTime)
+	defer cancel()
+	err := d.keep(limited, a, folder.Note{Reason: reason, Run: run, Time: d.Now()})
+	code := coleo.ErrorCode(err)
+	if err == nil || ctx.Err() != nil || code == coleo.EUnsupported || code == coleo.ENotInstalled {
+		return
+	}
+	if code == coleo.EInvalid || limited.Err() != nil { // the next one would cost as much
+		d.mu.Lock()
+		k.none = true
+		d.mu.Unlock()
+		err = fmt.Errorf("this arm gets no more checkpoints: %w", err)
+	}
+	d.Log.Warn("make a checkpoint", "arm", a.ID, "folder", a.Folder, "error", err)
+}
+
+func (d *Diffs) keep(ctx context.Context, a Arm, n folder.Note) error {
+	f, err := d.open(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.RememberBase(ctx, a.ID); err != nil {
+		return err
+	}
+	_, _, err = f.Keep(ctx, a.ID, n)
+	return err
+}
+
+// Diff returns what the arm has changed, or the next piece of a diff.
+func (d *Diffs) Diff(ctx context.Context, a Arm, o bus.DiffOrder) (bus.Piece, error) {
+	if o.ID != "" {
+		return d.piece(o.ID, o.From)
+	}
+	f, err := d.open(ctx, a)
+	if err != nil {
+		return bus.Piece{}, err
+	}
+	defer f.Close()
+	var diff changes.Diff
+	if n := o.Wish.Checkpoint; n != nil {
+		diff, err = f.DiffCheckpoint(ctx, a.ID, *n, o.Wish)
+	} else {
+		var base string
+		if base, err = f.Base(ctx, a.ID); err == nil {
+			diff, err = f.Diff(ctx, base, o.Wish, d.Now().UTC())
+		}
+	}
+	if err != nil {
+		return bus.Piece{}, err
+	}
+	data, err := json.Marshal(diff)
+	if err != nil {
+		return bus.Piece{}, err
+	}
+	return d.first(data), nil
+}
+
+// first returns the first piece of a diff, and keeps the diff for the others.
+func (d *Diffs) first(data []byte) bus.Piece {
+	if len(data) <= pieceSize {
+		return bus.Piece{Data: data, Total: len(data)}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.Now()
+	if d.read == nil {
+		d.read = map[string]piecewise{}
+	}
+	for id, p := range d.read {
+		if now.After(p.till) || len(d.read) >= mostRead {
+			delete(d.read, id)
+		}
+	}
+	id := rand.Text()
+	d.read[id] = piecewise{data, now.Add(readTime)}
+	return bus.Piece{ID: id, Data: data[:pieceSize], Total: len(data)}
+}
+
+// piece returns the piece of a kept diff that begins at from. The last piece ends it.
+func (d *Diffs) piece(id string, from int) (bus.Piece, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p, ok := d.read[id]
+	if !ok || from < 0 || from > len(p.data) {
+		return bus.Piece{}, coleo.Errorf(coleo.EStale, "the diff is not kept any more: ask for it again")
+	}
+	end := min(from+pieceSize, len(p.data))
+	if end == len(p.data) {
+		delete(d.read, id)
+	}
+	return bus.Piece{ID: id, Data: bytes.Clone(p.data[from:end]), Total: len(p.data)}, nil
+}
+
+// Checkpoints returns the checkpoints of an arm, in order.
+func (d *Diffs) Checkpoints(ctx context.Context, a Arm) ([]changes.Checkpoint, error) {
+	f, err := d.open(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Checkpoints(ctx, a.ID)
+}
+
+// Restore puts the files of a checkpoint back: see folder.Folder.Restore. The function ready
+// is called with the top folder of the repository, before any file changes. No checkpoint
+// of the arm is made meanwhile.
+func (d *Diffs) Restore(ctx context.Context, a Arm, n int, ready func(root string) error) (changes.Restored, error) {
+	k := d.keeper(a.ID)
+	k.files.Lock()
+	defer k.files.Unlock()
+	f, err := d.open(ctx, a)
+	if err != nil {
+		return changes.Restored{}, err
+	}
+	defer f.Close()
+	look := func() error { return ready(f.Root()) }
+	if err := look(); err != nil {
+		return changes.Restored{}, err
+	}
+	return f.Restore(ctx, a.ID, n, folder.Note{Time: d.Now()}, look)
+}
+
+// Forget removes the refs of an arm that is being removed.
+func (d *Diffs) Forget(ctx context.Context, a Arm) error {
+	f, err := d.open(ctx, a)
+	switch coleo.ErrorCode(err) {
+	case "":
+	case coleo.EUnsupported, coleo.ENotInstalled, coleo.EInvalid: // the folder is gone, or was never in a repository
+		return nil
+	default:
+		return err
+	}
+	defer f.Close()
+	d.mu.Lock()
+	delete(d.arms, a.ID)
+	d.mu.Unlock()
+	return f.Forget(ctx, a.ID)
+}
+
+// Below reports whether a folder is dir or below it. Dir has no symbolic links.
+func Below(dir, path string) bool {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
