@@ -349,20 +349,6 @@ type SpawnConfig struct {
 	AllowSudo bool `json:"-"`
 }
 
-// OnPartition says what happens to an arm while its host agent cannot reach serve.
-type OnPartition string
-
-// The values of OnPartition. With both values, the agent CLI continues its work.
-const (
-	PartitionRun OnPartition = "run" // the default: the host agent still types what serve has ordered
-	// PartitionFreeze makes the holder refuse all keys, except within 10 s after serve
-	// has confirmed that no second generation of the arm can be running.
-	PartitionFreeze OnPartition = "freeze"
-)
-
-// Valid reports whether p is one of the values above or empty.
-func (p OnPartition) Valid() bool { return p == "" || p == PartitionRun || p == PartitionFreeze }
-
 // ModelScripted is the name of the scripted model: a program of Coleo that runs on the
 // arm's host and answers in place of a model. The name selects the scripted model only
 // if the configuration has no provider and no endpoint.

@@ -34,3 +34,17 @@ type HostInfo struct {
 	Arms int  `json:"arms"` // the number of live arms
 	Live bool `json:"live"` // the host agent answers, and its last sign of life is at most 90 s old
 }
+
+// OnPartition says what happens to an arm while its host agent cannot reach serve.
+type OnPartition string
+
+// The values of OnPartition. With both values, the agent CLI continues its work.
+const (
+	PartitionRun OnPartition = "run" // the default: the host agent still types what serve has ordered
+	// PartitionFreeze makes the holder refuse all keys, except within 10 s after serve
+	// has confirmed that no second generation of the arm can be running.
+	PartitionFreeze OnPartition = "freeze"
+)
+
+// Valid reports whether p is one of the values above or empty.
+func (p OnPartition) Valid() bool { return p == "" || p == PartitionRun || p == PartitionFreeze }

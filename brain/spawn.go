@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -121,91 +120,6 @@ func (b *Brain) named(ctx context.Context, name string) (arm coleo.Arm, known bo
 			arm.Name, arm.Status)
 	}
 	return arm, true, nil
-}
-
-// configure returns the configuration with which an arm is started. It takes each value
-// from the request. If the request lacks a value, configure takes the value from the
-// stopped arm, and otherwise from the defaults.
-func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (coleo.SpawnConfig, error) {
-	var c coleo.SpawnConfig
-	if known && len(arm.Config) > 0 {
-		if err := json.Unmarshal(arm.Config, &c); err != nil {
-			return c, fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
-		}
-		c.Conversation = arm.SessionID
-	}
-	if provider, model, ok := strings.Cut(q.Model, "/"); ok && q.Provider == "" {
-		q.Provider, q.Model = provider, model
-	}
-	if q.Terminal != "" && arm.Harness == "" {
-		q.Harness = first(q.Harness, b.Registry.PreferredWindow())
-	}
-	harness, err := b.harness(q.Harness, arm.Harness)
-	if err != nil {
-		return c, err
-	}
-	arm.Harness, arm.Domain = harness, first(q.Domain, arm.Domain)
-	arm.ContextBudget = max(q.ContextBudget, arm.ContextBudget)
-	c.Workdir = first(q.Workdir, c.Workdir)
-	c.Provider, c.Model = first(q.Provider, c.Provider, b.Defaults.Provider), first(q.Model, c.Model, b.Defaults.Model)
-	c.Endpoint = first(q.Endpoint, c.Endpoint)
-	if err := configureThread(&c, q); err != nil {
-		return c, err
-	}
-	c.Profile, c.Home = coleo.Profile(first(string(q.Profile), string(c.Profile))), first(q.Home, c.Home)
-	c.PermissionMode = coleo.PermissionMode(first(string(q.PermissionMode), string(c.PermissionMode)))
-	forgetChosen(&c, q.Model, string(q.PermissionMode))
-	c.OnPartition = coleo.OnPartition(first(string(q.OnPartition), string(c.OnPartition),
-		string(b.Defaults.OnPartition)))
-	if c.Policy = coleo.PolicyMode(first(string(q.Policy), string(c.Policy))); c.Policy == "" && !known {
-		c.Policy = b.Defaults.Policy
-	}
-	if q.Worktree != nil && (c.Worktree == nil || q.Worktree.Branch != "") {
-		from := c.Worktree
-		c.Worktree = &coleo.Worktree{Branch: q.Worktree.Branch, Base: q.Worktree.Base}
-		if from != nil {
-			c.Worktree.From = from.From
-		}
-	}
-	if err := b.configureSandbox(&c, q, harness, known); err != nil {
-		return c, err
-	}
-	if err := checkSandboxOfWorktree(c); err != nil {
-		return c, err
-	}
-	c.TrustWorkdir = c.TrustWorkdir || q.TrustWorkdir
-	c.Cols, c.Rows = max(q.Cols, c.Cols), max(q.Rows, c.Rows)
-	for _, list := range []struct{ from, to *[]string }{{&q.Wrap, &c.Wrap}, {&q.Args, &c.Args}} {
-		if len(*list.from) > 0 {
-			*list.to = *list.from
-		}
-	}
-	if len(q.MCPServers) > 0 {
-		c.MCPServers = q.MCPServers
-	}
-	if err := b.configureTools(&c, q, harness, known); err != nil {
-		return c, err
-	}
-	if len(q.Env) > 0 {
-		c.EnvNames = coleo.EnvNames(q.Env)
-	}
-	if err := coleo.CheckEnv(q.Env); err != nil {
-		return c, err
-	}
-	if err := b.checkScripted(harness, &c, q); err != nil {
-		return c, err
-	}
-	if !filepath.IsAbs(c.Workdir) {
-		return c, coleo.Errorf(coleo.EInvalid, "the work folder %q must be an absolute path", c.Workdir)
-	}
-	if err := b.configureWindow(&c, q, harness, arm.Name); err != nil {
-		return c, err
-	}
-	arm.Workdir, arm.Provider, arm.Model = c.Workdir, c.Provider, c.Model
-	if q.Model != "" || arm.DefaultModel == "" {
-		arm.DefaultModel = coleo.ModelName(c.Provider, c.Model)
-	}
-	return c, nil
 }
 
 // harness returns the name of the harness for an arm. It returns the first of these

@@ -2,7 +2,6 @@ package arm
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -338,25 +337,6 @@ func spawnedLine(arm coleo.Arm) string {
 		line += fmt.Sprintf("\nIt asks: %s\nAnswer with: coleo arm approve %s, or deny", d.Title, arm.Name)
 	}
 	return line
-}
-
-// sayTrust tells the user which of the user's files Coleo will edit for the new arm.
-func sayTrust(c *cobra.Command, client *api.Client, q wire.SpawnRequest, usual string) error {
-	list, err := client.Harnesses(c.Context())
-	if err != nil {
-		return err
-	}
-	folder := q.Workdir
-	if q.Worktree != nil {
-		folder = "the arm's worktree"
-	}
-	for _, info := range list {
-		if info.Name == cmp.Or(q.Harness, usual) && info.Trust != "" && q.Profile != coleo.ProfileHermetic {
-			c.PrintErrf("coleo: note: %s's own file %s in your home folder will say that %s is trusted\n",
-				info.Title, info.Trust, folder)
-		}
-	}
-	return nil
 }
 
 // complete fills in the fields of f.q that come from flags.

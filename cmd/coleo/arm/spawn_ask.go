@@ -17,6 +17,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/wire"
 )
 
 // asksUser reports whether arm spawn asks for what it needs: the user has given no flag,
@@ -111,4 +112,23 @@ func (q questions) line(what, usual string) (string, error) {
 		return "", coleo.Errorf(coleo.EInvalid, "the input ended: nothing was started")
 	}
 	return cmp.Or(strings.TrimSpace(text), usual), nil
+}
+
+// sayTrust tells the user which of the user's files Coleo will edit for the new arm.
+func sayTrust(c *cobra.Command, client *api.Client, q wire.SpawnRequest, usual string) error {
+	list, err := client.Harnesses(c.Context())
+	if err != nil {
+		return err
+	}
+	folder := q.Workdir
+	if q.Worktree != nil {
+		folder = "the arm's worktree"
+	}
+	for _, info := range list {
+		if info.Name == cmp.Or(q.Harness, usual) && info.Trust != "" && q.Profile != coleo.ProfileHermetic {
+			c.PrintErrf("coleo: note: %s's own file %s in your home folder will say that %s is trusted\n",
+				info.Title, info.Trust, folder)
+		}
+	}
+	return nil
 }

@@ -1,0 +1,224 @@
+package brain
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/wire"
+)
+
+// configure returns the configuration with which an arm is started. It takes each value
+// from the request. If the request lacks a value, configure takes the value from the
+// stopped arm, and otherwise from the defaults.
+func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (coleo.SpawnConfig, error) {
+	var c coleo.SpawnConfig
+	if known && len(arm.Config) > 0 {
+		if err := json.Unmarshal(arm.Config, &c); err != nil {
+			return c, fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
+		}
+		c.Conversation = arm.SessionID
+	}
+	if provider, model, ok := strings.Cut(q.Model, "/"); ok && q.Provider == "" {
+		q.Provider, q.Model = provider, model
+	}
+	if q.Terminal != "" && arm.Harness == "" {
+		q.Harness = first(q.Harness, b.Registry.PreferredWindow())
+	}
+	harness, err := b.harness(q.Harness, arm.Harness)
+	if err != nil {
+		return c, err
+	}
+	arm.Harness, arm.Domain = harness, first(q.Domain, arm.Domain)
+	arm.ContextBudget = max(q.ContextBudget, arm.ContextBudget)
+	c.Workdir = first(q.Workdir, c.Workdir)
+	c.Provider, c.Model = first(q.Provider, c.Provider, b.Defaults.Provider), first(q.Model, c.Model, b.Defaults.Model)
+	c.Endpoint = first(q.Endpoint, c.Endpoint)
+	if err := configureThread(&c, q); err != nil {
+		return c, err
+	}
+	c.Profile, c.Home = coleo.Profile(first(string(q.Profile), string(c.Profile))), first(q.Home, c.Home)
+	c.PermissionMode = coleo.PermissionMode(first(string(q.PermissionMode), string(c.PermissionMode)))
+	forgetChosen(&c, q.Model, string(q.PermissionMode))
+	c.OnPartition = coleo.OnPartition(first(string(q.OnPartition), string(c.OnPartition),
+		string(b.Defaults.OnPartition)))
+	if c.Policy = coleo.PolicyMode(first(string(q.Policy), string(c.Policy))); c.Policy == "" && !known {
+		c.Policy = b.Defaults.Policy
+	}
+	if q.Worktree != nil && (c.Worktree == nil || q.Worktree.Branch != "") {
+		from := c.Worktree
+		c.Worktree = &coleo.Worktree{Branch: q.Worktree.Branch, Base: q.Worktree.Base}
+		if from != nil {
+			c.Worktree.From = from.From
+		}
+	}
+	if err := b.configureSandbox(&c, q, harness, known); err != nil {
+		return c, err
+	}
+	if err := checkSandboxOfWorktree(c); err != nil {
+		return c, err
+	}
+	c.TrustWorkdir = c.TrustWorkdir || q.TrustWorkdir
+	c.Cols, c.Rows = max(q.Cols, c.Cols), max(q.Rows, c.Rows)
+	for _, list := range []struct{ from, to *[]string }{{&q.Wrap, &c.Wrap}, {&q.Args, &c.Args}} {
+		if len(*list.from) > 0 {
+			*list.to = *list.from
+		}
+	}
+	if len(q.MCPServers) > 0 {
+		c.MCPServers = q.MCPServers
+	}
+	if err := b.configureTools(&c, q, harness, known); err != nil {
+		return c, err
+	}
+	if len(q.Env) > 0 {
+		c.EnvNames = coleo.EnvNames(q.Env)
+	}
+	if err := coleo.CheckEnv(q.Env); err != nil {
+		return c, err
+	}
+	if err := b.checkScripted(harness, &c, q); err != nil {
+		return c, err
+	}
+	if !filepath.IsAbs(c.Workdir) {
+		return c, coleo.Errorf(coleo.EInvalid, "the work folder %q must be an absolute path", c.Workdir)
+	}
+	if err := b.configureWindow(&c, q, harness, arm.Name); err != nil {
+		return c, err
+	}
+	arm.Workdir, arm.Provider, arm.Model = c.Workdir, c.Provider, c.Model
+	if q.Model != "" || arm.DefaultModel == "" {
+		arm.DefaultModel = coleo.ModelName(c.Provider, c.Model)
+	}
+	return c, nil
+}
+
+// configureSandbox sets the sandbox of an arm. Without a word in the request, a stopped arm
+// keeps its sandbox, and so does a subarm the sandbox of its parent. A request without a
+// network for the sandbox keeps the network too.
+func (b *Brain) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harness string, known bool) error {
+	asked := q.Sandbox
+	if asked == nil {
+		return nil
+	}
+	if err := asked.Check(); err != nil {
+		return err
+	}
+	if c.Parent != "" && asked.String() != c.Sandbox.String() {
+		return coleo.Errorf(coleo.EForbidden, "nothing was started: a subarm has the sandbox of its parent")
+	}
+	if asked.Folder != "" {
+		return coleo.Errorf(coleo.EInvalid, "nothing was started: only Coleo sets the folder of a sandbox")
+	}
+	h, err := b.Registry.Get(harness)
+	if err != nil {
+		return err
+	}
+	if asked.On() && h.Info().Transport == coleo.TransportHTTP {
+		return coleo.Errorf(coleo.EUnsupported, "nothing was started: the harness %s uses HTTP, and Coleo makes sandboxes only "+
+			"for harnesses with a terminal", harness)
+	}
+	next := *asked
+	if known && next.Network == "" && c.Sandbox.On() {
+		next.Network = c.Sandbox.Network
+	}
+	c.Sandbox = nil
+	if next.On() {
+		c.Sandbox = &next
+	}
+	return nil
+}
+
+// checkSandboxOfWorktree refuses a sandbox for an arm with a worktree. The worktree's commits
+// go into the main repository, which the sandbox does not show.
+func checkSandboxOfWorktree(c coleo.SpawnConfig) error {
+	if c.Worktree == nil || !c.Sandbox.On() {
+		return nil
+	}
+	return coleo.Errorf(coleo.EUnsupported, "nothing was started: git cannot commit in a worktree inside a sandbox; "+
+		"leave out --worktree, and name a clone of the repository with -w")
+}
+
+// knowsSandbox returns EUnsupported if the order is for a sandbox, and the host agent is too
+// old to make one.
+func (b *Brain) knowsSandbox(host string, o bus.SpawnOrder) error {
+	if !o.Config.Sandbox.On() {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := b.hosts[host]
+	if m == nil || m.beat.PID == 0 || m.beat.TakesSandbox {
+		return nil // a host agent without a beat cannot be asked, so the order fails later
+	}
+	return unsent{coleo.Errorf(coleo.EUnsupported, "nothing was started: the host agent %s has version %s, which makes no "+
+		"sandboxes: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
+}
+
+// checkScripted returns an error if the options of a request do not fit the scripted
+// model. If the request asks for the scripted model, with neither a provider nor an
+// endpoint, checkScripted clears both in c. Their values came from the stopped arm or
+// from the defaults.
+func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q wire.SpawnRequest) error {
+	if q.Model == coleo.ModelScripted && q.Provider == "" && q.Endpoint == "" {
+		c.Provider, c.Endpoint = "", ""
+	}
+	if !c.Scripted() {
+		if q.Script != "" {
+			return coleo.Errorf(coleo.EInvalid,
+				"a script works only with the scripted model: add --model %s", coleo.ModelScripted)
+		}
+		return nil
+	}
+	h, err := b.Registry.Get(harness)
+	if err != nil {
+		return err
+	}
+	switch info := h.Info(); {
+	case info.NoModel:
+		return coleo.Errorf(coleo.EUnsupported, "the harness %s uses no model: leave out --model %s",
+			harness, coleo.ModelScripted)
+	case info.Transport == coleo.TransportHTTP:
+		return coleo.Errorf(coleo.EUnsupported,
+			"the harness %s uses HTTP, which cannot reach an arm with the scripted model: "+
+				"choose a harness with a terminal", harness)
+	case c.Profile == coleo.ProfileUser || c.Home != "":
+		return coleo.Errorf(coleo.EInvalid,
+			"an arm with the scripted model has a HOME of its own: leave out --profile and --home")
+	}
+	return nil
+}
+
+// checkHostUnderstands returns EUnsupported if the host agent is too old to carry out
+// the whole order to start an arm. Such a host agent would ignore what it does not know.
+// It would start the arm without its environment variables, with a real model, without
+// a freeze, or in another folder.
+func (b *Brain) checkHostUnderstands(host string, o bus.SpawnOrder) error {
+	if err := b.knowsTools(host, o); err != nil {
+		return err
+	}
+	if err := b.knowsSandbox(host, o); err != nil {
+		return err
+	}
+	given := len(o.Env) > 0 || len(o.Config.EnvNames) > 0 || o.Script != ""
+	given = given || o.Config.Scripted() || o.Config.OnPartition == coleo.PartitionFreeze
+	if !given && o.Config.Fork == "" && o.Config.Worktree == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := b.hosts[host]
+	if m == nil || m.beat.PID == 0 {
+		return nil // a host agent without a beat cannot be asked, so the order fails later
+	}
+	if (!given || m.beat.TakesGiven) && (o.Config.Fork == "" || m.beat.TakesForks) &&
+		(o.Config.Worktree == nil || m.beat.TakesWorktrees) {
+		return nil
+	}
+	return unsent{coleo.Errorf(coleo.EUnsupported,
+		"nothing was started: the host agent %s has version %s, which does not support environment variables for "+
+			"arms, the scripted model, freeze, copies of conversations or worktrees: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
+}
