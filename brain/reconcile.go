@@ -3,7 +3,6 @@ package brain
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -118,17 +117,20 @@ func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was col
 }
 
 // noteWorktree writes the worktree that the host agent has made into the configuration of
-// the arm's row.
-func (b *Brain) noteWorktree(ctx context.Context, id string, made coleo.SpawnConfig) error {
-	_, err := b.DB.UpdateArm(ctx, id, func(row *coleo.Arm) error {
+// the arm's row. If that fails, the row shows no worktree until the next start. The host agent
+// has a record of the worktree in any case.
+func (b *Brain) noteWorktree(ctx context.Context, id string, made *coleo.SpawnConfig) {
+	if made == nil || made.Worktree == nil {
+		return
+	}
+	_, _ = b.DB.UpdateArm(ctx, id, func(row *coleo.Arm) error {
 		var c coleo.SpawnConfig
 		if err := json.Unmarshal(row.Config, &c); err != nil {
-			return fmt.Errorf("read the configuration of arm %s: %w", row.Name, err)
+			return err
 		}
 		c.Worktree, c.Workdir = made.Worktree, made.Workdir
 		raw, err := json.Marshal(c)
 		row.Config = raw
 		return err
 	})
-	return err
 }

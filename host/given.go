@@ -332,8 +332,10 @@ func (a *arm) takeWorktree(ctx context.Context, c *coleo.SpawnConfig, name strin
 		from = c.Workdir
 	}
 	id := a.record.ID
-	a.tellWorktree(ctx, coleo.EventWorkspaceChanged, coleo.WorkspaceChange{Status: string(workspace.Making),
-		Branch: c.Worktree.Branch})
+	if _, known, _ := a.host.Workspaces.Of(id); !known {
+		a.tellWorktree(ctx, coleo.EventWorkspaceChanged, coleo.WorkspaceChange{Status: string(workspace.Making),
+			Branch: c.Worktree.Branch})
+	}
 	w, err := a.host.Workspaces.Make(ctx, workspace.Order{ID: id, Name: name, Folder: from, Branch: c.Worktree.Branch,
 		Base: c.Worktree.Base})
 	if err != nil {
@@ -352,11 +354,8 @@ func (a *arm) takeWorktree(ctx context.Context, c *coleo.SpawnConfig, name strin
 // there is unsaved work and force is false.
 func (a *arm) removeWorktree(ctx context.Context, force bool) (kept string, err error) {
 	id := a.record.ID
-	w, err := a.host.Workspaces.Workspace(id)
-	if coleo.ErrorCode(err) == coleo.ENotFound {
-		return "", nil
-	}
-	if err != nil {
+	w, known, err := a.host.Workspaces.Of(id)
+	if !known || err != nil {
 		return "", err
 	}
 	if other := a.host.worksIn(w.Path, id); other != "" {

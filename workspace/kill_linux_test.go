@@ -50,7 +50,7 @@ func doStep(step, root string) error {
 		}
 		return err
 	case "prune":
-		_, err := s.Prune(ctx, func(string) bool { return true })
+		_, err := s.Prune(ctx, func(workspace.Workspace) bool { return true })
 		return err
 	}
 	return fmt.Errorf("no step %q", step)

@@ -112,13 +112,19 @@ func (s Workspaces) openCommon(ctx context.Context, common string) (*git.Repo, e
 	return s.openAt(ctx, common, common)
 }
 
+// Of returns the worktree of the arm with the given id, and whether there is one.
+func (s Workspaces) Of(id string) (w Workspace, known bool, err error) {
+	w, err = s.read(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return w, false, nil
+	}
+	return w, true, err
+}
+
 // Workspace returns the worktree of an arm, by the arm's id or name. It returns ENotFound if
 // there is none, and EConflict if several arms have had the name.
 func (s Workspaces) Workspace(idOrName string) (Workspace, error) {
 	all, err := s.List()
-	if err != nil {
-		return Workspace{}, err
-	}
 	var found []Workspace
 	for _, w := range all {
 		if w.ID == idOrName {
@@ -130,6 +136,9 @@ func (s Workspaces) Workspace(idOrName string) (Workspace, error) {
 	}
 	switch len(found) {
 	case 0:
+		if err != nil {
+			return Workspace{}, err
+		}
 		return Workspace{}, coleo.Errorf(coleo.ENotFound, "no worktree of an arm called %q: 'coleo workspace list' lists them",
 			idOrName)
 	case 1:
@@ -139,7 +148,8 @@ func (s Workspaces) Workspace(idOrName string) (Workspace, error) {
 		idOrName)
 }
 
-// List returns all worktrees, sorted by name.
+// List returns all worktrees, sorted by name. If it cannot read some records, it returns the
+// other ones and an error that names the records.
 func (s Workspaces) List() ([]Workspace, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -149,22 +159,22 @@ func (s Workspaces) List() ([]Workspace, error) {
 		return nil, fmt.Errorf("list the worktrees: %w", err)
 	}
 	var all []Workspace
+	var unread error
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), recordSuffix)
 		if !ok {
 			continue
 		}
 		w, err := s.read(id)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		switch {
+		case err == nil:
+			all = append(all, w)
+		case !errors.Is(err, fs.ErrNotExist):
+			unread = errors.Join(unread, err)
 		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, w)
 	}
 	slices.SortFunc(all, func(a, b Workspace) int { return strings.Compare(a.Name+" "+a.ID, b.Name+" "+b.ID) })
-	return all, nil
+	return all, unread
 }
 
 const recordSuffix = ".worktree.json"
@@ -281,6 +291,9 @@ func (s Workspaces) unlock(id string) {
 // Rename gives the worktree of an arm the arm's new name. The folder and the branch keep
 // theirs. It does nothing if the arm has no worktree.
 func (s Workspaces) Rename(ctx context.Context, id, name string) error {
+	if !exists(s.recordPath(id)) {
+		return nil
+	}
 	s, unlock, err := s.lock(ctx, id)
 	if err != nil {
 		return err

@@ -156,21 +156,19 @@ type Pruned struct {
 const scratchAge = 24 * time.Hour
 
 // Prune ends what was interrupted, and removes the worktrees without an arm in which nothing
-// is unsaved. hasArm reports whether there is an arm with an id. A worktree with an arm, or
-// with unsaved work, is left alone.
-func (s Workspaces) Prune(ctx context.Context, hasArm func(id string) bool) ([]Pruned, error) {
+// is unsaved. inUse reports whether a worktree has an arm, or whether an arm works in it. Such
+// a worktree is left alone, and so is one with unsaved work. If some records cannot be read,
+// Prune does the rest and returns an error.
+func (s Workspaces) Prune(ctx context.Context, inUse func(Workspace) bool) ([]Pruned, error) {
 	s.pruneScratch()
-	all, err := s.List()
-	if err != nil {
-		return nil, err
-	}
+	all, unread := s.List()
 	var out []Pruned
 	for _, w := range all {
-		p := Pruned{Workspace: w}
+		p, err := Pruned{Workspace: w}, error(nil)
 		switch {
 		case w.Status != Ready:
 			p.Mended, err = s.mendLocked(ctx, w.ID)
-		case hasArm(w.ID):
+		case inUse(w):
 			continue
 		default:
 			var done Removal
@@ -182,7 +180,7 @@ func (s Workspaces) Prune(ctx context.Context, hasArm func(id string) bool) ([]P
 		}
 		out = append(out, p)
 	}
-	return out, nil
+	return out, unread
 }
 
 // mendLocked mends a worktree, unless another process has made it ready meanwhile.

@@ -102,7 +102,7 @@ func TestM28ARemovalRefusesToLoseWork(t *testing.T) {
 			if got := s.trees.Check(t.Context(), w.ID); got == nil || got.Error() != err.Error() {
 				t.Errorf("Check says %v, and Remove %v", got, err)
 			}
-			pruned, err := s.trees.Prune(t.Context(), func(string) bool { return false })
+			pruned, err := s.trees.Prune(t.Context(), func(workspace.Workspace) bool { return false })
 			if err != nil || len(pruned) != 1 || pruned[0].Removed || !strings.Contains(pruned[0].Left, c.word) {
 				t.Errorf("prune: %+v, %v", pruned, err)
 			}
@@ -185,7 +185,7 @@ func TestM28PruneRemovesWhatNoArmHas(t *testing.T) {
 	s := newStage(t)
 	used, unused, gone := s.made("used"), s.made("unused"), s.made("gone")
 	s.check(os.RemoveAll(gone.Path))
-	pruned, err := s.trees.Prune(t.Context(), func(id string) bool { return id == used.ID })
+	pruned, err := s.trees.Prune(t.Context(), func(w workspace.Workspace) bool { return w.ID == used.ID })
 	if err != nil || len(pruned) != 2 || !pruned[0].Removed || !pruned[1].Removed {
 		t.Errorf("prune: %+v, %v", pruned, err)
 	}

@@ -159,6 +159,12 @@ func TestM28RemovingAnArmLosesNoWork(t *testing.T) {
 	if out := w.must("workspace", "list"); !strings.Contains(out, "one (removed)") {
 		t.Errorf("the restored worktree is not in the list:\n%s", out)
 	}
+	w.must("arm", "spawn", "-n", "guest", "--harness", "fake", "-w", tree+"/sub")
+	w.must("arm", "kill", "guest")
+	if e := w.fails(5, "workspace", "remove", "one", "--force"); !strings.Contains(e.Message, "the arm guest works in") {
+		t.Errorf("the worktree of a guest: %+v", e)
+	}
+	w.must("arm", "remove", "guest")
 	w.must("workspace", "remove", "one", "--force")
 }
 

@@ -288,6 +288,10 @@ var operations = []operation{
 	one("check-ignore", "-v", "new"), one("check-attr", "-a", "file"),
 	one("hash-object", "-w", "file"), one("rev-list", "--all", "--not", "--remotes"), one("rev-parse", "HEAD"),
 	{"a commit by a private index", onPrivateIndex},
+	{"an object that is not there", func(ctx context.Context, _ *stage, r *git.Repo) error {
+		_, _ = r.Output(ctx, "cat-file", "-p", strings.Repeat("1", 40)) // git asks a promisor remote for it
+		return nil
+	}},
 	{"a commit by fast-import", func(ctx context.Context, _ *stage, r *git.Repo) error {
 		text := "commit refs/coleo/kept/y\ncommitter a <a@b> 1 +0000\ndata 1\nx\nfrom refs/heads/main\ndeleteall\ndone\n"
 		_, err := r.Run(ctx, git.Call{Args: []string{"fast-import", "--quiet", "--done"}, Stdin: strings.NewReader(text)})

@@ -160,8 +160,8 @@ func newSpawnCommand() *cobra.Command {
 	return c
 }
 
-// newBranch is the value of --worktree without a branch. It cannot name a branch.
-const newBranch = " new"
+// newBranch is the value of --worktree without a branch. The help shows it.
+const newBranch = "coleo/NAME"
 
 // takeWorktree fills in the worktree of the request.
 func (f *spawnFlags) takeWorktree() error {
@@ -171,7 +171,10 @@ func (f *spawnFlags) takeWorktree() error {
 	case f.worktree == "":
 		return nil
 	}
-	f.q.Worktree = &wire.Worktree{Branch: strings.TrimPrefix(f.worktree, newBranch), Base: f.base}
+	f.q.Worktree = &wire.Worktree{Branch: f.worktree, Base: f.base}
+	if f.worktree == newBranch {
+		f.q.Worktree.Branch = ""
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ package workspace
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -67,7 +68,7 @@ func list(ctx context.Context, s setup.Setup) ([]listed, error) {
 	}
 	out := make([]listed, 0, len(all))
 	for _, w := range all {
-		l := listed{Workspace: w, HasArm: hasArm(s)(w.ID)}
+		l := listed{Workspace: w, HasArm: hasArm(s, w.ID)}
 		if w.Status == workspace.Ready {
 			u, err := trees.Unsaved(ctx, w)
 			if l.Unsaved = &u; err != nil {
@@ -79,13 +80,36 @@ func list(ctx context.Context, s setup.Setup) ([]listed, error) {
 	return out, nil
 }
 
-// hasArm returns a function that reports whether there is an arm with an id. An arm has a
-// folder from before its start until it is removed.
-func hasArm(s setup.Setup) func(id string) bool {
-	return func(id string) bool {
-		_, err := os.Lstat(filepath.Join(s.ArmFolders(), id))
-		return err == nil
+// hasArm reports whether there is an arm with an id. An arm has a folder from before its
+// start until it is removed.
+func hasArm(s setup.Setup, id string) bool {
+	_, err := os.Lstat(filepath.Join(s.ArmFolders(), id))
+	return err == nil
+}
+
+// user returns the name of an arm that has the worktree, or that works in it, also if the arm
+// is stopped. It returns "" if there is none.
+func user(s setup.Setup, w workspace.Workspace) string {
+	if hasArm(s, w.ID) {
+		return w.Name
 	}
+	files, _ := filepath.Glob(filepath.Join(s.ArmFolders(), "*", "arm.json"))
+	for _, file := range files {
+		var kept struct {
+			Record struct {
+				Name   string
+				Handle *coleo.Handle
+			}
+		}
+		data, err := os.ReadFile(file)
+		if err != nil || json.Unmarshal(data, &kept) != nil || kept.Record.Handle == nil {
+			continue
+		}
+		if rel, err := filepath.Rel(w.Path, kept.Record.Handle.Workdir); err == nil && filepath.IsLocal(rel) {
+			return kept.Record.Name
+		}
+	}
+	return ""
 }
 
 func printList(c *cobra.Command, all []listed) error {
@@ -123,7 +147,7 @@ them is unsaved. All other worktrees stay, and this says why.`,
 			if err != nil {
 				return err
 			}
-			done, err := s.Worktrees().Prune(c.Context(), hasArm(s))
+			done, err := s.Worktrees().Prune(c.Context(), func(w workspace.Workspace) bool { return user(s, w) != "" })
 			if err != nil {
 				return err
 			}
@@ -179,9 +203,9 @@ the repository.`,
 			if err != nil {
 				return err
 			}
-			if hasArm(s)(w.ID) {
-				return coleo.Errorf(coleo.EConflict, "the worktree belongs to the arm %s: nothing was removed; "+
-					"'coleo arm remove %s' removes both", w.Name, w.Name)
+			if name := user(s, w); name != "" {
+				return coleo.Errorf(coleo.EConflict, "the arm %s works in the worktree: nothing was removed; "+
+					"'coleo arm remove %s' comes first", name, name)
 			}
 			done, err := s.Worktrees().Remove(c.Context(), w.ID, force)
 			if err != nil {
