@@ -36,7 +36,11 @@ func (f *Folder) Diff(ctx context.Context, base string, w changes.Wish, now time
 	if err != nil {
 		return d, err
 	}
-	d.Head = status.Head
+	if d.Head = status.Head; base == "" || d.Head == "" {
+		if err := f.readFormat(ctx); err != nil {
+			return d, err
+		}
+	}
 	paths, committed, err := f.since(ctx, base, status)
 	if err != nil {
 		return d, err

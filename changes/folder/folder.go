@@ -25,7 +25,7 @@ type Folder struct {
 	asked  string   // the folder as the caller names it
 	files  *os.Root // the top folder of the repository
 	own    string   // a folder for the index and the objects of this Folder
-	format string   // of objects: sha1 or sha256
+	format string   // of objects, sha1 or sha256; see readFormat
 }
 
 // Open opens the repository that a folder is in. Temporary files are made below scratch; ""
@@ -45,9 +45,6 @@ func Open(ctx context.Context, program git.Program, dir, scratch string) (*Folde
 	}
 	if err == nil {
 		f.own, err = os.MkdirTemp(scratch, "changes-")
-	}
-	if err == nil {
-		err = f.readFormat(ctx)
 	}
 	if err != nil {
 		f.Close()
@@ -90,10 +87,19 @@ var emptyTree = map[string]string{
 	"sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
 
+// readFormat asks for the format of objects, once. Whatever needs noID, treeOf or a store calls
+// it first. A plain diff does without, because each git takes some milliseconds.
 func (f *Folder) readFormat(ctx context.Context) error {
+	if f.format != "" {
+		return nil
+	}
 	out, err := f.repo.Output(ctx, "rev-parse", "--show-object-format")
-	if f.format = strings.TrimSpace(string(out)); err == nil && emptyTree[f.format] == "" {
-		return coleo.Errorf(coleo.EUnsupported, "%s has objects of the format %q, which Coleo does not know", f.Root(), f.format)
+	format := strings.TrimSpace(string(out))
+	if err == nil && emptyTree[format] == "" {
+		return coleo.Errorf(coleo.EUnsupported, "%s has objects of the format %q, which Coleo does not know", f.Root(), format)
+	}
+	if err == nil {
+		f.format = format
 	}
 	return err
 }

@@ -45,6 +45,9 @@ func (f *Folder) Keep(ctx context.Context, arm string, n Note) (changes.Checkpoi
 // keepWith is like Keep, and also keeps the files with these names that git ignores.
 func (f *Folder) keepWith(ctx context.Context, arm string, n Note, also []string) (changes.Checkpoint, bool, error) {
 	list, err := f.Checkpoints(ctx, arm)
+	if err == nil {
+		err = f.readFormat(ctx)
+	}
 	if err != nil {
 		return changes.Checkpoint{}, false, err
 	}

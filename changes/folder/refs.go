@@ -39,7 +39,7 @@ var author = []string{"GIT_AUTHOR_NAME=Coleo", "GIT_AUTHOR_EMAIL=coleo@localhost
 // RememberBase stores HEAD as the commit at which the work of the arm begins. If a commit is
 // stored already, or if there is no commit yet, it changes nothing.
 func (f *Folder) RememberBase(ctx context.Context, arm string) error {
-	if err := checkID(arm); err != nil {
+	if err := errors.Join(checkID(arm), f.readFormat(ctx)); err != nil {
 		return err
 	}
 	head, err := f.commit(ctx, "HEAD")
@@ -133,6 +133,9 @@ func (f *Folder) checkpoint(ctx context.Context, arm string, n int) (c changes.C
 // one is compared with its parent. It returns ENotFound if there is no such checkpoint.
 func (f *Folder) DiffCheckpoint(ctx context.Context, arm string, n int, w changes.Wish) (changes.Diff, error) {
 	c, before, err := f.checkpoint(ctx, arm, n)
+	if err == nil {
+		err = f.readFormat(ctx)
+	}
 	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Head: c.Commit, Time: c.Time, Base: c.Parent, Left: c.Left, Files: []changes.File{}}
 	if err != nil {
 		return d, err

@@ -25,6 +25,9 @@ import (
 func (f *Folder) Restore(ctx context.Context, arm string, n int, note Note, ready func() error) (changes.Restored, error) {
 	r := changes.Restored{N: n, Written: []string{}, Deleted: []string{}}
 	target, _, err := f.checkpoint(ctx, arm, n)
+	if err == nil {
+		err = f.readFormat(ctx)
+	}
 	if err != nil {
 		return r, err
 	}

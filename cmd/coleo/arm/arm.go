@@ -66,9 +66,9 @@ starts the arm again. 'coleo arm remove' forgets it. Its subarms live on, unless
 you give --tree.`
 
 	removeHelp = `This deletes the arm's folder below Coleo's state folder. The folder has the
-terminal output and the variables that you gave to the arm. They cannot be
-restored. The work folder and the agent CLI's own files in your home folder
-stay.
+terminal output and the variables that you gave to the arm. It also deletes the
+checkpoints of the arm's files. They cannot be restored. The work folder and the
+agent CLI's own files in your home folder stay.
 
 A worktree that Coleo has made for the arm is removed too. Coleo refuses while
 the worktree has anything that is nowhere else: changed, untracked or ignored

@@ -1,0 +1,87 @@
+package folder_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coleo.dev/changes"
+	"coleo.dev/changes/folder"
+)
+
+// plant lets the repository start programs, each of which leaves a mark. It returns the
+// folder of the marks.
+func (s *stage) plant() string {
+	s.Helper()
+	marks := filepath.Join(s.root, "marks")
+	s.check(os.MkdirAll(marks, 0o700))
+	mark := func(name string) string { return "touch " + filepath.Join(marks, name) + " #" }
+	for key, value := range map[string]string{
+		"core.fsmonitor": mark("fsmonitor"), "diff.external": mark("external"), "filter.evil.clean": mark("clean"),
+		"filter.evil.smudge": mark("smudge"), "diff.evil.textconv": mark("textconv"), "gpg.program": mark("gpg"),
+		"commit.gpgSign": "true",
+	} {
+		s.git("config", key, value)
+	}
+	s.check(os.WriteFile(filepath.Join(s.dir, ".gitattributes"), []byte("* filter=evil diff=evil\n"), 0o600))
+	for _, name := range []string{"post-index-change", "reference-transaction", "post-checkout", "pre-commit", "commit-msg"} {
+		path := filepath.Join(s.dir, ".git/hooks", name)
+		s.check(os.MkdirAll(filepath.Dir(path), 0o700))
+		s.check(os.WriteFile(path, []byte("#!/bin/sh\ntouch "+filepath.Join(marks, name)+"\n"), 0o700))
+	}
+	return marks
+}
+
+// TestAHostileRepositoryStartsNoProgram: while its changes are read, kept and restored.
+func TestAHostileRepositoryStartsNoProgram(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.everything()
+	marks := s.plant()
+	f := s.open()
+	c := s.keep(f, folder.Note{})
+	s.diff(changes.Wish{Binary: true})
+	s.write("kept", "changed\n")
+	s.remove("committed")
+	s.restore(f, c.N)
+	_, err := f.DiffCheckpoint(t.Context(), arm, c.N+1, changes.Wish{})
+	s.check(err)
+	s.check(f.RememberBase(t.Context(), arm))
+	s.check(f.Forget(t.Context(), arm))
+	if left, err := os.ReadDir(marks); err != nil || len(left) > 0 {
+		t.Errorf("the repository started %v, %v", left, err)
+	}
+	plain := exec.Command("git", "status")
+	plain.Dir, plain.Env = s.dir, s.environ
+	_ = plain.Run() // as anybody would: the traps work
+	if left, _ := os.ReadDir(marks); len(left) == 0 {
+		t.Error("plain git started nothing, so this test proves nothing")
+	}
+}
+
+// TestALinkOutOfTheRepositoryIsNotFollowed: neither by a checkpoint nor by a restore.
+func TestALinkOutOfTheRepositoryIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.write("dir/file", "1\n")
+	s.commit("base")
+	f := s.open()
+	first := s.keep(f, folder.Note{})
+	outside := filepath.Join(s.root, "outside")
+	s.check(os.MkdirAll(outside, 0o700))
+	s.check(os.WriteFile(filepath.Join(outside, "file"), []byte("a secret\n"), 0o600))
+	s.link(outside, "dir")
+	s.keep(f, folder.Note{})
+	if out := s.git("ls-tree", "-r", "refs/coleo/checkpoints/"+arm+"/1"); !strings.HasPrefix(out, "120000 ") || strings.Contains(out, "dir/") {
+		t.Errorf("the checkpoint has not the link alone: %s", out)
+	}
+	s.restore(f, first.N)
+	if raw, _ := os.ReadFile(filepath.Join(outside, "file")); string(raw) != "a secret\n" {
+		t.Errorf("the file outside is %q", raw)
+	}
+	if raw, _ := os.ReadFile(filepath.Join(s.dir, "dir/file")); string(raw) != "1\n" {
+		t.Errorf("the file inside is %q", raw)
+	}
+}
