@@ -41,7 +41,7 @@ const DefaultRule = "default"
 // Decide returns what the rules and the grants say of a request. The files of the
 // workspace may be read without a question where a preset says so.
 func Decide(scopes []Scope, grants []Grant, w reading.Workspace, r Request) Decision {
-	d := decider{workspace: w, request: r}
+	d := decider{workspace: w.Remembering(), request: r}
 	d.parse()
 	answer := Decision{Verdict: Ask, Rule: DefaultRule, Why: "no rule allows it"}
 	said := Verdict("")

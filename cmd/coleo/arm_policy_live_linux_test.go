@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/conformance/modelserver"
 	"coleo.dev/wire"
 )
 
@@ -155,6 +156,59 @@ func TestM14RulesForToolsAndCategoriesDecideForARealAgentCLI(t *testing.T) {
 			}
 			if n := len(w.policyOf("one")); n != 1 {
 				t.Errorf("the policy has decided %d times", n)
+			}
+		})
+	}
+}
+
+// OpenCode's server has each call whole. Its shell gets a command as it is: a text in quotes
+// stays a text.
+func TestM14APolicyAnswersOpenCode(t *testing.T) {
+	t.Parallel()
+	command := `cksum a.txt; echo '$(touch new.txt)' '\t' "x\\"`
+	for name, c := range map[string]struct {
+		rules    string
+		tool     string
+		args     map[string]any
+		decision string
+		rule     string
+		result   string
+	}{
+		"a command that reads": {"", "bash", map[string]any{"command": command, "description": "x"}, "allow", "user: preset read",
+			"3015617425 6 a.txt\n$(touch new.txt) \\t x\\"},
+		"an edit is left to a person": {"", "write", map[string]any{"filePath": "new.txt", "content": "x"}, "ask", "default", ""},
+		"a category is denied": {"[[rule]]\ncategory = \"edit\"\ndecision = \"deny\"\n", "write",
+			map[string]any{"filePath": "new.txt", "content": "x"}, "deny", "user: category edit", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			needAgent(t, "opencode", "opencode")
+			w := newWorld(t, "")
+			w.rules(c.rules)
+			dir := w.workdirOf("one")
+			w.check(os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\n"), 0o600))
+			if c.args["filePath"] != nil {
+				c.args["filePath"] = filepath.Join(dir, "new.txt")
+			}
+			script, err := modelserver.LoadScript(w.scriptFile(asked{tool: c.tool, args: c.args}))
+			w.check(err)
+			model, err := modelserver.Start(modelserver.Config{Script: script})
+			w.check(err)
+			t.Cleanup(func() { _ = model.Close() })
+			w.must("arm", "spawn", "-n", "one", "-w", dir, "--harness", "opencode-api", "--profile", "hermetic", "--home", w.home,
+				"--endpoint", model.URL(), "--model", "coleo/mock-1", "--policy", "read", "-e", "SHELL=/bin/bash")
+			w.wait("one", coleo.Idle)
+			got := w.decided()
+			if got.Decision != c.decision || got.Rule != c.rule || got.Applied != (c.decision != "ask") || got.Tool != c.tool {
+				t.Fatalf("the policy says %+v, want %s by %s", got, c.decision, c.rule)
+			}
+			if !got.Applied {
+				w.must("arm", "deny", "one")
+			}
+			w.wait("one", coleo.Idle)
+			until(t, "the model has the result", func() bool { return strings.Contains(w.run("arm", "last", "one").out, c.result) })
+			if _, err := os.Stat(w.path("work-one/new.txt")); err == nil {
+				t.Error("a file was written")
 			}
 		})
 	}

@@ -32,6 +32,7 @@ type asked struct {
 	id       string
 	question bool
 	dialogs  []coleo.Dialog // there is at least one
+	call     callOf         // what a permission is about; its CallID is "" if that is not known
 	answers  [][]string     // labels that answer the first dialogs, but never all; empty in a new session
 }
 
@@ -96,6 +97,8 @@ type (
 			Filepath string `json:"filepath"`
 			Command  string `json:"command"`
 		} `json:"metadata"`
+		SessionID string `json:"sessionID"`
+		Tool      callOf `json:"tool"`
 	}
 	questionBody struct {
 		ID        string `json:"id"`
@@ -123,7 +126,9 @@ func (p permissionBody) asked() asked {
 	if p.Metadata.Command != "" {
 		subject = p.Metadata.Command
 	}
-	return asked{id: p.ID, dialogs: []coleo.Dialog{{
+	call := p.Tool
+	call.Session, call.Permission = p.SessionID, p.Permission
+	return asked{id: p.ID, call: call, dialogs: []coleo.Dialog{{
 		Kind: coleo.DialogPermission, Title: "Permission required: " + p.Permission, Subject: subject,
 		Options: []string{"Allow once", "Allow always", "Reject"}, Default: -1, Fingerprint: coleo.Fingerprint(p.ID),
 	}}}

@@ -6,7 +6,7 @@
 // on an error never allows what it has not seen whole.
 //
 // These things of a line are followed: simple commands, pipes, lists, groups, subshells,
-// if, while, until, for over known words, variables that the line itself sets, file name
+// if, for over known words, variables that the line itself sets, file name
 // patterns of * and ?, command substitutions, short here-documents, and redirections
 // that write nowhere or only to /dev/null.
 package commandline

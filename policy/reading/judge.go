@@ -2,6 +2,7 @@ package reading
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -215,4 +216,16 @@ func deepNames(all, deep string) func(Workspace, string, arguments) error {
 		}
 		return w.checkFolders(dir, a.operands, everything)
 	}
+}
+
+var smallNumber = regexp.MustCompile(`^-?[0-9]{1,6}(\.[0-9]{1,3})?$`)
+
+// smallNumbers refuses a sequence that is endless or very long.
+func smallNumbers(_ Workspace, _ string, a arguments) error {
+	for _, o := range a.operands {
+		if !smallNumber.MatchString(o.Text) {
+			return fmt.Errorf("%s is no small number", shortened(o.Text))
+		}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -63,7 +64,7 @@ no boundary.`,
 	f := c.Flags()
 	f.StringVar(&t.preset, "preset", "", `"read" allows what only reads files of the work folder`)
 	f.StringVarP(&t.workdir, "workdir", "w", ".", "the work folder of the arm")
-	f.StringVar(&t.shell, "shell", "", "the shell that would run the command: bash, sh or zsh (default $SHELL, else bash)")
+	f.StringVar(&t.shell, "shell", "", "the shell that would run the command (default $SHELL, else bash); only bash, sh and zsh are known")
 	f.StringVar(&t.rules, "rules", "", "a file of rules")
 	f.StringVar(&t.tool, "tool", "Bash", "the name of the tool that would run the command")
 	return c
@@ -82,12 +83,8 @@ func (t tried) decide(line string) (policy.Decision, error) {
 	if err != nil {
 		return policy.Decision{}, coleo.Errorf(coleo.EInvalid, "--workdir: %v", err)
 	}
-	shell, err := t.shellOf()
-	if err != nil {
-		return policy.Decision{}, err
-	}
 	return policy.Decide([]policy.Scope{scope}, nil, w, policy.Request{
-		Tool: t.tool, Category: policy.Execute, Command: line, Shell: shell,
+		Tool: t.tool, Category: policy.Execute, Command: line, Shell: t.shellOf(),
 		Shadowed: reading.Shadowed(os.Getenv("HOME")), Dir: w.Root, Now: time.Now(),
 	}), nil
 }
@@ -113,18 +110,8 @@ func (t tried) scope() (policy.Scope, error) {
 
 // shellOf returns the shell. A shell that is not known is "", and then each command is
 // asked about.
-func (t tried) shellOf() (commandline.Shell, error) {
-	if t.shell != "" {
-		shell, ok := commandline.ShellOf(t.shell)
-		if !ok {
-			return "", coleo.Errorf(coleo.EInvalid, "--shell: %q is not known: name bash, sh or zsh", t.shell)
-		}
-		return shell, nil
-	}
-	env := os.Getenv("SHELL")
-	if env == "" {
-		return commandline.Bash, nil
-	}
-	shell, _ := commandline.ShellOf(env)
-	return shell, nil
+func (t tried) shellOf() commandline.Shell {
+	program := cmp.Or(t.shell, os.Getenv("SHELL"), "bash")
+	shell, _ := commandline.ShellOf(program)
+	return shell
 }

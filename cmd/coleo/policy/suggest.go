@@ -2,7 +2,10 @@ package policy
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -46,7 +49,11 @@ Only arms with a policy, also in shadow, are looked at.`,
 				return err
 			}
 			list := past.suggest(max(least, 1))
-			return verb.Say(c, asDiff(s.PolicyFile(), list), list)
+			rules, err := os.ReadFile(s.PolicyFile())
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return verb.Say(c, asDiff(s.PolicyFile(), string(rules), list), list)
 		}),
 	}
 	c.Flags().IntVar(&least, "least", least, "how often you must have approved a command, at least (`N`)")
@@ -132,13 +139,21 @@ func isPlain(command string) bool {
 	return strings.Join(words, " ") == command && words[len(words)-1] != "*"
 }
 
-// asDiff returns the rules as a diff of the user's file.
-func asDiff(path string, list []suggestion) string {
+// linesOfRule is how many lines asDiff prints for one rule.
+const linesOfRule = 4
+
+// asDiff returns the rules as a diff that adds them to the end of the user's file, which has
+// the text rules.
+func asDiff(path, rules string, list []suggestion) string {
 	if len(list) == 0 {
 		return "There is nothing to suggest: no command was approved often enough."
 	}
+	from, lines := path, strings.Count(rules, "\n")
+	if rules == "" {
+		from = "/dev/null"
+	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "--- %s\n+++ %s", path, path)
+	fmt.Fprintf(&out, "--- %s\n+++ %s\n@@ -%d,0 +%d,%d @@", from, path, lines, lines+1, linesOfRule*len(list))
 	for _, s := range list {
 		fmt.Fprintf(&out, "\n+# approved %d times\n+[[rule]]\n+command = %q\n+decision = \"allow\"", s.Approved, s.Command)
 	}

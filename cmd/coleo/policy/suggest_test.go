@@ -2,10 +2,15 @@ package policy
 
 import (
 	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/policy/files"
 )
 
 // past is a history with each command as often as it is listed. A command that begins with
@@ -58,5 +63,33 @@ func TestWhatAPolicyHasApprovedIsNoReasonForARule(t *testing.T) {
 	}
 	if got := h.suggest(4); len(got) > 0 {
 		t.Errorf("suggested: %+v", got)
+	}
+}
+
+// What is suggested can be applied, and is a policy then.
+func TestTheSuggestedDiffCanBeApplied(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{"", "preset = \"read\"\n", "preset = \"read\"\n\n[[rule]]\ntool = \"x\"\ndecision = \"deny\"\n"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "policy.toml")
+		if before != "" {
+			if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := exec.Command("git", "apply", "-p0", "--unidiff-zero", "-")
+		c.Dir = dir
+		c.Stdin = strings.NewReader(asDiff("policy.toml", before, []suggestion{{"make test", 4}, {"go vet", 3}}) + "\n")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("after %q: %v: %s", before, err, out)
+		}
+		after, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scope, err := files.Parse("user", path, after)
+		if n := len(scope.Rules); err != nil || n < 2 || scope.Rules[n-1].Command != "go vet" || !strings.HasPrefix(string(after), before) {
+			t.Errorf("after %q: %+v, %v, in\n%s", before, scope, err, after)
+		}
 	}
 }
