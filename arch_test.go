@@ -96,7 +96,7 @@ var mayImport = map[string][]string{
 	"conformance/hosted": {".", "bus", "host", "registry", "store"},
 	"conformance": {".", "pty", "holder", "holder/journal", "holder/process", "registry", "conformance/",
 		"harnesses/terminal/mend"},
-	"bench":       {".", "pty", "pty/device", "holder", "holder/journal", "registry", "conformance/"},
+	"bench":       {".", "modelresolver", "pty", "pty/device", "holder", "holder/journal", "registry", "conformance/"},
 	"bench/peers": {"pty"},
 
 	// The rooms of harnesses/terminal. None of them imports harnesses/terminal itself.
