@@ -103,7 +103,7 @@ var mayImport = map[string][]string{
 	"conformance/hosted": {".", "bus", "host", "registry", "store"},
 	"conformance": {".", "pty", "holder", "holder/journal", "holder/process", "registry", "conformance/",
 		"harnesses/terminal/mend"},
-	"bench": {".", "pty", "pty/device", "holder", "holder/journal", "registry", "conformance/",
+	"bench": {".", "modelresolver", "pty", "pty/device", "holder", "holder/journal", "registry", "conformance/",
 		"changes", "changes/folder", "workspace/git"},
 	"bench/peers": {"pty"},
 

@@ -57,10 +57,13 @@ func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bou
 	return arm, b.DB.Vacuum(ctx)
 }
 
-// thinRuns deletes old runs of the next arm after the given arm id, in one transaction.
+// thinRuns deletes old usage, and old runs of the next arm after the given arm id.
 // It returns the arm id for the next call. If err is not nil, it only returns err.
 func (b *Brain) thinRuns(ctx context.Context, arm string, err error) (string, error) {
 	if err != nil {
+		return arm, err
+	}
+	if err := b.DB.ThinUsage(ctx, b.Now(), store.UsageBound); err != nil {
 		return arm, err
 	}
 	next, n, err := b.DB.ThinRuns(ctx, arm, b.Now(), store.RunBound)

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -56,6 +57,7 @@ func TestTheCallsOfManyTurnsAreToldAsTheModelMadeThem(t *testing.T) {
 				}
 			}
 			trial.checkTold(t, deeds)
+			trial.checkCost(t)
 		})
 	}
 }
@@ -105,4 +107,39 @@ func (t *Trial) checkTold(tb testing.TB, deeds []deed) {
 	}
 	tb.Logf("%d turns: %d calls of %d and %d texts of %d are told", len(deeds), len(log.Calls), len(made),
 		len(log.Replies), len(sent))
+}
+
+// costShare is how far the cost by the events may be from the cost by the model's record: one
+// part in a hundred.
+const costShare = 100
+
+// checkCost compares the cost by the events of the kind usage with the cost by the model's
+// record. The agent CLI can count its side requests or leave them out.
+func (t *Trial) checkCost(tb testing.TB) {
+	tb.Helper()
+	events, err := t.hosted.Events(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	rates := coleo.Rates{Input: 3, Output: 15, CacheRead: 3, CacheWrite: 3} // the model counts no caches
+	price := coleo.Price{Rates: rates}
+	told := 0.0
+	for _, e := range events {
+		var u coleo.ReplyUsage
+		if e.Kind != coleo.EventUsage {
+			continue
+		}
+		if err := json.Unmarshal(e.Payload, &u); err != nil {
+			tb.Error(err)
+		}
+		told += price.Of(u.Usage, 0)
+	}
+	turns, all := t.counted(0)
+	near := func(want float64) bool { return want > 0 && max(told-want, want-told) <= want/costShare }
+	if !near(price.Of(turns, 0)) && !near(price.Of(all, 0)) {
+		tb.Errorf("the events tell $%.4f, the model's record $%.4f, and $%.4f with side requests", told, price.Of(turns, 0),
+			price.Of(all, 0))
+	}
+	tb.Logf("the events tell $%.4f, the model's record $%.4f, and $%.4f with side requests", told, price.Of(turns, 0),
+		price.Of(all, 0))
 }

@@ -32,6 +32,7 @@ var (
 	HostBound  = Bound{10_000, 50_000, 30 * 24 * time.Hour}  // events of each arm, in host.db
 	ServeBound = Bound{20_000, 200_000, 60 * 24 * time.Hour} // events of each arm, in serve.db
 	RunBound   = Bound{Most: 10_000, Age: 400 * 24 * time.Hour}
+	UsageBound = Bound{Age: 400 * 24 * time.Hour}
 	AuditBound = Bound{Most: 50_000, Age: 400 * 24 * time.Hour}
 )
 

@@ -156,6 +156,20 @@ func (s *ServeDB) Used(ctx context.Context, arm string, since time.Time) ([]cole
 	return out, rows.Err()
 }
 
+// ThinUsage deletes the rows of the oldest hour, if it is older than the bound's Age.
+func (s *ServeDB) ThinUsage(ctx context.Context, now time.Time, b Bound) error {
+	oldest := now.Add(-b.Age).UTC().Format(hourLayout)
+	var hour sql.NullString
+	err := s.db.reader.QueryRowContext(ctx, "SELECT MIN(hour) FROM usage WHERE hour < ?", oldest).Scan(&hour)
+	if err != nil || !hour.Valid {
+		return err
+	}
+	return s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
+		_, err := tx.Exec("DELETE FROM usage WHERE hour = ?", hour.String)
+		return err
+	})
+}
+
 // fillUsage makes the rows of usage from the events that are already in serve's log.
 func fillUsage(tx *sql.Tx) error {
 	p := newProjection(context.Background(), tx)

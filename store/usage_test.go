@@ -78,6 +78,14 @@ func TestUsageIsCountedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "of an arm that is gone", used(t, s, ""), want)
+	for _, c := range []struct {
+		after time.Duration
+		left  int
+	}{{UsageBound.Age - time.Hour, 3}, {UsageBound.Age + 2*time.Hour, 0}} {
+		if err := s.ThinUsage(t.Context(), start.Add(c.after), UsageBound); err != nil || len(used(t, s, "")) != c.left {
+			t.Errorf("%v after the usage there are %v, %v", c.after, used(t, s, ""), err)
+		}
+	}
 }
 
 // An account is a sum: only what came since the last one counts. It begins again with a
