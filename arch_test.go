@@ -179,7 +179,7 @@ var home = map[string][]string{
 }
 
 // testOnly lists what tests may import beyond their package.
-var testOnly = []string{"conformance/", "record/recordtest", "hook", "registry", "pty", "pty/device", "holder",
+var testOnly = []string{"conformance/", "record/recordtest", "hook", "sandbox/inside", "registry", "pty", "pty/device", "holder",
 	"holder/process", "sqlite", "store", "bus", "bus/bustest",
 	"localsocket", "host", "host/toolcalls", "brain", "api", "wire", "harnesses/terminal/casttest", "window/pane",
 	"harnesses/terminal", "harnesses/terminal/rules", "record"}

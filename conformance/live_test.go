@@ -17,6 +17,7 @@ import (
 	"coleo.dev/holder"
 	"coleo.dev/hook"
 	"coleo.dev/registry"
+	"coleo.dev/sandbox/inside"
 	"coleo.dev/window/pane"
 )
 
@@ -38,6 +39,10 @@ func TestMain(m *testing.M) {
 		exitIf(holder.Serve(os.Stdin, os.Stdout))
 	case len(os.Args) > 1 && os.Args[1] == hook.Verb:
 		playHook()
+	case len(os.Args) > 3 && os.Args[1] == inside.StartVerb:
+		exitIf(inside.Start(os.Args[3:]))
+	case len(os.Args) > 3 && os.Args[1] == inside.EnterVerb:
+		exitIf(inside.Enter(os.Args[3:]))
 	case len(os.Args) == 3 && os.Args[1] == pane.Verb:
 		exitIf(pane.Run(os.Args[2], os.Environ()))
 	case len(os.Args) == 4 && os.Args[1] == asViewer:

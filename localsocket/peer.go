@@ -32,19 +32,27 @@ func PeerOf(conn syscall.Conn) (Peer, error) {
 // ended. It returns EUnsupported if the system does not tell which process is at the
 // other end.
 func Inspect(conn syscall.Conn, check func(Peer) error) error {
+	return withFD(conn, func(fd int) error { return InspectFD(fd, check) })
+}
+
+func withFD(conn syscall.Conn, do func(fd int) error) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return fmt.Errorf("ask who is connected: %w", err)
 	}
 	var refused error
-	if err := raw.Control(func(fd uintptr) { refused = InspectFD(int(fd), check) }); err != nil {
+	if err := raw.Control(func(fd uintptr) { refused = do(int(fd)) }); err != nil {
 		return fmt.Errorf("ask who is connected: %w", err)
 	}
 	return refused
 }
 
 // InspectFD works like Inspect, for the descriptor of a socket.
-func InspectFD(fd int, check func(Peer) error) error {
+func InspectFD(fd int, check func(Peer) error) error { return inspect(fd, false, check) }
+
+// inspect is InspectFD. If mayHide is true, the process may be one that this process cannot
+// see, because it is outside of the pid namespace of this process.
+func inspect(fd int, mayHide bool, check func(Peer) error) error {
 	p, process, err := peerOf(fd)
 	if err != nil {
 		return fmt.Errorf("ask who is connected: %w", err)
@@ -56,20 +64,22 @@ func InspectFD(fd int, check func(Peer) error) error {
 	if err := check(p); err != nil {
 		return err
 	}
-	if !process.alive() {
+	if hidden := mayHide && p.PID == 0; !hidden && !process.alive() {
 		return coleo.Errorf(coleo.EForbidden, "the process that connected (%d) has ended", p.PID)
 	}
 	return nil
 }
 
 // Dial connects to the socket at path. It returns EForbidden if another user listens at
-// path. In that case it has sent nothing.
+// path. In that case it has sent nothing. A process in a sandbox does not see the process
+// that listens outside, so only the user is checked there.
 func Dial(path string) (*net.UnixConn, error) {
 	conn, err := dialPath(path)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := PeerOf(conn); err != nil {
+	anyone := func(Peer) error { return nil }
+	if err := withFD(conn, func(fd int) error { return inspect(fd, true, anyone) }); err != nil {
 		conn.Close()
 		return nil, coleo.Errorf(coleo.EForbidden, "connect to %s: %w; nothing was sent", path, err)
 	}

@@ -120,6 +120,27 @@ func TestM19WhatASubarmTakesOver(t *testing.T) {
 	}
 }
 
+// A parent can make a link of its subarm's folder. So the subarm's sandbox shows the parent's
+// folder, which no sandbox can have replaced.
+func TestASubarmHasTheSandboxOfItsParent(t *testing.T) {
+	t.Parallel()
+	c := coleo.SpawnConfig{Workdir: "/w", Sandbox: &coleo.Sandbox{Kind: coleo.SandboxBwrap, Network: coleo.NetworkNone}}
+	child := Config("arm-1", c, coleo.ArmRequest{Workdir: "/w/sub"})
+	want := coleo.Sandbox{Kind: coleo.SandboxBwrap, Network: coleo.NetworkNone, Folder: "/w"}
+	if child.Sandbox == nil || *child.Sandbox != want {
+		t.Errorf("the subarm has %+v, want %+v", child.Sandbox, want)
+	}
+	if again := Config("arm-2", child, coleo.ArmRequest{Workdir: "/w/sub/sub"}); *again.Sandbox != want {
+		t.Errorf("its subarm has %+v, want %+v", again.Sandbox, want)
+	}
+	if c.Sandbox.Folder != "" {
+		t.Error("the parent's own sandbox was changed")
+	}
+	if free := Config("arm-1", coleo.SpawnConfig{Workdir: "/w"}, coleo.ArmRequest{Workdir: "/w"}); free.Sandbox.On() {
+		t.Errorf("without a sandbox the subarm has %+v", free.Sandbox)
+	}
+}
+
 func TestM19SubarmsAreFew(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -61,44 +61,59 @@ func TestM15ARealAgentCLIAsksItsUserWithOurTool(t *testing.T) {
 			if *askWait > 0 {
 				t.Parallel()
 			}
-			needAgent(t, c.harness, c.command)
-			w := newWorld(t, "")
-			arm := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", w.workdirOf("one"), "--harness",
-				c.harness, "--model", "scripted", "--script", c.script(w), "--tools", "all").Arm
-			if arm.State != coleo.Idle {
-				t.Fatalf("the arm is %+v, want it idle", arm)
-			}
-			run := decode[coleo.Receipt](w, "arm", "prompt", "one", "choose a colour").ID
-			asks := decode[coleo.Arm](w, "arm", "wait", "one", "--state", "waiting_approval")
-			if len(asks.Suspensions) != 1 || asks.Dialog != nil {
-				t.Fatalf("the arm asks %+v, its dialog is %+v\n%v", asks.Suspensions, asks.Dialog,
-					w.must("arm", "screen", "one"))
-			}
-			if need, why := asks.Need(); need != coleo.NeedsYou || !strings.Contains(why, "Which colour?") {
-				t.Errorf("its need is %q (%s)", need, why)
-			}
-			for _, verb := range []string{"serve", "agent"} {
-				w.kill9(w.onlyProcess(verb))
-			}
-			w.must("up")
-			time.Sleep(*askWait) // a person takes that long
-			list := decode[[]coleo.Suspension](w, "arm", "questions", "one")
-			if len(list) != 1 || list[0].ID != asks.Suspensions[0].ID || list[0].Run != run {
-				t.Fatalf("after the kills the arm asks %+v, before %+v", list, asks.Suspensions)
-			}
-			nonce := conformance.Nonce()
-			w.must("arm", "answer", "one", "2", "--text", nonce, "--dialog", list[0].ID)
-			if end := w.awaitRun(run); strings.Count(end.Answer, nonce) != 1 || !strings.Contains(end.Answer, "blue") {
-				t.Errorf("the run ended with %+v, want %s once", end, nonce)
-			}
-			for _, kind := range []coleo.EventKind{coleo.EventSuspension, coleo.EventAnswered} {
-				if n := len(w.events("one", kind)); n != 1 {
-					t.Errorf("%d events %s, want 1", n, kind)
-				}
-			}
-			if again := decode[coleo.Arm](w, "arm", "status", "one"); len(again.Suspensions) != 0 {
-				t.Errorf("the arm still asks %+v", again.Suspensions)
-			}
+			c.asksItsUser(t)
 		})
+	}
+}
+
+// From a sandbox, the arm reaches its door, also that of the next host agent.
+func TestARealAgentCLIAsksItsUserOutOfASandbox(t *testing.T) {
+	t.Parallel()
+	needBwrap(t)
+	for _, c := range toolCallers[:3] { // the harnesses that say what they need in a sandbox
+		t.Run(c.harness, func(t *testing.T) { c.asksItsUser(t, "--sandbox", "bwrap") })
+	}
+}
+
+// asksItsUser runs one agent CLI, with more flags of arm spawn.
+func (c toolCaller) asksItsUser(t *testing.T, more ...string) {
+	needAgent(t, c.harness, c.command)
+	w := newWorld(t, "")
+	spawn := append([]string{"arm", "spawn", "-n", "one", "-w", w.workdirOf("one"), "--harness", c.harness, "--model",
+		"scripted", "--script", c.script(w), "--tools", "all"}, more...)
+	arm := decode[wire.SpawnReply](w, spawn...).Arm
+	if arm.State != coleo.Idle {
+		t.Fatalf("the arm is %+v, want it idle", arm)
+	}
+	run := decode[coleo.Receipt](w, "arm", "prompt", "one", "choose a colour").ID
+	asks := decode[coleo.Arm](w, "arm", "wait", "one", "--state", "waiting_approval")
+	if len(asks.Suspensions) != 1 || asks.Dialog != nil {
+		t.Fatalf("the arm asks %+v, its dialog is %+v\n%v", asks.Suspensions, asks.Dialog,
+			w.must("arm", "screen", "one"))
+	}
+	if need, why := asks.Need(); need != coleo.NeedsYou || !strings.Contains(why, "Which colour?") {
+		t.Errorf("its need is %q (%s)", need, why)
+	}
+	for _, verb := range []string{"serve", "agent"} {
+		w.kill9(w.onlyProcess(verb))
+	}
+	w.must("up")
+	time.Sleep(*askWait) // a person takes that long
+	list := decode[[]coleo.Suspension](w, "arm", "questions", "one")
+	if len(list) != 1 || list[0].ID != asks.Suspensions[0].ID || list[0].Run != run {
+		t.Fatalf("after the kills the arm asks %+v, before %+v", list, asks.Suspensions)
+	}
+	nonce := conformance.Nonce()
+	w.must("arm", "answer", "one", "2", "--text", nonce, "--dialog", list[0].ID)
+	if end := w.awaitRun(run); strings.Count(end.Answer, nonce) != 1 || !strings.Contains(end.Answer, "blue") {
+		t.Errorf("the run ended with %+v, want %s once", end, nonce)
+	}
+	for _, kind := range []coleo.EventKind{coleo.EventSuspension, coleo.EventAnswered} {
+		if n := len(w.events("one", kind)); n != 1 {
+			t.Errorf("%d events %s, want 1", n, kind)
+		}
+	}
+	if again := decode[coleo.Arm](w, "arm", "status", "one"); len(again.Suspensions) != 0 {
+		t.Errorf("the arm still asks %+v", again.Suspensions)
 	}
 }

@@ -302,13 +302,13 @@ func checkKernel(_ context.Context, s setup.Setup) []finding {
 // checkSandboxes reports if this machine cannot make a sandbox. It makes one and runs nothing
 // in it.
 func checkSandboxes(ctx context.Context, _ setup.Setup) []finding {
+	search := filepath.SplitList(os.Getenv("PATH"))
 	command, err := executable.HolderCommand()
 	if err == nil {
-		err = sandbox.Probe(ctx, filepath.SplitList(os.Getenv("PATH")), command[0])
+		err = sandbox.Probe(ctx, search, command[0])
 	}
 	if err == nil {
 		return nil
 	}
-	return []finding{{Wrong: fmt.Sprintf("'coleo arm spawn --sandbox %s' does not work: %v", coleo.SandboxBwrap, err),
-		Mend: sandbox.Install}}
+	return []finding{{Wrong: fmt.Sprintf("'coleo arm spawn --sandbox %s' does not work: %v", coleo.SandboxBwrap, err)}}
 }

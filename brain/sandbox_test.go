@@ -1,0 +1,48 @@
+package brain
+
+import (
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/wire"
+)
+
+func TestASandboxIsKeptAndChangedByThePersonAlone(t *testing.T) {
+	t.Parallel()
+	box := func(network coleo.SandboxNetwork) *coleo.Sandbox {
+		return &coleo.Sandbox{Kind: coleo.SandboxBwrap, Network: network}
+	}
+	none := &coleo.Sandbox{Kind: coleo.SandboxNone}
+	b := withHosts(t, map[time.Duration]bus.Beat{})
+	for name, c := range map[string]struct {
+		has, asked *coleo.Sandbox
+		parent     string
+		harness    string
+		want       string
+		code       coleo.Code
+	}{
+		"a new arm has none":                  {want: "none"},
+		"an arm keeps its own":                {has: box("none"), want: "bwrap (no network)"},
+		"a person gives one":                  {asked: box(""), want: "bwrap"},
+		"the network stays too":               {has: box("none"), asked: box(""), want: "bwrap (no network)"},
+		"a person gives the network back":     {has: box("none"), asked: box("all"), want: "bwrap"},
+		"a person takes it away":              {has: box(""), asked: none, want: "none"},
+		"a subarm keeps that of its parent":   {has: box("none"), parent: "arm-1", want: "bwrap (no network)"},
+		"a subarm gets no weaker one":         {has: box("none"), parent: "arm-1", asked: none, code: coleo.EForbidden},
+		"nor one with a network":              {has: box("none"), parent: "arm-1", asked: box("all"), code: coleo.EForbidden},
+		"a kind that is not built":            {asked: &coleo.Sandbox{Kind: coleo.SandboxDocker}, code: coleo.EUnsupported},
+		"a word that is no kind":              {asked: &coleo.Sandbox{Kind: "jail"}, code: coleo.EInvalid},
+		"a network without a sandbox":         {asked: &coleo.Sandbox{Kind: "none", Network: "none"}, code: coleo.EInvalid},
+		"a folder that only Coleo sets":       {asked: &coleo.Sandbox{Kind: "bwrap", Folder: "/"}, code: coleo.EInvalid},
+		"a harness that is reached over HTTP": {asked: box(""), harness: "opencode-api", code: coleo.EUnsupported},
+		"the same harness without a sandbox":  {asked: none, harness: "opencode-api", want: "none"},
+	} {
+		config := coleo.SpawnConfig{Sandbox: c.has, Parent: c.parent}
+		err := b.configureSandbox(&config, wire.SpawnRequest{Sandbox: c.asked}, first(c.harness, "codex"), c.has != nil)
+		if coleo.ErrorCode(err) != c.code || err == nil && config.Sandbox.String() != c.want {
+			t.Errorf("%s: %s, %v; want %s, %s", name, config.Sandbox, err, c.want, c.code)
+		}
+	}
+}

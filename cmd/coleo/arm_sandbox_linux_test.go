@@ -1,0 +1,184 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/conformance/fakeagent"
+	"coleo.dev/holder/process"
+	"coleo.dev/sandbox"
+	"coleo.dev/wire"
+)
+
+// needBwrap skips a test where no sandbox can be made, unless COLEO_REQUIRE demands one.
+func needBwrap(t *testing.T) {
+	t.Helper()
+	_, err := exec.LookPath("bwrap")
+	if err == nil {
+		return // whether the machine refuses is what the test shows
+	}
+	if slices.Contains(strings.Split(os.Getenv("COLEO_REQUIRE"), ","), "bwrap") {
+		t.Fatal(err)
+	}
+	t.Skip(err, "; ", sandbox.Install)
+}
+
+// spawnBoxed starts an arm in a sandbox. The flags more are for arm spawn.
+func (w *world) spawnBoxed(name string, more ...string) *fake {
+	w.t.Helper()
+	dir := w.workdir(name, fakeagent.Script{})
+	argv := append([]string{"arm", "spawn", "-n", name, "-w", dir, "--harness", "fake", "--sandbox", "bwrap"}, more...)
+	return &fake{world: w, name: name, workdir: dir, pid: decode[wire.SpawnReply](w, argv...).PID}
+}
+
+// agentPID returns the process of the fake agent CLI, which is below that of the sandbox.
+func (f *fake) agentPID() int {
+	f.t.Helper()
+	for _, p := range f.processes() {
+		if filepath.Base(p.argv[0]) == "fakeagent" {
+			return p.pid
+		}
+	}
+	f.t.Fatal("the agent CLI does not run")
+	return 0
+}
+
+// seesNothing checks, from outside, what the agent CLI's process sees.
+func (f *fake) seesNothing() {
+	f.t.Helper()
+	inside := func(path string) string { return fmt.Sprintf("/proc/%d/root%s", f.agentPID(), path) }
+	for _, name := range []string{"config/config.toml", "home/.ssh/key"} {
+		if _, err := os.Stat(inside(f.path(name))); !errors.Is(err, fs.ErrNotExist) {
+			f.t.Errorf("inside there is %s (%v)", name, err)
+		}
+	}
+	var seen []string // of Coleo's files: the folders alone say nothing
+	f.check(filepath.WalkDir(inside(f.path("state")), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			seen = append(seen, d.Name())
+		}
+		return err
+	}))
+	if slices.Sort(seen); !slices.Equal(seen, []string{"account.jsonl", "reports.jsonl", "wake"}) {
+		f.t.Errorf("inside there are the files %q of Coleo", seen)
+	}
+	for _, path := range []string{f.workdir, f.path("home/.fake"), "/usr/bin/env"} {
+		if _, err := os.Stat(inside(path)); err != nil {
+			f.t.Errorf("inside %s is missing: %v", path, err)
+		}
+	}
+	for _, kind := range []string{"pid", "user", "mnt", "ipc"} {
+		theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", f.agentPID(), kind))
+		ours, _ := os.Readlink("/proc/self/ns/" + kind)
+		if err != nil || theirs == ours {
+			f.t.Errorf("the %s namespace is %s, %v; that outside is %s", kind, theirs, err, ours)
+		}
+	}
+}
+
+func TestAnArmInASandboxLivesAsOneOutside(t *testing.T) {
+	t.Parallel()
+	needBwrap(t)
+	w := newWorld(t, "")
+	w.check(os.MkdirAll(w.path("home/.ssh"), 0o700))
+	w.write("home/.ssh/key", "secret")
+	f := w.spawnBoxed("one")
+	f.seesNothing()
+	if arm, err := process.ArmOf(f.agentPID()); err != nil || arm != f.arm("one").ID {
+		t.Errorf("the process belongs to %q, %v", arm, err)
+	}
+	for _, verb := range []string{"status", "list"} {
+		args := []string{"arm", verb}
+		if verb == "status" {
+			args = append(args, "one")
+		}
+		if out := w.must(args...); !strings.Contains(out, "bwrap") {
+			t.Errorf("arm %s does not tell the sandbox:\n%s", verb, out)
+		}
+	}
+	if e := w.events("one", coleo.EventSpawned); len(e) != 1 || !strings.Contains(string(e[0].Payload), `"kind":"bwrap"`) {
+		t.Errorf("the event of the start has %v", e)
+	}
+	pid := f.agentPID()
+	for _, verb := range []string{"serve", "agent"} {
+		w.kill9(w.onlyProcess(verb))
+	}
+	w.must("up")
+	w.must("arm", "prompt", "one", "--wait", "hello")
+	if now := f.agentPID(); now != pid {
+		t.Errorf("after the kills the agent CLI is process %d, before %d", now, pid)
+	}
+	w.must("arm", "kill", "one")
+	if runs(pid) || runs(f.pid) {
+		t.Error("the agent CLI outlives the end of its arm")
+	}
+}
+
+func TestASandboxStaysUntilAPersonTakesItAway(t *testing.T) {
+	t.Parallel()
+	needBwrap(t)
+	w := newWorld(t, "")
+	w.check(os.MkdirAll(w.path("home/.ssh"), 0o700))
+	w.write("home/.ssh/key", "secret")
+	f := w.spawnBoxed("one")
+	w.must("arm", "kill", "one")
+	w.must("arm", "spawn", "-n", "one", "-w", f.workdir)
+	f.seesNothing()
+	w.kill9(w.onlyProcess("hold")) // its guard ends the arm
+	until(t, "the arm has ended", func() bool { return f.arm("one").State == coleo.Dead })
+	w.must("arm", "recover", "one")
+	f.seesNothing()
+	w.must("arm", "kill", "one")
+	w.must("arm", "spawn", "-n", "one", "-w", f.workdir, "--sandbox", "none")
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d/root%s", f.agentPID(), w.path("home/.ssh/key"))); err != nil {
+		t.Errorf("without the sandbox, HOME is not there: %v", err)
+	}
+	if out := w.must("arm", "list"); strings.Contains(out, "SANDBOX") {
+		t.Errorf("no arm has a sandbox:\n%s", out)
+	}
+}
+
+func TestASandboxThatCannotBeMadeIsRefused(t *testing.T) {
+	t.Parallel()
+	needBwrap(t)
+	w := newWorld(t, "")
+	dir := w.workdir("one", fakeagent.Script{})
+	refused := func(want string, more ...string) {
+		t.Helper()
+		r := w.run(append([]string{"arm", "spawn", "-n", "one", "--harness", "fake"}, more...)...)
+		if r.code == 0 || !strings.Contains(r.err, want) {
+			t.Errorf("%v = %v; want %q", more, r, want)
+		}
+	}
+	refused("no sandbox with docker yet", "-w", dir, "--sandbox", "docker")
+	refused("no sandbox with podman yet", "-w", dir, "--sandbox", "podman")
+	refused(`"jail" is no sandbox`, "-w", dir, "--sandbox", "jail")
+	refused("add --sandbox bwrap", "-w", dir, "--sandbox-net", "none")
+	refused("contains your home folder", "-w", w.home, "--sandbox", "bwrap")
+	refused("contains", "-w", w.dir, "--sandbox", "bwrap")
+	refused("which of its files it needs", "-w", dir, "--sandbox", "bwrap", "--harness", "printer")
+	refused("uses HTTP", "-w", dir, "--sandbox", "bwrap", "--harness", "opencode-api")
+	if list := decode[map[string][]coleo.Arm](w, "arm", "list", "--all"); len(list["arms"]) != 0 {
+		t.Errorf("there are arms: %+v", list)
+	}
+}
+
+func TestASandboxWithoutNetworkHasLoopbackAlone(t *testing.T) {
+	t.Parallel()
+	needBwrap(t)
+	f := newWorld(t, "").spawnBoxed("one", "--sandbox-net", "none")
+	if f.netOf(f.agentPID()) == f.netOf(os.Getpid()) {
+		t.Error("the agent CLI has the network of the machine")
+	}
+	if out := f.must("arm", "status", "one"); !strings.Contains(out, "bwrap (no network)") {
+		t.Errorf("the status does not tell it:\n%s", out)
+	}
+}

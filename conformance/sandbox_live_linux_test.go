@@ -1,0 +1,52 @@
+package conformance
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/registry"
+)
+
+// sandboxed are the harnesses that say what their agent CLI needs in a sandbox.
+var sandboxed = []string{"claude-code", "codex", "opencode"}
+
+// TestHarnessesAreCompatibleInASandbox runs the quick checks with the agent CLI in a sandbox.
+func TestHarnessesAreCompatibleInASandbox(t *testing.T) {
+	if _, err := exec.LookPath("bwrap"); err != nil {
+		if required("bwrap") {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	reg, err := registry.New("", holdCommand())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range sandboxed {
+		t.Run(name, func(t *testing.T) {
+			h, err := reg.Get(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := Run(t.Context(), h, Config{
+				Dir: t.TempDir(), Path: agentPath(), Environ: os.Environ(), Probe: []string{os.Args[0], asProbe},
+				Isolated: true, Sandbox: &coleo.Sandbox{Kind: coleo.SandboxBwrap}, Log: func(line string) { t.Log(line) },
+			}, Quick())
+			if coleo.ErrorCode(err) == coleo.ENotInstalled && !required(name) {
+				t.Skip(err)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range report.Results {
+				if r.Skipped {
+					t.Logf("%s: %s", r.Name, r.Details)
+				} else if !r.Pass {
+					t.Errorf("%s: %s", r.Name, r.Details)
+				}
+			}
+		})
+	}
+}
