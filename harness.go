@@ -315,6 +315,11 @@ type SpawnConfig struct {
 	TrustWorkdir bool        `json:"trust_workdir,omitempty"`
 	OnPartition  OnPartition `json:"on_partition,omitempty"`
 	Policy       PolicyMode  `json:"policy,omitempty"` // "" means PolicyOff
+	// OnLimit says what the arm does at a limit of its model; "" means OnLimitWait.
+	OnLimit OnLimit `json:"on_limit,omitempty"`
+	// ContinueWith is the prompt with which the arm goes on after a limit; "" means
+	// ContinuePrompt.
+	ContinueWith string `json:"continue_with,omitempty"`
 	// Window says where the window is opened, for a harness with the capability Window. If
 	// it is nil, the window is opened in tmux.
 	Window *WindowPlace `json:"window,omitempty"`

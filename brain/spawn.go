@@ -156,6 +156,8 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 	if c.Policy = coleo.PolicyMode(first(string(q.Policy), string(c.Policy))); c.Policy == "" && !known {
 		c.Policy = b.Defaults.Policy
 	}
+	c.OnLimit = coleo.OnLimit(first(string(q.OnLimit), string(c.OnLimit), string(b.Defaults.OnLimit)))
+	c.ContinueWith = first(q.ContinueWith, c.ContinueWith, b.Defaults.ContinueWith)
 	c.TrustWorkdir = c.TrustWorkdir || q.TrustWorkdir
 	c.Cols, c.Rows = max(q.Cols, c.Cols), max(q.Rows, c.Rows)
 	for _, list := range []struct{ from, to *[]string }{{&q.Wrap, &c.Wrap}, {&q.Args, &c.Args}} {

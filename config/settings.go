@@ -52,6 +52,14 @@ type Settings struct {
 		Mode coleo.PolicyMode `toml:"mode"` // off if empty
 	} `toml:"policy"`
 
+	// Limits says what a new arm does when it meets a limit of its model: see docs/cli.md.
+	Limits struct {
+		OnLimit coleo.OnLimit `toml:"on_limit"` // wait if empty
+		// ContinueWith is the prompt with which the arm goes on after a limit; "continue" if
+		// empty.
+		ContinueWith string `toml:"continue_with"`
+	} `toml:"limits"`
+
 	// Notify is a shell command. Serve runs it when an arm asks something, and when a
 	// run has ended, with any outcome. The command's environment describes the event:
 	// see docs/cli.md.
@@ -93,6 +101,10 @@ func ReadSettings(path string) (Settings, error) {
 	if !s.Policy.Mode.Valid() {
 		return s, Errorf(path, data, "policy.mode", "mode = %q is none of %q, %q and %q", s.Policy.Mode,
 			coleo.PolicyOff, coleo.PolicyShadow, coleo.PolicyRead)
+	}
+	if !s.Limits.OnLimit.Valid() {
+		return s, Errorf(path, data, "limits.on_limit", "on_limit = %q is neither %q nor %q", s.Limits.OnLimit,
+			coleo.OnLimitWait, coleo.OnLimitAsk)
 	}
 	if s.Arms.Keep == 0 {
 		s.Arms.Keep = defaultKeep

@@ -62,6 +62,9 @@ type SpawnRequest struct {
 	// Policy says what the arm's policy does at its approval dialogs: see docs/security.md.
 	Policy coleo.PolicyMode `json:"policy,omitempty" enum:"off,shadow,read" doc:"What the arm's policy answers"`
 
+	OnLimit      coleo.OnLimit `json:"onLimit,omitempty" enum:"wait,ask" doc:"What to do at a limit of the model"`
+	ContinueWith string        `json:"continueWith,omitempty" maxLength:"2000" doc:"Prompt with which the arm goes on after a limit"`
+
 	Cols int `json:"cols,omitempty" doc:"Width of the terminal in cells"`
 	Rows int `json:"rows,omitempty" doc:"Height of the terminal in cells"`
 }

@@ -80,6 +80,12 @@ arm open'.
   read    the policy approves what only reads files of the work folder, and does
           what your rules say; a person answers the rest: see docs/security.md
 
+--on-limit says what happens when the arm meets a limit of its model, such as a
+used-up quota. With wait (default), the arm is parked until the limit has
+passed, and then goes on once by itself, with the prompt of --continue-with.
+With ask, it is parked until you prompt it. A login that has expired and a
+conversation that is too long always wait for you.
+
 --on-partition says what happens while serve cannot reach the arm's host. With
 run (default), the arm may still be typed into. With freeze, it takes no keys.`
 
@@ -119,6 +125,8 @@ func newSpawnCommand() *cobra.Command {
 	flags.StringVar(&f.q.AgentID, "agent", "", "`ID` of the host agent that runs the arm")
 	flags.StringVar((*string)(&f.q.OnPartition), "on-partition", "", "`MODE`: run (default) or freeze")
 	flags.StringVar((*string)(&f.q.Policy), "policy", "", "`MODE` of the policy: off (default), shadow or read")
+	flags.StringVar((*string)(&f.q.OnLimit), "on-limit", "", "`MODE`: wait (default) or ask")
+	flags.StringVar(&f.q.ContinueWith, "continue-with", "", "prompt after a limit has passed (`TEXT`, default \"continue\")")
 	flags.BoolVar(&f.q.Recover, "recover", false, "continue the last conversation of a stopped arm")
 	flags.BoolVar(&f.local, "allow-local", false, "run without a host agent if there is none")
 	flags.StringVarP(&f.terminal, "terminal", "t", "", "show it in a window of `TERMINAL`")
