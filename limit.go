@@ -36,6 +36,9 @@ type Limit struct {
 	// Until is when the limit ends, as the agent CLI says. It is zero if the agent CLI does
 	// not say that.
 	Until time.Time `json:"until,omitzero"`
+	// Forgets means that the agent CLI keeps nothing of a turn to which the model has not
+	// replied. To go on, it needs the prompt of that turn again.
+	Forgets bool `json:"forgets,omitempty"`
 }
 
 // Limiter is a session that recognises the limits of its agent CLI's model.
@@ -74,6 +77,15 @@ type Parked struct {
 	// Try is 1 for the first time. It is one more for each time that the arm has gone on
 	// and has met a limit again.
 	Try int `json:"try"`
+	// Prompt is the prompt with which the arm goes on, if it is not the one of its start
+	// configuration. Only the host agent's record of the arm has it.
+	Prompt string `json:"prompt,omitempty"`
+}
+
+// Told returns what events and rows say of a parked arm: everything but the prompt.
+func (p Parked) Told() Parked {
+	p.Prompt = ""
+	return p
 }
 
 // Line says in one line until when the arm is parked, and why.

@@ -42,7 +42,11 @@ type Queue struct {
 
 // State returns the summary of the queue, or nil if there is nothing to say.
 func (q Queue) State() *QueueState {
-	s := QueueState{Length: len(q.Entries), Paused: q.Paused, ByHand: q.ByHand, Held: q.Held, Parked: q.Parked}
+	s := QueueState{Length: len(q.Entries), Paused: q.Paused, ByHand: q.ByHand, Held: q.Held}
+	if q.Parked != nil {
+		told := q.Parked.Told()
+		s.Parked = &told
+	}
 	if s == (QueueState{}) {
 		return nil
 	}

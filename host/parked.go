@@ -63,12 +63,18 @@ func (a *arm) noteLimit(s coleo.Session, end *coleo.RunEnd) {
 // park parks the arm of a record if its run has ended at a limit, and returns the events. The
 // caller writes them together with the end of the run. A compaction does not park the arm,
 // because a prompt to go on would not repeat it.
-func park(r *store.ArmRecord, run coleo.Receipt, end coleo.RunEnd) []coleo.Event {
+//
+// The parameter replied says whether the model has replied in the run. If not, and the agent
+// CLI forgets such a turn, the arm goes on with the prompt of the run.
+func park(r *store.ArmRecord, run coleo.Receipt, end coleo.RunEnd, replied bool) []coleo.Event {
 	if end.Limit == nil || run.Compact {
 		return nil
 	}
 	p := limit.Plan(*end.Limit, run.ID, r.ID, run.Continues, r.Spec.OnLimit)
-	return setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p})
+	if p.Forgets && !replied {
+		p.Prompt = run.Text
+	}
+	return setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.Told()})
 }
 
 // unpark makes sure that the arm of a record does not go on by itself, and returns the events.
@@ -84,7 +90,7 @@ func unpark(r *store.ArmRecord, why string) []coleo.Event {
 // setParked stores the queue of an arm that is parked, or is not parked any more.
 func setParked(r *store.ArmRecord, q coleo.Queue, c coleo.ParkChange) []coleo.Event {
 	if c.Step != coleo.ParkBegun && r.Queue != nil && r.Queue.Parked != nil {
-		c.Parked = *r.Queue.Parked
+		c.Parked = r.Queue.Parked.Told()
 	}
 	if r.Queue = nil; q.State() != nil {
 		r.Queue = &q
@@ -120,11 +126,12 @@ func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 // continued takes the arm of a record out of its parking place, and adds the prompt with which
 // it goes on. It returns the events.
 func (a *arm) continued(r *store.ArmRecord, why string) []coleo.Event {
-	text := r.Spec.ContinueWith
-	if strings.TrimSpace(text) == "" {
-		text = coleo.ContinuePrompt
+	text, id := coleo.ContinuePrompt, rand.Text()
+	if p := queueOf(r).Parked; p != nil && p.Prompt != "" {
+		text = p.Prompt
+	} else if strings.TrimSpace(r.Spec.ContinueWith) != "" {
+		text = r.Spec.ContinueWith
 	}
-	id := rand.Text()
 	q := queue.Continue(queueOf(r), id, text, a.host.Now())
 	events := setParked(r, q, coleo.ParkChange{Step: coleo.ParkContinued, Why: why, Run: id})
 	return append(events, setQueue(r, q, coleo.QueueAdded, id)...)

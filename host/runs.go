@@ -315,11 +315,12 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 		end.Limit = nil // a person has stopped the turn
 	}
 	end.Compact, end.Orphans = open[last].Compact, r.Trace.Orphans(run)
+	replied := r.Trace.Run == run && r.Trace.Turn > 0
 	r.Trace = r.Trace.End(run)
 	end.Whole = end.Outcome == coleo.OutcomeFinished && isWhole(end)
 	events = append(events, checkEvents(r, open[last], &end)...)
 	events = append(events, runEvent(r.ID, run, coleo.EventRunEnd, end))
-	return append(events, park(r, open[last], end)...)
+	return append(events, park(r, open[last], end, replied)...)
 }
 
 // lose ends all open runs and marks the intended prompts as lost, after the session of

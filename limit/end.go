@@ -29,7 +29,7 @@ const lately = 10 * time.Minute
 //	resets Oct 3, 3am, try again at Oct 3rd, 2026 3:00 AM, resets Aug 8
 //	try again at 2026-11-25T03:00:00Z
 func End(text string, now time.Time) (time.Time, bool) {
-	text = strings.Join(strings.Fields(text), " ")
+	text = ownRetry.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
 	for _, form := range []func(string, time.Time) (time.Time, bool){unixTime, isoTime, delay, date, clock} {
 		if end, ok := form(text, now); ok {
 			if end.Before(now.Add(-lately)) || end.After(now.Add(farthest)) {
@@ -58,6 +58,9 @@ var (
 	dateForm = regexp.MustCompile(lead + `(?:at|on)?\s*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+` +
 		`(\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(\d{4})\b)?(?:,?\s*(?:at\s+)?` + hour + `)?` + zone)
 )
+
+// ownRetry is what an agent CLI says of its own tries. They are over when its turn has ended.
+var ownRetry = regexp.MustCompile(`(?i)\bretrying in \d+(\.\d+)? ?[a-z]+`)
 
 const (
 	unit = `(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)`

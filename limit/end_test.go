@@ -47,6 +47,7 @@ func TestTheEndOfALimitIsReadFromItsMessage(t *testing.T) {
 		{"resets\n  3am\n  (Europe/Berlin)", at(berlin, 11, 25, 3, 0)}, // broken at the edge of the screen
 
 		{"Overloaded", time.Time{}},
+		{"Overloaded Retrying in 4.0 seconds... Overloaded Retrying in 8.0 seconds... Overloaded", time.Time{}},
 		{"error 429 after 3 attempts", time.Time{}},
 		{"retrying (attempt 3 of 10)", time.Time{}},
 		{"resets 3", time.Time{}},

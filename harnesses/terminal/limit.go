@@ -28,7 +28,7 @@ func (s *session) Limit(errors []string, now time.Time) *coleo.Limit {
 		if text == "" || !ok {
 			continue
 		}
-		l := coleo.Limit{Kind: kind, Text: shortError(text), Seen: now}
+		l := coleo.Limit{Kind: kind, Text: shortError(text), Seen: now, Forgets: spec.LimitForgets}
 		if end, told := limit.End(text, now); told && kind.Passes() {
 			l.Until = end
 		}

@@ -166,6 +166,9 @@ type Spec struct {
 	// `above composer 10`. Coleo searches it for a limit while the state is `error`. Leave
 	// the key out if the agent CLI's record tells errors.
 	LimitWhere string `toml:"limit_where"`
+	// Whether the agent CLI keeps nothing of a turn that ends with an error before the model
+	// has replied. After a limit, Coleo then repeats the prompt of that turn.
+	LimitForgets bool `toml:"limit_forgets"`
 	// Where the agent CLI takes text: the rows between an upper and a lower edge.
 	Composer Composer `toml:"composer"`
 	// A kind of screen, and the state of the agent CLI that such a screen means. Coleo
