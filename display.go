@@ -36,12 +36,13 @@ type Need string
 const (
 	NeedsYou    Need = "needs you"
 	NeedWorking Need = "working" // the arm needs nothing now
+	NeedParked  Need = "parked"  // the arm has met a limit, and goes on by itself
 	NeedIdle    Need = "idle"    // the arm can take a prompt
 	NeedEnded   Need = "ended"
 )
 
 // Needs returns all needs, most urgent first.
-func Needs() []Need { return []Need{NeedsYou, NeedWorking, NeedIdle, NeedEnded} }
+func Needs() []Need { return []Need{NeedsYou, NeedWorking, NeedParked, NeedIdle, NeedEnded} }
 
 // Need returns what the arm needs from its user. The result why is the reason, or "" if
 // the need explains itself. The caller must first set the arm's Runtime.
@@ -57,6 +58,10 @@ func (a Arm) Need() (need Need, why string) {
 		return NeedsYou, "it asks something that its screen shows"
 	case a.Runtime.State == HealthBlocked:
 		return NeedsYou, "blocked: " + a.Runtime.Reason
+	case a.Queue != nil && a.Queue.Parked != nil && !a.parked():
+		return NeedsYou, a.Queue.Parked.Line()
+	case a.parked() && !a.Runtime.Stale && !a.Runtime.Frozen:
+		return NeedParked, a.Queue.Parked.Line()
 	case a.Runtime.Stale || a.Runtime.Frozen || a.Runtime.Display == DisplayStuck:
 		return NeedsYou, a.Runtime.Reason
 	case a.Status == StatusPlanningBlocked:
@@ -69,4 +74,9 @@ func (a Arm) Need() (need Need, why string) {
 		return NeedIdle, ""
 	}
 	return NeedWorking, ""
+}
+
+// parked reports whether the arm has met a limit and goes on by itself.
+func (a Arm) parked() bool {
+	return a.Queue != nil && a.Queue.Parked != nil && !a.Queue.Parked.Wake.IsZero()
 }

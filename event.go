@@ -36,6 +36,7 @@ const (
 	EventDecision     EventKind = "approval"            // Decided
 	EventWindow       EventKind = "window"              // Change: the arm's window was opened or closed, or has failed
 	EventQueue        EventKind = "queue"               // QueueChange: what was done to the arm's queue
+	EventParked       EventKind = "parked"              // ParkChange: the arm has met a limit, goes on, or is not parked any more
 	EventPolicy       EventKind = "policy"              // PolicyDecision: what a policy says of an approval dialog
 
 	EventWorkspaceChanged EventKind = "workspace_status_changed" // WorkspaceChange: the arm's worktree is being made or was removed
@@ -189,6 +190,9 @@ type RunEnd struct {
 	// Retry is the id of the run in which the model is asked again, because the answer does
 	// not fit its schema. The run begins when the arm is idle.
 	Retry string `json:"retry,omitempty"`
+	// Limit is the limit of the model with which the turn has ended. It is nil if the turn
+	// has met none. The outcome is then failed, also if the screen shows no error.
+	Limit *Limit `json:"limit,omitempty"`
 }
 
 // Decided is the payload of an approval event. It records how a dialog was answered.
@@ -267,7 +271,7 @@ var eventKinds = []EventKind{
 	EventSpawned, EventReattached, EventStopped, EventOrphaned, EventBlocked, EventRules, EventLabels, EventRemoved,
 	EventState,
 	EventUnrecognised, EventWitness, EventConversation, EventRunStart, EventRunEnd, EventPromptLost, EventDecision,
-	EventWindow, EventQueue, EventPolicy, EventWorkspaceChanged, EventWorkspaceReady, EventWorkspaceError,
+	EventWindow, EventQueue, EventParked, EventPolicy, EventWorkspaceChanged, EventWorkspaceReady, EventWorkspaceError,
 	EventInputValidated, EventOutputValidated, EventOutputRetry,
 	EventTurn, EventAssistantText, EventThinking, EventToolStart, EventToolProgress, EventToolEnd, EventSubagentStart,
 	EventSubagentEnd, EventFileChanged, EventUsage, EventCompaction, EventMode, EventModel, EventTasks,

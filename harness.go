@@ -331,6 +331,11 @@ type SpawnConfig struct {
 	// Reached has folders of Coleo that the agent CLI must reach inside its sandbox. It
 	// cannot write there. The host agent sets Reached at each start.
 	Reached []string `json:"-"`
+	// OnLimit says what the arm does at a limit of its model; "" means OnLimitWait.
+	OnLimit OnLimit `json:"on_limit,omitempty"`
+	// ContinueWith is the prompt with which the arm goes on after a limit; "" means
+	// ContinuePrompt.
+	ContinueWith string `json:"continue_with,omitempty"`
 	// Window says where the window is opened, for a harness with the capability Window. If
 	// it is nil, the window is opened in tmux.
 	Window *WindowPlace `json:"window,omitempty"`

@@ -21,6 +21,9 @@ type Queued struct {
 	Added time.Time `json:"added"`
 	By    string    `json:"by,omitempty"`    // who added it, for users
 	Check *Check    `json:"check,omitempty"` // of a prompt that asks a model again; nil for all others
+	// Continues is not 0 if a parked arm goes on with this prompt. It is the number of such
+	// prompts since the arm's last turn without a limit, this one included.
+	Continues int `json:"continues,omitempty"`
 }
 
 // Queue has the prompts that wait until their arm is idle, in the order in which they are
@@ -32,11 +35,18 @@ type Queue struct {
 	ByHand bool   `json:"by_hand,omitempty"` // a person has paused the queue
 	// Held is the reason why the first entry was not sent when its turn came, or "".
 	Held string `json:"held,omitempty"`
+	// Parked says why the arm is parked. Nothing is sent then. It is nil if the arm is not
+	// parked.
+	Parked *Parked `json:"parked,omitempty"`
 }
 
 // State returns the summary of the queue, or nil if there is nothing to say.
 func (q Queue) State() *QueueState {
 	s := QueueState{Length: len(q.Entries), Paused: q.Paused, ByHand: q.ByHand, Held: q.Held}
+	if q.Parked != nil {
+		told := q.Parked.Told()
+		s.Parked = &told
+	}
 	if s == (QueueState{}) {
 		return nil
 	}
@@ -45,10 +55,11 @@ func (q Queue) State() *QueueState {
 
 // QueueState is a summary of an arm's queue. Its fields are those of Queue.
 type QueueState struct {
-	Length int    `json:"length"`
-	Paused string `json:"paused,omitempty"`
-	ByHand bool   `json:"by_hand,omitempty"`
-	Held   string `json:"held,omitempty"`
+	Length int     `json:"length"`
+	Paused string  `json:"paused,omitempty"`
+	ByHand bool    `json:"by_hand,omitempty"`
+	Held   string  `json:"held,omitempty"`
+	Parked *Parked `json:"parked,omitempty"`
 }
 
 // QueueStep says what was done to a queue. The log stores steps, so the meaning of a step
@@ -67,6 +78,11 @@ const (
 	QueueHeld    QueueStep = "held"   // the entry was not sent, and is the first of the queue again
 	QueuePaused  QueueStep = "paused" // with an ID: because nothing proves that this entry has arrived
 	QueueResumed QueueStep = "resumed"
+
+	// QueueContinued and QueueUnparked are orders for a parked arm. The log tells them as
+	// events of the kind parked.
+	QueueContinued QueueStep = "continued" // go on now
+	QueueUnparked  QueueStep = "unparked"  // do not go on by itself; the queue is sent again
 )
 
 // QueueChange is the payload of a queue event: a step, and the summary of the queue after
@@ -85,7 +101,7 @@ type QueueReport struct {
 
 // QueueOrder changes the queue of an arm, or asks for it.
 type QueueOrder struct {
-	Step  QueueStep `json:"step,omitempty"` // "" only asks for the queue; or added, edited, moved, removed, paused, resumed
+	Step  QueueStep `json:"step,omitempty"` // "" only asks for the queue; otherwise one of the orders
 	ID    string    `json:"id,omitempty"`   // of the entry to edit, to move or to remove
 	Text  string    `json:"text,omitempty"` // with added and edited
 	Files []string  `json:"files,omitempty"`

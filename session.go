@@ -215,6 +215,8 @@ type Receipt struct {
 	// checked. Equal runs have the same hash. It is "" if Coleo did not begin the turn.
 	SpecHash string `json:"spec_hash,omitempty"`
 	Check    *Check `json:"check,omitempty"` // what is checked of the prompt; nil if nothing
+
+	Continues int `json:"continues,omitempty"` // see Queued.Continues
 }
 
 // CompactText is the text of a receipt if the agent CLI's own command for shortening

@@ -22,6 +22,10 @@ type pauseBody struct {
 	Why string `json:"why,omitempty" maxLength:"200" doc:"The reason, for people"`
 }
 
+type unparkBody struct {
+	Cancel bool `json:"cancel,omitempty" doc:"Do not go on by itself; the queue is sent again"`
+}
+
 type steerBody struct {
 	Prompt    string   `json:"prompt" minLength:"1" doc:"The text"`
 	Interrupt bool     `json:"interrupt,omitempty" doc:"Stop the running turn, even if the agent CLI keeps a queue"`
@@ -67,6 +71,8 @@ func (s *Server) queueRoutes(d table) {
 	add(d, operation{del, arm + "/queue/{entry}", "remove-queued", "Remove a prompt from the queue", 0}, s.removeQueued)
 	add(d, operation{post, arm + "/queue/move", "move-queued", "Give a prompt another place in the queue", 0},
 		s.moveQueued)
+	add(d, operation{post, arm + "/unpark", "unpark-arm",
+		"Let a parked arm go on now, or let it not go on by itself", 0}, s.unpark)
 	for _, path := range []string{"/queue", ""} { // an arm is paused by its queue
 		of := map[string]string{"/queue": "queue", "": "arm"}[path]
 		add(d, operation{post, arm + path + "/pause", "pause-" + of, "Send nothing from the queue until it is resumed", 0},
@@ -112,6 +118,14 @@ func (s *Server) pauseQueue(ctx context.Context, in *armBody[*pauseBody]) (*repl
 
 func (s *Server) resumeQueue(ctx context.Context, in *armOnly) (*reply[coleo.QueueReport], error) {
 	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueResumed})
+}
+
+func (s *Server) unpark(ctx context.Context, in *armBody[*unparkBody]) (*reply[coleo.QueueReport], error) {
+	step := coleo.QueueContinued
+	if in.Body != nil && in.Body.Cancel {
+		step = coleo.QueueUnparked
+	}
+	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: step})
 }
 
 func (s *Server) steer(ctx context.Context, in *armBody[steerBody]) (*reply[steerReply], error) {
@@ -178,6 +192,12 @@ func (c *Client) PauseArm(ctx context.Context, arm, why string) (coleo.QueueRepo
 // ResumeArm ends the pause of an arm's queue.
 func (c *Client) ResumeArm(ctx context.Context, arm string) (coleo.QueueReport, error) {
 	return c.queue(ctx, post, armPath(arm, "/resume"), nil)
+}
+
+// UnparkArm lets a parked arm go on now. With cancel, the arm does not go on by itself, and
+// its queue is sent again. UnparkArm returns EConflict if the arm is not parked.
+func (c *Client) UnparkArm(ctx context.Context, arm string, cancel bool) (coleo.QueueReport, error) {
+	return c.queue(ctx, post, armPath(arm, "/unpark"), unparkBody{cancel})
 }
 
 func (c *Client) queue(ctx context.Context, method, path string, in any) (coleo.QueueReport, error) {

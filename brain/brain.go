@@ -60,6 +60,9 @@ type Defaults struct {
 	OnPartition coleo.OnPartition
 	Policy      coleo.PolicyMode // of new arms
 
+	OnLimit      coleo.OnLimit
+	ContinueWith string // see coleo.SpawnConfig
+
 	Tools bool // new arms have Coleo's own tools, if their harness supports MCP
 }
 

@@ -48,6 +48,8 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 	if c.Policy = coleo.PolicyMode(first(string(q.Policy), string(c.Policy))); c.Policy == "" && !known {
 		c.Policy = b.Defaults.Policy
 	}
+	c.OnLimit = coleo.OnLimit(first(string(q.OnLimit), string(c.OnLimit), string(b.Defaults.OnLimit)))
+	c.ContinueWith = first(q.ContinueWith, c.ContinueWith, b.Defaults.ContinueWith)
 	if q.Worktree != nil && (c.Worktree == nil || q.Worktree.Branch != "") {
 		from := c.Worktree
 		c.Worktree = &coleo.Worktree{Branch: q.Worktree.Branch, Base: q.Worktree.Base}

@@ -76,6 +76,14 @@ type Settings struct {
 	// Prices has the user's own prices, by PROVIDER/MODEL or MODEL.
 	Prices map[string]Rates `toml:"prices"`
 
+	// Limits says what a new arm does when it meets a limit of its model: see docs/cli.md.
+	Limits struct {
+		OnLimit coleo.OnLimit `toml:"on_limit"` // wait if empty
+		// ContinueWith is the prompt with which the arm goes on after a limit; "continue" if
+		// empty.
+		ContinueWith string `toml:"continue_with"`
+	} `toml:"limits"`
+
 	// Notify is a shell command. Serve runs it when an arm asks something, and when a
 	// run has ended, with any outcome. The command's environment describes the event:
 	// see docs/cli.md.
@@ -135,6 +143,10 @@ func ReadSettings(path string) (Settings, error) {
 		if fault := s.Prices[name].fault(); fault != "" {
 			return s, Errorf(path, data, "prices."+name, "the price of %q %s", name, fault)
 		}
+	}
+	if !s.Limits.OnLimit.Valid() {
+		return s, Errorf(path, data, "limits.on_limit", "on_limit = %q is neither %q nor %q", s.Limits.OnLimit,
+			coleo.OnLimitWait, coleo.OnLimitAsk)
 	}
 	if s.Arms.Keep == 0 {
 		s.Arms.Keep = defaultKeep

@@ -50,6 +50,7 @@ type arm struct {
 	watched  chan struct{} // closed when the arm may have changed; nil if nobody waits for that
 	gone     bool          // another host has taken the arm
 	late     []work        // work whose run has not begun yet
+	errors   []string      // what the record tells of errors since the model has last done something
 
 	following following
 

@@ -103,7 +103,7 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 	err := a.changeAs(ctx, ending, func(r *store.ArmRecord) []coleo.Event {
 		r.Desired = coleo.DesiredStopped
 		record, s, dead = *r, a.session, a.dead
-		return nil
+		return unpark(r, "the arm was ended")
 	})
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/host/queue"
 )
 
 func TestAPromptFollowsOnlyWhenEveryConditionHolds(t *testing.T) {
@@ -14,7 +15,7 @@ func TestAPromptFollowsOnlyWhenEveryConditionHolds(t *testing.T) {
 		now := coleo.Reading{State: coleo.Idle, Known: true}
 		a := &arm{session: session, reading: now, following: following{moves: 1}}
 		change(a, &now)
-		return a.mayFollow(session, now)
+		return a.mayFollow(session, now, coleo.Queued{})
 	}
 	if !may(func(*arm, *coleo.Reading) {}) {
 		t.Error("an idle arm gets no prompt")
@@ -38,6 +39,47 @@ func TestAPromptFollowsOnlyWhenEveryConditionHolds(t *testing.T) {
 	} {
 		if may(change) {
 			t.Errorf("%s, and a prompt may be sent", what)
+		}
+	}
+}
+
+func TestAParkedArmGoesOnOnlyWhenEveryConditionHolds(t *testing.T) {
+	t.Parallel()
+	wake := time.Now()
+	may := func(change func(a *arm, now *coleo.Reading)) bool {
+		session := &refusingSession{}
+		now := coleo.Reading{State: coleo.Failed, Known: true}
+		a := &arm{session: session, reading: now, following: following{moves: 1}}
+		a.record.Queue = &coleo.Queue{Parked: &coleo.Parked{Wake: wake}}
+		change(a, &now)
+		return queue.Due(queueOf(&a.record), wake) && a.mayFollow(session, now, coleo.Queued{Continues: 1})
+	}
+	for what, change := range map[string]func(a *arm, now *coleo.Reading){
+		"it shows the error":       func(*arm, *coleo.Reading) {},
+		"it does not show it more": func(a *arm, now *coleo.Reading) { now.State, a.reading.State = coleo.Idle, coleo.Idle },
+	} {
+		if !may(change) {
+			t.Errorf("%s, and it does not go on", what)
+		}
+	}
+	for what, change := range map[string]func(a *arm, now *coleo.Reading){
+		"it works":           func(_ *arm, now *coleo.Reading) { now.State = coleo.Processing },
+		"a dialog is open":   func(_ *arm, now *coleo.Reading) { now.Dialog = &coleo.Dialog{} },
+		"it asks something":  func(_ *arm, now *coleo.Reading) { now.State = coleo.WaitingApproval },
+		"its screen is new":  func(_ *arm, now *coleo.Reading) { now.Known = false },
+		"its end is unclear": func(_ *arm, now *coleo.Reading) { now.Rule = coleo.RuleUnprovenIdle },
+		"a run is open":      func(a *arm, _ *coleo.Reading) { a.record.Run = &coleo.Receipt{} },
+		"a prompt is sent":   func(a *arm, _ *coleo.Reading) { a.record.Intended = []coleo.Receipt{{}} },
+		"it is paused":       func(a *arm, _ *coleo.Reading) { a.record.Queue.Paused = "by hand" },
+		"it is too early":    func(a *arm, _ *coleo.Reading) { a.record.Queue.Parked.Wake = wake.Add(time.Second) },
+		"a person decides":   func(a *arm, _ *coleo.Reading) { a.record.Queue.Parked.Wake = time.Time{} },
+		"it has gone on":     func(a *arm, _ *coleo.Reading) { a.record.Queue.Parked = nil },
+		"somebody types by hand": func(a *arm, _ *coleo.Reading) {
+			a.lease = coleo.Lease{ID: "l", Holder: "me", Until: time.Now().Add(time.Hour)}
+		},
+	} {
+		if may(change) {
+			t.Errorf("%s, and it goes on", what)
 		}
 	}
 }

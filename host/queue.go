@@ -75,6 +75,10 @@ func (a *arm) notGone() error {
 func (a *arm) orderQueue(ctx context.Context, o *coleo.QueueOrder) error {
 	var refusal error
 	err := a.intend(ctx, func(r *store.ArmRecord) (events []coleo.Event) {
+		if o.Step == coleo.QueueContinued || o.Step == coleo.QueueUnparked {
+			events, refusal = a.obeyParked(r, o.Step)
+			return events
+		}
 		events, refusal = obey(r, o)
 		return events
 	})
@@ -105,7 +109,7 @@ func obey(r *store.ArmRecord, o *coleo.QueueOrder) ([]coleo.Event, error) {
 		q, o.ID = queue.Pause(q, o.Why, true), ""
 	case coleo.QueueResumed:
 		q, o.ID = queue.Resume(q), ""
-	case coleo.QueueSent, coleo.QueueHeld:
+	case coleo.QueueSent, coleo.QueueHeld, coleo.QueueContinued, coleo.QueueUnparked:
 		err = coleo.Errorf(coleo.EInvalid, "a queue takes no order %q", o.Step)
 	default:
 		err = coleo.Errorf(coleo.EUnsupported, "this host agent does not know the order %q about a queue: update it",
@@ -175,9 +179,13 @@ func (a *arm) permitted() {
 func (a *arm) sendQueue(ctx context.Context, s coleo.Session, nudge <-chan struct{}) {
 	lease := time.NewTimer(0) // fires when a lease ends; at first, to look at once
 	defer lease.Stop()
+	wake := time.NewTimer(maxWake) // fires when a parked arm may go on
+	defer wake.Stop()
 	for {
 		select {
 		case <-nudge:
+		case <-wake.C:
+			a.moved()
 		case <-lease.C:
 			a.moved()
 		case <-ctx.Done():
@@ -188,6 +196,9 @@ func (a *arm) sendQueue(ctx context.Context, s coleo.Session, nudge <-chan struc
 			continue
 		}
 		a.sendFirst(ctx, s)
+		if wait := a.untilWake(); wait > 0 {
+			wake.Reset(wait)
+		}
 	}
 }
 
@@ -208,11 +219,12 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 	defer a.typing.RUnlock()
 	a.delivering.Lock()
 	defer a.delivering.Unlock()
+	a.goOn(ctx, s)
 	reading := s.State()
 	a.mu.Lock()
 	begun, q := a.following.moves, queueOf(&a.record)
 	first, _, may := queue.Take(q)
-	may = may && a.mayFollow(s, reading)
+	may = may && a.mayFollow(s, reading, first)
 	a.mu.Unlock()
 	if !may || ctx.Err() != nil {
 		return
@@ -227,11 +239,12 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 	}
 	reading = s.State() // of the mode in which the prompt will be typed
 	run := coleo.Receipt{ID: first.ID, Time: time.Now(), Text: a.unsaid(checked.Text(text, first.Check)), FollowUp: true,
-		Check: first.Check, SpecHash: a.specHash(first.Check, first.Text)}
+		Check: first.Check, SpecHash: a.specHash(first.Check, first.Text), Continues: first.Continues}
 	taken := false
+	a.forgetErrors()
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		head, rest, ok := queue.Take(queueOf(r))
-		if taken = ok && a.mayFollow(s, reading) && sameEntry(head, first); !taken {
+		if taken = ok && a.mayFollow(s, reading, head) && sameEntry(head, first); !taken {
 			return nil // changed meanwhile: that has woken sendQueue
 		}
 		r.Intended = append(slices.Clip(r.Intended), run)
@@ -249,13 +262,15 @@ func sameEntry(a, b coleo.Queued) bool {
 	return a.ID == b.ID && a.Text == b.Text && slices.Equal(a.Files, b.Files)
 }
 
-// mayFollow reports whether a prompt of the queue may be sent now: the session is idle,
+// mayFollow reports whether the prompt e of the queue may be sent now: the session is idle,
 // which is known and proven, it shows no dialog, no run is open, no prompt is on its way,
-// and nobody types by hand. It returns false if nothing has changed since a prompt was
-// refused. The caller holds mu.
-func (a *arm) mayFollow(s coleo.Session, now coleo.Reading) bool {
+// and nobody types by hand. A prompt with which a parked arm goes on may also be sent while
+// the session shows the error of the last turn. mayFollow returns false if nothing has
+// changed since a prompt was refused. The caller holds mu.
+func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool {
 	calm := func(r coleo.Reading) bool {
-		return r.State == coleo.Idle && r.Known && r.Dialog == nil && r.Rule != coleo.RuleUnprovenIdle
+		ready := r.State == coleo.Idle || r.State == coleo.Failed && e.Continues > 0
+		return ready && r.Known && r.Dialog == nil && r.Rule != coleo.RuleUnprovenIdle
 	}
 	return a.session == s && !a.gone && a.following.tried != a.following.moves && calm(now) && calm(a.reading) &&
 		a.run == nil && a.record.Run == nil && len(a.record.Intended) == 0 && a.free("") == nil
@@ -269,6 +284,7 @@ func (a *arm) sendTaken(ctx context.Context, s coleo.Session, e coleo.Queued, ru
 	switch code := coleo.ErrorCode(err); {
 	case err == nil:
 		receipt.ID, receipt.FollowUp, receipt.Check, receipt.SpecHash = run.ID, true, run.Check, run.SpecHash
+		receipt.Continues = run.Continues
 		lasting := context.WithoutCancel(ctx)
 		if err := a.open(lasting, receipt); err != nil {
 			a.host.Log.Error("begin the run of a prompt from the queue", "arm", a.name(), "error", err)
@@ -366,12 +382,13 @@ func pauseAfter(r *store.ArmRecord, p coleo.Receipt) []coleo.Event {
 }
 
 // pauseAnew pauses the queue of an arm that starts with a new conversation, and returns
-// the event. It does nothing if the queue is empty.
+// the events. It leaves an empty queue as it is. The arm is not parked any more.
 func pauseAnew(r *store.ArmRecord) []coleo.Event {
+	events := unpark(r, "the arm was started with a new conversation")
 	q := queueOf(r)
 	if len(q.Entries) == 0 {
-		return nil
+		return events
 	}
 	q = queue.Pause(q, "the arm was started with a new conversation", false)
-	return setQueue(r, q, coleo.QueuePaused, "")
+	return append(events, setQueue(r, q, coleo.QueuePaused, "")...)
 }

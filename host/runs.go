@@ -90,6 +90,7 @@ func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 // begins the run. send returns the receipt of the prompt. The caller holds delivering.
 func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 	send func(context.Context) (coleo.Receipt, error)) (coleo.Receipt, error) {
+	a.forgetErrors()
 	if err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Intended = append(slices.Clip(r.Intended), run)
 		return nil
@@ -187,6 +188,9 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 		a.run, r.Run = &receipt, &receipt
 		r.Intended = without(r.Intended, receipt.ID)
 		events := []coleo.Event{runEvent(r.ID, receipt.ID, coleo.EventRunStart, receipt)}
+		if receipt.Continues == 0 {
+			events = append(events, unpark(r, "another turn has begun")...)
+		}
 		if c := receipt.Check; c != nil && len(c.InputSchema) > 0 { // an input that does not fit begins no run
 			events = append(events, runEvent(r.ID, receipt.ID, coleo.EventInputValidated, coleo.Validated{OK: true}))
 		}
@@ -254,6 +258,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 			}
 		}
 	}
+	a.noteLimit(s, &end)
 	checkAnswer(*run, &end)
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		shown := shownWork(*r, run.ID, end, noModel) // before closing, which changes the trace
@@ -308,11 +313,16 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	if end.Outcome == "" || open[last].Interrupted {
 		end.Outcome = coleo.OutcomeOf(end.Status, open[last].Interrupted)
 	}
+	if end.Limit != nil && open[last].Interrupted {
+		end.Limit = nil // a person has stopped the turn
+	}
 	end.Compact, end.Orphans = open[last].Compact, r.Trace.Orphans(run)
+	replied := r.Trace.Run == run && r.Trace.Turn > 0
 	r.Trace = r.Trace.End(run)
 	end.Whole = end.Outcome == coleo.OutcomeFinished && isWhole(end)
 	events = append(events, checkEvents(r, open[last], &end)...)
-	return append(events, runEvent(r.ID, run, coleo.EventRunEnd, end))
+	events = append(events, runEvent(r.ID, run, coleo.EventRunEnd, end))
+	return append(events, park(r, open[last], end, replied)...)
 }
 
 // lose ends all open runs and marks the intended prompts as lost, after the session of

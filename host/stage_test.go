@@ -75,8 +75,9 @@ type stage struct {
 	reg   *registry.Registry
 	serve *bus.Conn
 	bus   *bustest.Bus
-	way   string // the socket by which the host agent reaches the bus
-	named string // id of the host
+	way   string           // the socket by which the host agent reaches the bus
+	named string           // id of the host
+	now   func() time.Time // the host agents' clock; nil: the real one
 
 	host *Host
 	db   *store.HostDB
@@ -89,7 +90,13 @@ const hostID = "host.one"
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{t: t, dir: t.TempDir(), named: hostID}
+	return newStageAt(t, nil)
+}
+
+// newStageAt is newStage with another clock for the host agents.
+func newStageAt(t *testing.T, now func() time.Time) *stage {
+	t.Helper()
+	s := &stage{t: t, dir: t.TempDir(), named: hostID, now: now}
 	self, err := os.Executable()
 	s.check(err)
 	for _, name := range []string{asHolder, asFake} {
@@ -128,7 +135,7 @@ func (s *stage) start() {
 	s.conn = s.bus.HostBy(s.way)
 	s.host = New(Config{
 		ID: s.named, Hostname: "here", Dir: s.dir, Path: []string{s.dir}, Environ: os.Environ(), MaxArms: 20,
-		ToolServer: []string{"/bin/false"}, Registry: s.reg, DB: s.db, Bus: s.conn, Log: slog.New(slog.DiscardHandler),
+		ToolServer: []string{"/bin/false"}, Now: s.now, Registry: s.reg, DB: s.db, Bus: s.conn, Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop, s.done = cancel, make(chan error, 1)
@@ -212,13 +219,19 @@ func (s *stage) order(name string) bus.SpawnOrder {
 // arm starts an arm and returns its id when it is idle.
 func (s *stage) arm(name string) string {
 	s.t.Helper()
-	work := s.path("work-" + name)
-	s.check(os.MkdirAll(work, 0o700))
 	o := s.order(name)
-	o.Config.Workdir = work
+	o.Config.Workdir = s.workdir(name)
 	id := must[bus.ArmReport](s, bus.OpSpawn, o).ID
 	s.awaitState(id, coleo.Idle)
 	return id
+}
+
+// workdir makes the work folder of an arm.
+func (s *stage) workdir(name string) string {
+	s.t.Helper()
+	work := s.path("work-" + name)
+	s.check(os.MkdirAll(work, 0o700))
+	return work
 }
 
 func (s *stage) awaitState(id string, want coleo.State) {

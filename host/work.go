@@ -26,6 +26,7 @@ func (a *arm) noteWork(ctx context.Context, w work) error {
 	defer a.writing.Unlock()
 	a.mu.Lock()
 	a.late = append(a.late, w)
+	a.keepErrors(w)
 	events := a.takeWork()
 	a.mu.Unlock()
 	return a.host.write(ctx, happened, writing{events: events, traced: a})

@@ -43,6 +43,8 @@ func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return applyWindow(arm, e)
 	case coleo.EventQueue:
 		return applyQueue(arm, e)
+	case coleo.EventParked:
+		return applyParked(arm, e)
 	case coleo.EventSuspension, coleo.EventAnswered:
 		return applySuspension(arm, e)
 	case coleo.EventMode:
@@ -125,6 +127,26 @@ func applyQueue(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	}
 	if arm.State.Valid() {
 		arm.Status = arm.StatusIn(arm.State)
+	}
+	return touched(arm, e.Time)
+}
+
+// applyParked stores why the arm is parked, or that it is not. It is part of the summary of
+// the queue, because the queue of a parked arm is held.
+func applyParked(arm coleo.Arm, e coleo.Event) coleo.Arm {
+	c, ok := payload[coleo.ParkChange](e)
+	if !ok {
+		return arm
+	}
+	next := coleo.QueueState{}
+	if arm.Queue != nil {
+		next = *arm.Queue
+	}
+	if next.Parked = nil; c.Step == coleo.ParkBegun {
+		next.Parked = &c.Parked
+	}
+	if arm.Queue = nil; next != (coleo.QueueState{}) {
+		arm.Queue = &next
 	}
 	return touched(arm, e.Time)
 }

@@ -209,7 +209,7 @@ func durabilityOf(events []coleo.Event) durability {
 	for _, e := range events {
 		switch e.Kind {
 		case coleo.EventSpawned, coleo.EventReattached, coleo.EventStopped, coleo.EventOrphaned,
-			coleo.EventRemoved, coleo.EventDecision, coleo.EventQueue, coleo.EventLabels,
+			coleo.EventRemoved, coleo.EventDecision, coleo.EventQueue, coleo.EventParked, coleo.EventLabels,
 			coleo.EventPolicy, coleo.EventWorkspaceChanged, coleo.EventWorkspaceReady:
 			return intent
 		default: // an observation

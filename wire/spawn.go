@@ -67,7 +67,9 @@ type SpawnRequest struct {
 	Policy coleo.PolicyMode `json:"policy,omitempty" enum:"off,shadow,read" doc:"What the arm's policy answers"`
 
 	// Sandbox is the sandbox of the agent CLI. Without it, a stopped arm keeps its own.
-	Sandbox *coleo.Sandbox `json:"sandbox,omitempty" doc:"The sandbox of the agent CLI: see docs/security.md"`
+	Sandbox      *coleo.Sandbox `json:"sandbox,omitempty" doc:"The sandbox of the agent CLI: see docs/security.md"`
+	OnLimit      coleo.OnLimit  `json:"onLimit,omitempty" enum:"wait,ask" doc:"What to do at a limit of the model"`
+	ContinueWith string         `json:"continueWith,omitempty" maxLength:"2000" doc:"Prompt with which the arm goes on after a limit"`
 
 	Cols int `json:"cols,omitempty" doc:"Width of the terminal in cells"`
 	Rows int `json:"rows,omitempty" doc:"Height of the terminal in cells"`

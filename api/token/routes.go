@@ -39,7 +39,7 @@ var routes = map[Need][]string{
 		"POST /api/arms/{id}/interrupt", "POST /api/arms/{id}/abort", "POST /api/arms/{id}/followup",
 		"PATCH /api/arms/{id}/queue/{entry}", "DELETE /api/arms/{id}/queue/{entry}", "POST /api/arms/{id}/queue/move",
 		"POST /api/arms/{id}/queue/pause", "POST /api/arms/{id}/queue/resume", "POST /api/arms/{id}/pause",
-		"POST /api/arms/{id}/resume", "PUT /api/arms/{id}/memo", "PATCH /api/arms/{id}/memo",
+		"POST /api/arms/{id}/resume", "POST /api/arms/{id}/unpark", "PUT /api/arms/{id}/memo", "PATCH /api/arms/{id}/memo",
 	},
 	Need(coleo.MaySpawn): {
 		"POST /api/arms", "POST /api/arms/{id}/spawn", "POST /api/arms/{id}/recover", "POST /api/arms/{id}/kill",

@@ -21,7 +21,7 @@ func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
 		Name: q.Name, Domain: q.Domain, Harness: q.Harness, Workdir: q.Workdir, Provider: q.Provider, Model: q.Model,
 		Profile: q.Profile, PermissionMode: q.PermissionMode, Tools: q.Tools, NoTools: q.NoTools, Recover: q.Recover,
 		InitialPrompt: q.InitialPrompt, ContextBudget: q.ContextBudget, AgentID: q.AgentID, PreferAgent: q.PreferAgent,
-		Headless: q.Headless, OnPartition: q.OnPartition, Cols: q.Cols, Rows: q.Rows,
+		Headless: q.Headless, OnPartition: q.OnPartition, OnLimit: q.OnLimit, Cols: q.Cols, Rows: q.Rows,
 	}
 	if err := checkSame(q, allowed); err != nil {
 		return err

@@ -197,7 +197,7 @@ func TestATokenStartsOnlyArmsThatAsk(t *testing.T) {
 	t.Parallel()
 	harnesses := []coleo.Info{{Name: "asks", Capabilities: coleo.Capabilities{Approval: true}}, {Name: "generic"}}
 	fine := []string{"Name", "Domain", "Harness", "Workdir", "Provider", "Model", "Profile", "Tools", "NoTools", "Recover",
-		"InitialPrompt", "ContextBudget", "AgentID", "PreferAgent", "Headless", "OnPartition", "Cols", "Rows"}
+		"InitialPrompt", "ContextBudget", "AgentID", "PreferAgent", "Headless", "OnPartition", "OnLimit", "Cols", "Rows"}
 	for i := range reflect.TypeFor[wire.SpawnRequest]().NumField() {
 		q := wire.SpawnRequest{}
 		field, name := reflect.ValueOf(&q).Elem().Field(i), reflect.TypeFor[wire.SpawnRequest]().Field(i).Name

@@ -42,8 +42,9 @@ func newLive(t *testing.T) *live {
 	return newLiveOf(t, "claude-code")
 }
 
-// newLiveOf starts an idle arm of a harness in the hermetic profile.
-func newLiveOf(t *testing.T, harness string) *live {
+// newLiveOf starts an idle arm of a harness in the hermetic profile, with more arguments of
+// spawn.
+func newLiveOf(t *testing.T, harness string, more ...string) *live {
 	t.Helper()
 	l := &live{world: newWorld(t, "[prices]\nmock-1 = { input = 3, output = 15 }\n"), name: "real"}
 	l.model = startModel(t)
@@ -53,9 +54,9 @@ func newLiveOf(t *testing.T, harness string) *live {
 		l.bodies = append(l.bodies, body)
 	})
 	l.workdir = l.workdirOf(l.name)
-	reply := decode[wire.SpawnReply](l.world, "arm", "spawn", "-n", l.name, "-w", l.workdir,
+	reply := decode[wire.SpawnReply](l.world, append([]string{"arm", "spawn", "-n", l.name, "-w", l.workdir,
 		"--harness", harness, "--profile", "hermetic", "--home", l.path("agent-home"), "--endpoint", endpoint,
-		"--model", "mock-1", "--trust-workdir")
+		"--model", "mock-1", "--trust-workdir"}, more...)...)
 	if reply.Arm.State != coleo.Idle {
 		t.Fatalf("spawned arm is %s, want idle", reply.Arm.State)
 	}

@@ -58,9 +58,12 @@ func (o *httpWriter) json(status int, v any) {
 	o.flush()
 }
 
-// fail sends a failure: the status and the Retry-After header of f, and v as a JSON
-// document.
+// fail sends a failure: the status and the Retry-After header of f, and the body of f or v
+// as a JSON document.
 func (o *httpWriter) fail(f Failure, v any) {
+	if f.Body != nil {
+		v = f.Body
+	}
 	if f.RetryAfter > 0 {
 		o.w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))
 	}

@@ -66,6 +66,9 @@ type Failure struct {
 	Status     int    `json:"status"`                // from 400 to 599
 	RetryAfter int    `json:"retry_after,omitempty"` // header Retry-After, in seconds; 0 for none
 	Message    string `json:"message,omitempty"`
+	// Body replaces the JSON document in which the API of the agent CLI tells an error. A
+	// stream that has begun does not use it.
+	Body json.RawMessage `json:"body,omitempty"`
 }
 
 // check returns an error if the step is not valid.

@@ -58,6 +58,7 @@ var (
 	_ coleo.Prover    = (*session)(nil)
 	_ coleo.Versioned = (*session)(nil)
 	_ coleo.Modal     = (*session)(nil)
+	_ coleo.Limiter   = (*session)(nil)
 
 	_ coleo.ModelSetter = (*session)(nil)
 

@@ -74,9 +74,9 @@ func Remove(q coleo.Queue, id string) (coleo.Queue, error) {
 }
 
 // Take returns the first entry, and the queue without it. It returns false if the queue
-// is empty or paused.
+// is empty or paused, or if its arm is parked.
 func Take(q coleo.Queue) (coleo.Queued, coleo.Queue, bool) {
-	if len(q.Entries) == 0 || q.Paused != "" {
+	if len(q.Entries) == 0 || q.Paused != "" || q.Parked != nil {
 		return coleo.Queued{}, q, false
 	}
 	first := q.Entries[0]

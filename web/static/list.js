@@ -3,7 +3,7 @@
 import { doing } from "./doing.js";
 import { arrange, el, setText, show } from "./dom.js";
 import { ago, count, folder, model, money, unseenFallback } from "./format.js";
-import { queued } from "./queue.js";
+import { parked, queued } from "./queue.js";
 import { display, groups } from "./rules.js";
 
 export class List {
@@ -98,7 +98,7 @@ class Row {
     setText(this.name, arm.name);
     setText(this.word, word);
     setText(this.health, arm.runtime?.state ?? "unknown");
-    setText(this.reason, arm.dialog ? arm.dialog.title : (arm.suspensions?.[0]?.text ?? arm.runtime?.reason ?? ""));
+    setText(this.reason, arm.dialog ? arm.dialog.title : (arm.suspensions?.[0]?.text ?? (parked(arm.queue) || arm.runtime?.reason || "")));
     setText(this.task, arm.currentTaskSubject ?? "");
     show(this.task, Boolean(arm.currentTaskSubject));
     show(this.now, tone !== "off");

@@ -9,6 +9,14 @@ export function queued(queue) {
   return `${queue.length ?? 0} queued${queue.paused ? " (paused)" : ""}`;
 }
 
+/** Why the arm is parked and until when, or "" if it is not parked. */
+export function parked(queue) {
+  const p = queue?.parked;
+  if (!p) return "";
+  if (!p.wake) return `Its ${p.kind} limit waits for you: ${p.why} (${p.text})`;
+  return `Parked until ${new Date(p.wake).toLocaleString()}, ${p.kind} limit: ${p.text}`;
+}
+
 export class QueuePanel {
   constructor(arm, trouble) {
     Object.assign(this, { arm, trouble, seen: "" });
@@ -24,7 +32,7 @@ export class QueuePanel {
     this.arm = arm;
     show(this.node, Boolean(arm.queue));
     setText(this.title, queued(arm.queue));
-    setText(this.note, [arm.queue?.paused && `Paused: ${arm.queue.paused}`, arm.queue?.held && `The first was not sent: ${arm.queue.held}`].filter(Boolean).join(". "));
+    setText(this.note, [parked(arm.queue), arm.queue?.paused && `Paused: ${arm.queue.paused}`, arm.queue?.held && `The first was not sent: ${arm.queue.held}`].filter(Boolean).join(". "));
     setText(this.toggle, arm.queue?.paused ? "Resume" : "Pause");
     const now = `${arm.updatedAt} ${JSON.stringify(arm.queue)}`;
     if (this.node.open && now !== this.seen) this.load();

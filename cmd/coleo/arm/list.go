@@ -299,6 +299,11 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	}
 	if q := arm.Queue; q != nil {
 		line("Queue", fmt.Sprintf("%d queued", q.Length))
+		if q.Parked != nil {
+			line("Parked", q.Parked.Line())
+			line("", fmt.Sprintf("(since %s, try %d; 'coleo arm unpark %s' goes on now)",
+				q.Parked.Seen.Local().Format(time.DateTime), q.Parked.Try, arm.Name))
+		}
 		if q.Paused != "" {
 			line("", "(paused: "+q.Paused+")")
 		}

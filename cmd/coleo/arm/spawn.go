@@ -99,6 +99,12 @@ in the work folder and in its own folder of HOME, and sees nothing else of HOME.
 --sandbox-net none also takes the network away. A stopped arm keeps its sandbox,
 unless you say --sandbox none: see docs/security.md.
 
+--on-limit says what happens when the arm meets a limit of its model, such as a
+used-up quota. With wait (default), the arm is parked until the limit has
+passed, and then goes on once by itself, with the prompt of --continue-with.
+With ask, it is parked until you prompt it. A login that has expired and a
+conversation that is too long always wait for you.
+
 --on-partition says what happens while serve cannot reach the arm's host. With
 run (default), the arm may still be typed into. With freeze, it takes no keys.`
 
@@ -151,6 +157,8 @@ func newSpawnCommand() *cobra.Command {
 	flags.StringVar((*string)(&f.q.Policy), "policy", "", "`MODE` of the policy: off (default), shadow or read")
 	flags.StringVar((*string)(&f.sandbox.Kind), "sandbox", "", "`KIND` of sandbox: none (default) or bwrap")
 	flags.StringVar((*string)(&f.sandbox.Network), "sandbox-net", "", "`NETWORK` of the sandbox: all (default) or none")
+	flags.StringVar((*string)(&f.q.OnLimit), "on-limit", "", "`MODE`: wait (default) or ask")
+	flags.StringVar(&f.q.ContinueWith, "continue-with", "", "prompt after a limit has passed (`TEXT`, default \"continue\")")
 	flags.BoolVar(&f.q.Recover, "recover", false, "continue the last conversation of a stopped arm")
 	flags.BoolVar(&f.local, "allow-local", false, "run without a host agent if there is none")
 	flags.StringVarP(&f.terminal, "terminal", "t", "", "show it in a window of `TERMINAL`")

@@ -22,7 +22,7 @@ import (
 // Commands returns the verbs. They belong below coleo arm.
 func Commands() []*cobra.Command {
 	return []*cobra.Command{newFollowUpCommand(), newQueueCommand(), newPauseCommand(), newResumeCommand(),
-		newSteerCommand(), newAbortCommand()}
+		newUnparkCommand(), newSteerCommand(), newAbortCommand()}
 }
 
 const followUpHelp = `Add a prompt to the arm's queue. If TEXT is -, it is read from standard input.

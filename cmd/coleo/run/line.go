@@ -66,6 +66,12 @@ func (p *printer) summary(e coleo.Event) (string, show.Colour) {
 		return words(w.Status, w.Branch, w.Path, w.Kept), show.Plain
 	case coleo.EventLabels:
 		return coleo.Labels(decode[coleo.Labelled](e).Labels).String(), show.Plain
+	case coleo.EventParked:
+		c := decode[coleo.ParkChange](e)
+		if c.Step == coleo.ParkBegun {
+			return c.Line(), show.Yellow
+		}
+		return words(string(c.Step), c.Why), show.Plain
 	case coleo.EventStopped:
 		return decode[coleo.Reading](e).Rule, show.Plain
 	default: // these have a note, or nothing

@@ -45,6 +45,7 @@ func (s *Spec) inherit(under Spec) {
 			s.Dialogs = append(s.Dialogs, d)
 		}
 	}
+	s.Limits = append(s.Limits, under.Limits...)
 	for _, m := range under.Modes {
 		if s.Mode(m.ID) == nil {
 			s.Modes = append(s.Modes, m)

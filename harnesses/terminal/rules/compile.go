@@ -98,6 +98,7 @@ func (c *compiler) screen(s *Spec) {
 		c.conds("interrupt_when", "interrupt_when", s.InterruptWhen)
 	}
 	c.modes(s)
+	c.limits(s)
 	s.background = c.regexp("background", s.Background)
 	s.noConversation = c.regexp("launch.no_conversation", s.Launch.NoConversation)
 	c.hook(&s.Hook)

@@ -158,6 +158,17 @@ type Spec struct {
 	Modes []Mode `toml:"mode"`
 	// How a running agent CLI is given another model.
 	Model ModelRule `toml:"model"`
+	// How an error of the agent CLI tells that a limit of its model is met, such as a quota.
+	// Coleo tries the limits in the order of the file. The first one whose pattern is found
+	// decides. At most 30 are allowed. A file's limits come before those of its base.
+	Limits []LimitRule `toml:"limit"`
+	// The part of the screen that shows the whole error of a turn, such as
+	// `above composer 10`. Coleo searches it for a limit while the state is `error`. Leave
+	// the key out if the agent CLI's record tells errors.
+	LimitWhere string `toml:"limit_where"`
+	// Whether the agent CLI keeps nothing of a turn that ends with an error before the model
+	// has replied. After a limit, Coleo then repeats the prompt of that turn.
+	LimitForgets bool `toml:"limit_forgets"`
 	// Where the agent CLI takes text: the rows between an upper and a lower edge.
 	Composer Composer `toml:"composer"`
 	// A kind of screen, and the state of the agent CLI that such a screen means. Coleo
@@ -183,6 +194,7 @@ type Spec struct {
 	Transcript Transcript `toml:"transcript"`
 
 	background     *regexp.Regexp
+	limitWhere     region
 	noConversation *regexp.Regexp
 	pack           *Pack // newer rules that only read the screen; nil if there are none
 }

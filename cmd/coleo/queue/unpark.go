@@ -1,0 +1,37 @@
+package queue
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+)
+
+const unparkHelp = `Let a parked arm go on now, and do not wait until its limit has passed.
+
+The prompt with which it goes on is sent as soon as the arm can take one. With
+--cancel the arm does not go on by itself, and its queue is sent again. A prompt
+by 'coleo arm prompt' also ends the wait.`
+
+func newUnparkCommand() *cobra.Command {
+	var cancel bool
+	c := &cobra.Command{
+		Use:   "unpark NAME",
+		Short: "Let an arm go on that waits for the end of a limit",
+		Long:  unparkHelp,
+		Args:  verb.Exactly(1, "the name of an arm"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			r, err := client.UnparkArm(c.Context(), args[0], cancel)
+			done := fmt.Sprintf("%s goes on", args[0])
+			if cancel {
+				done = fmt.Sprintf("%s does not go on by itself", args[0])
+			}
+			return sayUnless(c, err, done, r)
+		}),
+	}
+	c.Flags().BoolVar(&cancel, "cancel", false, "do not go on by itself")
+	return c
+}

@@ -1,0 +1,54 @@
+package terminal
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/limit"
+)
+
+// Limit returns the limit with which the last turn ended. The errors come from the agent
+// CLI's record. Limit also searches the error that the screen shows while the state is
+// error: the model cannot write that.
+func (s *session) Limit(errors []string, now time.Time) *coleo.Limit {
+	spec := s.rules()
+	if len(spec.Limits) == 0 {
+		return nil
+	}
+	texts := slices.Clone(errors)
+	if reading := s.State(); reading.State == coleo.Failed {
+		texts = append(texts, s.shownError(spec), reading.Detail)
+	}
+	for _, text := range texts {
+		text = strings.Join(strings.Fields(text), " ")
+		kind, ok := spec.LimitIn(text)
+		if text == "" || !ok {
+			continue
+		}
+		l := coleo.Limit{Kind: kind, Text: shortError(text), Seen: now, Forgets: spec.LimitForgets}
+		if end, told := limit.End(text, now); told && kind.Passes() {
+			l.Until = end
+		}
+		return &l
+	}
+	return nil
+}
+
+func (s *session) shownError(spec *rules.Spec) string {
+	r, unlock := s.live.lock()
+	defer unlock()
+	return spec.ErrorOn(rules.NewPicture(r.Core().View(), &spec.Composer))
+}
+
+// longestError is the largest number of characters of an error that is kept for people.
+const longestError = 300
+
+func shortError(text string) string {
+	if letters := []rune(text); len(letters) > longestError {
+		return string(letters[:longestError]) + "…"
+	}
+	return text
+}

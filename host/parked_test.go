@@ -1,0 +1,283 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/limit"
+)
+
+// fakeClock is a time of day that a test sets forward.
+type fakeClock struct{ ahead atomic.Int64 }
+
+func (c *fakeClock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *fakeClock) advance(d time.Duration) { c.ahead.Add(int64(d)) }
+
+// limitStage is a stage whose clock can be set forward, with an idle arm called ada. The arm
+// goes on with "say on".
+func limitStage(t *testing.T, onLimit coleo.OnLimit) (*stage, string, *fakeClock) {
+	t.Helper()
+	c := &fakeClock{}
+	s := newStageAt(t, c.now)
+	o := s.order("ada")
+	o.Config.Workdir = s.workdir("ada")
+	o.Config.OnLimit, o.Config.ContinueWith = onLimit, "say on"
+	id := must[bus.ArmReport](s, bus.OpSpawn, o).ID
+	s.awaitState(id, coleo.Idle)
+	return s, id, c
+}
+
+// meets prompts the arm so that its turn ends at a limit, and returns how it is parked.
+func (s *stage) meets(id, limit string) coleo.Parked {
+	s.t.Helper()
+	before := len(s.events(id, coleo.EventRunEnd))
+	s.prompt(id, "say Limit: "+limit)
+	s.awaitRuns(id, before+1)
+	return s.parkedNow(id)
+}
+
+// parkedNow waits until the arm is parked.
+func (s *stage) parkedNow(id string) coleo.Parked {
+	s.t.Helper()
+	var q coleo.Queue
+	s.until("the arm is parked", func() bool {
+		q = s.queue(id, coleo.QueueOrder{})
+		return q.Parked != nil
+	})
+	return *q.Parked
+}
+
+// look makes the arm look at once whether it may go on.
+func (s *stage) look(id string) {
+	s.t.Helper()
+	a, err := s.host.arm(id)
+	s.check(err)
+	a.moved()
+}
+
+// steps returns what the log tells of the arm's parking.
+func (s *stage) steps(id string) (out []coleo.ParkStep) {
+	s.t.Helper()
+	for _, e := range s.events(id, coleo.EventParked) {
+		var c coleo.ParkChange
+		s.check(json.Unmarshal(e.Payload, &c))
+		out = append(out, c.Step)
+	}
+	return out
+}
+
+func TestAnArmThatMeetsALimitGoesOnOnceInAWeek(t *testing.T) {
+	t.Parallel()
+	s, id, clock := limitStage(t, "")
+	p := s.meets(id, "weekly limit, resets in 6 days")
+	if wait := p.Wake.Sub(clock.now()); p.Kind != coleo.LimitQuota || p.Until.IsZero() || wait < 6*24*time.Hour-time.Minute ||
+		wait > 6*24*time.Hour+10*time.Minute {
+		t.Fatalf("it is parked %+v", p)
+	}
+	var end coleo.RunEnd
+	s.check(json.Unmarshal(s.events(id, coleo.EventRunEnd)[0].Payload, &end))
+	if end.Outcome != coleo.OutcomeFailed || end.Limit == nil || end.Limit.Kind != coleo.LimitQuota {
+		t.Errorf("the run ended %+v", end)
+	}
+	s.followUp(id, "say two")
+	for range 5 {
+		clock.advance(24 * time.Hour)
+		s.waits(id, "ada", 1)
+		s.restart()
+		s.waits(id, "ada", 1)
+	}
+	clock.advance(25 * time.Hour)
+	s.look(id)
+	s.awaitPrompted("ada", "say Limit: weekly limit, resets in 6 days", "say on", "say two")
+	s.awaitRuns(id, 3)
+	clock.advance(7 * 24 * time.Hour)
+	s.restart()
+	s.waits(id, "ada", 3)
+	if got := s.steps(id); !slices.Equal(got, []coleo.ParkStep{coleo.ParkBegun, coleo.ParkContinued}) {
+		t.Errorf("the steps are %q", got)
+	}
+}
+
+func TestAPromptOfAPersonEndsTheWait(t *testing.T) {
+	t.Parallel()
+	for what, prompt := range map[string]func(s *stage, id string){
+		"a prompt": func(s *stage, id string) { s.prompt(id, "say mine") },
+		"a prompt after the wait was cancelled": func(s *stage, id string) {
+			s.queue(id, coleo.QueueOrder{Step: coleo.QueueUnparked})
+			s.prompt(id, "say mine")
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s, id, clock := limitStage(t, "")
+			s.meets(id, "429")
+			prompt(s, id)
+			s.awaitRuns(id, 2)
+			clock.advance(time.Hour)
+			s.look(id)
+			s.waits(id, "ada", 2)
+			if got := s.steps(id); !slices.Equal(got, []coleo.ParkStep{coleo.ParkBegun, coleo.ParkEnded}) {
+				t.Errorf("the steps are %q", got)
+			}
+		})
+	}
+}
+
+func TestALimitThatComesBackIsWaitedForLongerAndThenAPersonIsAsked(t *testing.T) {
+	t.Parallel()
+	s, id, clock := limitStage(t, "")
+	a, err := s.host.arm(id)
+	s.check(err)
+	a.mu.Lock()
+	a.record.Spec.ContinueWith = "say Limit: 429" // each try meets the limit again
+	a.mu.Unlock()
+	p := s.meets(id, "429")
+	last := time.Duration(0)
+	for try := 1; try <= limit.MaxTries; try++ {
+		wait := p.Wake.Sub(p.Seen)
+		if p.Try != try || wait < last || wait > 70*time.Minute {
+			t.Fatalf("try %d: it waits %v, after %v: %+v", try, wait, last, p)
+		}
+		last = min(wait, time.Hour)
+		clock.advance(wait + time.Second)
+		s.look(id)
+		s.awaitRuns(id, try+1)
+		p = s.parkedNow(id)
+	}
+	if !p.Wake.IsZero() || p.Why == "" {
+		t.Fatalf("after %d tries it is parked %+v", limit.MaxTries, p)
+	}
+	clock.advance(7 * 24 * time.Hour)
+	s.look(id)
+	s.waits(id, "ada", limit.MaxTries+1)
+}
+
+func TestAPersonIsAskedWhereTheArmDoesNotGoOn(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		on    coleo.OnLimit
+		limit string
+	}{
+		"a login":              {coleo.OnLimitWait, "you must log in"},
+		"an arm that must ask": {coleo.OnLimitAsk, "429, retry in 5s"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s, id, clock := limitStage(t, c.on)
+			if p := s.meets(id, c.limit); !p.Wake.IsZero() || p.Why == "" {
+				t.Fatalf("it is parked %+v", p)
+			}
+			clock.advance(24 * time.Hour)
+			s.look(id)
+			s.waits(id, "ada", 1)
+			s.queue(id, coleo.QueueOrder{Step: coleo.QueueContinued})
+			s.awaitPrompted("ada", "say Limit: "+c.limit, "say on")
+			s.refused(coleo.EConflict, bus.OpQueue, bus.QueueOrder{Arm: id,
+				QueueOrder: coleo.QueueOrder{Step: coleo.QueueContinued}})
+		})
+	}
+}
+
+func TestAnArmThatIsEndedIsNotParkedAnyMore(t *testing.T) {
+	t.Parallel()
+	s, id, _ := limitStage(t, "")
+	s.meets(id, "429")
+	s.check(s.ask(bus.OpKill, bus.ArmOrder{Arm: id}, nil))
+	if q := s.queue(id, coleo.QueueOrder{}); q.Parked != nil {
+		t.Errorf("it is parked %+v", q.Parked)
+	}
+}
+
+// TestAKillNeitherLosesNorDoublesThePromptOfAParkedArm ends the host agent at each moment of
+// the way from the parking place to the agent CLI.
+func TestAKillNeitherLosesNorDoublesThePromptOfAParkedArm(t *testing.T) {
+	t.Parallel()
+	for what, kill := range map[string]func(s *stage, id string, clock *fakeClock){
+		"before it is time": func(s *stage, _ string, clock *fakeClock) {
+			s.restart()
+			clock.advance(time.Hour)
+		},
+		"when it is time": func(s *stage, _ string, clock *fakeClock) {
+			clock.advance(time.Hour)
+			s.restart()
+		},
+		"when the prompt is in the queue": func(s *stage, id string, clock *fakeClock) {
+			a, session := s.hijack(id, func(real coleo.Session) coleo.Session {
+				return &refusingSession{real, func() error { return coleo.Errorf(coleo.EBusy, "not now") }}
+			})
+			clock.advance(time.Hour)
+			a.sendFirst(s.t.Context(), session)
+			if q := s.queue(id, coleo.QueueOrder{}); q.Parked != nil || len(q.Entries) != 1 {
+				s.t.Errorf("the queue is %+v", q)
+			}
+			s.restart()
+		},
+		"when the prompt has arrived": func(s *stage, id string, clock *fakeClock) {
+			a, session := s.hijack(id, func(real coleo.Session) coleo.Session { return &cutSession{real, s.db, false} })
+			clock.advance(time.Hour)
+			s.stopDuring(a, session)
+			s.restart()
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s, id, clock := limitStage(t, "")
+			s.meets(id, "429")
+			kill(s, id, clock)
+			s.look(id)
+			s.awaitPrompted("ada", "say Limit: 429", "say on")
+			s.awaitRuns(id, 2)
+			s.restart()
+			clock.advance(7 * 24 * time.Hour)
+			s.look(id)
+			s.waits(id, "ada", 2)
+			if lost := s.events(id, coleo.EventPromptLost); len(lost) != 0 {
+				t.Errorf("%d prompts are called lost", len(lost))
+			}
+		})
+	}
+}
+
+// TestAParkedArmWaitsBehindADialog: a dialog opens after the limit was met. The arm goes on
+// only when a person has answered it.
+func TestAParkedArmWaitsBehindADialog(t *testing.T) {
+	t.Parallel()
+	s, id, clock := limitStage(t, "")
+	s.meets(id, "429")
+	s.typeByHand(id, "ask something")
+	s.until("the terminal shows what was typed", func() bool {
+		shown := must[coleo.Screen](s, bus.OpScreen, bus.ScreenOrder{Arm: id})
+		return strings.Contains(strings.Join(shown.Lines, "\n"), "ask something")
+	})
+	s.typeByHand(id, "\r")
+	s.awaitState(id, coleo.WaitingApproval)
+	clock.advance(time.Hour)
+	s.look(id)
+	s.waits(id, "ada", 2)
+	if dialog := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Reading.Dialog; dialog == nil {
+		t.Error("the dialog is gone")
+	}
+}
+
+// typeByHand types into the arm's terminal, as a person does with 'coleo arm attach'.
+func (s *stage) typeByHand(id, text string) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	a, err := s.host.arm(id)
+	s.check(err)
+	session, err := a.live()
+	s.check(err)
+	terminal, ok := session.(coleo.Terminal)
+	if !ok {
+		s.t.Fatalf("%T has no terminal", session)
+	}
+	s.check(terminal.Input(ctx, []byte(text)))
+}

@@ -1,0 +1,117 @@
+package coleo
+
+import (
+	"fmt"
+	"time"
+)
+
+// LimitKind says which limit of its model an agent CLI has met. The log stores kinds, so
+// the meaning of a kind never changes.
+type LimitKind string
+
+// The kinds of limit.
+const (
+	LimitRate     LimitKind = "rate"     // too many requests in a short time
+	LimitQuota    LimitKind = "quota"    // the plan's or the account's usage is used up
+	LimitOverload LimitKind = "overload" // the model's servers are overloaded
+	LimitNetwork  LimitKind = "network"  // the model's servers cannot be reached
+	LimitLogin    LimitKind = "login"    // the login or the key is not accepted
+	LimitContext  LimitKind = "context"  // the conversation is too long for the model
+)
+
+// LimitKinds returns every kind of limit.
+func LimitKinds() []LimitKind {
+	return []LimitKind{LimitRate, LimitQuota, LimitOverload, LimitNetwork, LimitLogin, LimitContext}
+}
+
+// Passes reports whether the limit ends by itself, so that waiting helps.
+func (k LimitKind) Passes() bool { return k != LimitLogin && k != LimitContext }
+
+// Limit is a limit that an agent CLI has met. The agent CLI has given up: its turn has
+// ended with this error.
+type Limit struct {
+	Kind LimitKind `json:"kind"`
+	Text string    `json:"text"` // what the agent CLI says, in one line
+	Seen time.Time `json:"seen"` // when the turn ended
+	// Until is when the limit ends, as the agent CLI says. It is zero if the agent CLI does
+	// not say that.
+	Until time.Time `json:"until,omitzero"`
+	// Forgets means that the agent CLI keeps nothing of a turn to which the model has not
+	// replied. To go on, it needs the prompt of that turn again.
+	Forgets bool `json:"forgets,omitempty"`
+}
+
+// Limiter is a session that recognises the limits of its agent CLI's model.
+type Limiter interface {
+	// Limit returns the limit with which the last turn ended at the time now. It returns nil
+	// if the turn ended with another error. Call it only after a turn that has failed. The
+	// errors are what the agent CLI's record tells of that turn, and can be empty.
+	Limit(errors []string, now time.Time) *Limit
+}
+
+// OnLimit says what happens when an arm meets a limit.
+type OnLimit string
+
+// The values of OnLimit.
+const (
+	// OnLimitWait is the default: the arm waits until the limit has passed, and goes on by
+	// itself. A limit that does not pass by itself waits for a person.
+	OnLimitWait OnLimit = "wait"
+	OnLimitAsk  OnLimit = "ask" // the arm waits for a person
+)
+
+// Valid reports whether o is one of the values above or empty.
+func (o OnLimit) Valid() bool { return o == "" || o == OnLimitWait || o == OnLimitAsk }
+
+// ContinuePrompt is the default of the prompt with which a parked arm goes on.
+const ContinuePrompt = "continue"
+
+// Parked says why an arm is parked: it has met a limit, and its queue is held. The arm
+// goes on at the time Wake, or when a person prompts it.
+type Parked struct {
+	Limit
+	Run string `json:"run"` // the run that met the limit
+	// Wake is when the arm goes on by itself. It is zero if the arm waits for a person.
+	Wake time.Time `json:"wake,omitzero"`
+	Why  string    `json:"why,omitempty"` // without Wake: why the arm waits for a person
+	// Try is 1 for the first time. It is one more for each time that the arm has gone on
+	// and has met a limit again.
+	Try int `json:"try"`
+	// Prompt is the prompt with which the arm goes on, if it is not the one of its start
+	// configuration. Only the host agent's record of the arm has it.
+	Prompt string `json:"prompt,omitempty"`
+}
+
+// Told returns what events and rows say of a parked arm: everything but the prompt.
+func (p Parked) Told() Parked {
+	p.Prompt = ""
+	return p
+}
+
+// Line says in one line until when the arm is parked, and why.
+func (p Parked) Line() string {
+	if p.Wake.IsZero() {
+		return fmt.Sprintf("its %s limit waits for you: %s (%s)", p.Kind, p.Why, p.Text)
+	}
+	return fmt.Sprintf("until %s, %s limit: %s", p.Wake.Local().Format(time.DateTime), p.Kind, p.Text)
+}
+
+// ParkStep says what was done to a parked arm. The log stores steps, so the meaning of a
+// step never changes.
+type ParkStep string
+
+// The steps.
+const (
+	ParkBegun     ParkStep = "parked"    // the arm has met a limit
+	ParkContinued ParkStep = "continued" // the arm's queue has got the prompt with which it goes on
+	ParkEnded     ParkStep = "ended"     // the arm is not parked any more, and Coleo does not make it go on
+)
+
+// ParkChange is the payload of a parked event.
+type ParkChange struct {
+	Step ParkStep `json:"step"`
+	Why  string   `json:"why,omitempty"` // with ParkContinued and ParkEnded
+	// Run is the id of the run with which the arm goes on, with ParkContinued.
+	Run string `json:"run,omitempty"`
+	Parked
+}

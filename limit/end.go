@@ -1,0 +1,260 @@
+package limit
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// farthest is the longest time for which a limit can last. A later end is a misreading,
+// because plans renew monthly.
+const farthest = 32 * 24 * time.Hour
+
+// lately is how long a time of day may be past and still mean today. An agent CLI that
+// shows "resets 3am" at 3:01 means a limit that has just ended.
+const lately = 10 * time.Minute
+
+// End returns when a limit ends, as an error message says it at the time now. It returns
+// false if the message tells no time, or an impossible one. A time of day without a zone
+// is in the zone of now.
+//
+// These forms are understood:
+//
+//	retry in 5m, try again in 6m0s, in 5 minutes, resets in 1 hour 20 minutes, retry after 20 seconds
+//	retry-after: 30, "retryDelay": "34s", resets_in_seconds: 3600
+//	resets_at: 1764100000, reset at 1764100000
+//	resets 3am, resets 3:30pm (Europe/Berlin), try again at 10:25 PM
+//	resets tomorrow at 3am, resets Mon 3am
+//	resets Oct 3, 3am, try again at Oct 3rd, 2026 3:00 AM, resets Aug 8
+//	try again at 2026-11-25T03:00:00Z
+func End(text string, now time.Time) (time.Time, bool) {
+	text = ownRetry.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
+	for _, form := range []func(string, time.Time) (time.Time, bool){unixTime, isoTime, delay, date, clock} {
+		if end, ok := form(text, now); ok {
+			if end.Before(now.Add(-lately)) || end.After(now.Add(farthest)) {
+				return time.Time{}, false
+			}
+			return end, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// lead is what comes before a time. Without it, a number in the message is no time.
+const lead = `(?i)\b(?:re?try|retrying|try again|resets?|reset|available again|renews?|refresh(?:es)?)[a-z_"']*` +
+	`(?:[ -](?:again|after|will|your|limit|usage|access|quota))*[\s"':=,·]*`
+
+var (
+	unixForm = regexp.MustCompile(lead + `(?:at|_at)?[\s"':=]*(1[6-9]\d{8}|2\d{9})(?:\.\d+)?(\d{3})?\b`)
+	isoForm  = regexp.MustCompile(lead + `(?:at|on|by)?\s*(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)`)
+
+	delayForm = regexp.MustCompile(lead + `(?:in|after|within)?[\s"':=~]*((?:\d+(?:\.\d+)?\s*` + unit + `[\s,]*(?:and )?)+|` +
+		`\d+(?:\.\d+)?(?:["']|$|[ ,.;)}]))`)
+	part = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*` + unit)
+
+	clockForm = regexp.MustCompile(lead + `(?:at|on)?\s*(tomorrow|today|mon|tue|wed|thu|fri|sat|sun)?[a-z]*,?\s*(?:at\s+)?` +
+		hour + zone)
+	dateForm = regexp.MustCompile(lead + `(?:at|on)?\s*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+` +
+		`(\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(\d{4})\b)?(?:,?\s*(?:at\s+)?` + hour + `)?` + zone)
+)
+
+// ownRetry is what an agent CLI says of its own tries. They are over when its turn has ended.
+var ownRetry = regexp.MustCompile(`(?i)\bretrying in \d+(\.\d+)? ?[a-z]+`)
+
+const (
+	unit = `(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)`
+	hour = `(\d{1,2})(?::(\d\d))?(?::\d\d)?\s*([ap]\.?m\b\.?)?`
+	zone = `(?:\s*\(?([A-Z][A-Za-z_]+/[A-Za-z_/+-]+[0-9]*|UTC|GMT)\)?)?`
+)
+
+func unixTime(text string, _ time.Time) (time.Time, bool) {
+	m := unixForm.FindStringSubmatch(text)
+	if m == nil {
+		return time.Time{}, false
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	return time.Unix(n, 0), err == nil
+}
+
+func isoTime(text string, now time.Time) (time.Time, bool) {
+	m := isoForm.FindStringSubmatch(text)
+	if m == nil {
+		return time.Time{}, false
+	}
+	word := strings.Replace(m[1], " ", "T", 1)
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05Z0700",
+		"2006-01-02T15:04:05", "2006-01-02T15:04"} {
+		if t, err := time.ParseInLocation(layout, word, now.Location()); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+func delay(text string, now time.Time) (time.Time, bool) {
+	at := delayForm.FindStringSubmatchIndex(text)
+	if at == nil || letterAt(text, at[1]) {
+		return time.Time{}, false
+	}
+	m := []string{text[at[0]:at[1]], text[at[2]:at[3]]}
+	parts := part.FindAllStringSubmatch(m[1], -1)
+	if len(parts) == 0 { // a number without a unit is in seconds, as in the header retry-after
+		n, err := strconv.ParseFloat(strings.TrimRight(m[1], `"' ,.;)}`), 64)
+		if err != nil || !bareSeconds(m[0]) {
+			return time.Time{}, false
+		}
+		return now.Add(seconds(n)), true
+	}
+	var all time.Duration
+	for _, p := range parts {
+		n, err := strconv.ParseFloat(p[1], 64)
+		if err != nil {
+			return time.Time{}, false
+		}
+		all += time.Duration(min(n*float64(unitOf(p[2])), float64(2*farthest)))
+	}
+	return now.Add(all), true
+}
+
+// letterAt reports whether a letter is at a place of the text, so that a word goes on there:
+// "3 m" is no time in "3 more".
+func letterAt(text string, at int) bool {
+	return at < len(text) && at > 0 && text[at-1] != ' ' && (text[at]|0x20) >= 'a' && (text[at]|0x20) <= 'z'
+}
+
+// bareSeconds reports whether the words before a number without a unit say that it is a
+// number of seconds. In "resets 3" it is not.
+func bareSeconds(words string) bool {
+	words = strings.ToLower(words)
+	return strings.Contains(words, "after") || strings.Contains(words, "seconds")
+}
+
+func seconds(n float64) time.Duration {
+	return time.Duration(min(n*float64(time.Second), float64(2*farthest)))
+}
+
+func unitOf(word string) time.Duration {
+	word = strings.ToLower(word)
+	switch {
+	case strings.HasPrefix(word, "ms"), strings.HasPrefix(word, "milli"):
+		return time.Millisecond
+	case strings.HasPrefix(word, "s"):
+		return time.Second
+	case strings.HasPrefix(word, "m"):
+		return time.Minute
+	case strings.HasPrefix(word, "h"):
+		return time.Hour
+	}
+	return 24 * time.Hour
+}
+
+// clock reads a time of day, with a day of the week or "tomorrow" before it. A time of day
+// that is past means tomorrow.
+func clock(text string, now time.Time) (time.Time, bool) {
+	m := clockForm.FindStringSubmatch(text)
+	if m == nil {
+		return time.Time{}, false
+	}
+	h, minute, ok := timeOfDay(m[2], m[3], m[4])
+	if !ok {
+		return time.Time{}, false
+	}
+	here, ok := in(now, m[5])
+	if !ok {
+		return time.Time{}, false
+	}
+	end := time.Date(here.Year(), here.Month(), here.Day(), h, minute, 0, 0, here.Location())
+	day := strings.ToLower(m[1])
+	past := end.Before(now.Add(-lately))
+	switch {
+	case day == "tomorrow":
+		end = end.AddDate(0, 0, 1)
+	case day == "today":
+	case day != "":
+		days := (int(weekdays[day]) - int(here.Weekday()) + 7) % 7
+		if days == 0 && past {
+			days = 7
+		}
+		end = end.AddDate(0, 0, days)
+	case past:
+		end = end.AddDate(0, 0, 1)
+	}
+	return end, true
+}
+
+var weekdays = map[string]time.Weekday{"sun": 0, "mon": 1, "tue": 2, "wed": 3, "thu": 4, "fri": 5, "sat": 6}
+
+var months = map[string]time.Month{"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8,
+	"sep": 9, "oct": 10, "nov": 11, "dec": 12}
+
+// date reads a day of a month. Without a time of day, the limit ends at the end of that
+// day's first minute. Without a year, it is the next such day.
+func date(text string, now time.Time) (time.Time, bool) {
+	m := dateForm.FindStringSubmatch(text)
+	if m == nil {
+		return time.Time{}, false
+	}
+	day, err := strconv.Atoi(m[2])
+	h, minute := 0, 0
+	ok := err == nil && day >= 1 && day <= 31
+	if ok && m[4] != "" {
+		h, minute, ok = timeOfDay(m[4], m[5], m[6])
+	}
+	here, known := in(now, m[7])
+	if !ok || !known {
+		return time.Time{}, false
+	}
+	year := here.Year()
+	if m[3] != "" {
+		if year, err = strconv.Atoi(m[3]); err != nil {
+			return time.Time{}, false
+		}
+	}
+	end := time.Date(year, months[strings.ToLower(m[1])], day, h, minute, 0, 0, here.Location())
+	if end.Day() != day { // there is no 31st of that month
+		return time.Time{}, false
+	}
+	if m[3] == "" && end.Before(now.AddDate(0, -6, 0)) {
+		end = end.AddDate(1, 0, 0)
+	}
+	return end, true
+}
+
+// timeOfDay returns an hour from 0 to 23 and a minute. A time with neither minutes nor "am"
+// is none: it is some other number.
+func timeOfDay(hourWord, minuteWord, half string) (hour, minute int, ok bool) {
+	hour, err := strconv.Atoi(hourWord)
+	if err != nil || minuteWord == "" && half == "" {
+		return 0, 0, false
+	}
+	if minuteWord != "" {
+		if minute, err = strconv.Atoi(minuteWord); err != nil || minute > 59 {
+			return 0, 0, false
+		}
+	}
+	if half == "" {
+		return hour, minute, hour <= 23
+	}
+	if hour < 1 || hour > 12 {
+		return 0, 0, false
+	}
+	hour %= 12
+	if strings.HasPrefix(strings.ToLower(half), "p") {
+		hour += 12
+	}
+	return hour, minute, true
+}
+
+// in returns now in a zone. Without a zone, it is the zone of now. It returns false if the
+// zone is unknown.
+func in(now time.Time, zone string) (time.Time, bool) {
+	if zone == "" {
+		return now, true
+	}
+	l, err := time.LoadLocation(zone)
+	if err != nil {
+		return now, false
+	}
+	return now.In(l), true
+}

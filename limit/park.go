@@ -1,0 +1,89 @@
+package limit
+
+import (
+	"hash/fnv"
+	"time"
+
+	"coleo.dev"
+)
+
+// MaxTries is how often an arm goes on by itself without one turn that succeeds. Then it
+// waits for a person. With the longest back-off, these tries take more than a day.
+const MaxTries = 30
+
+// The bounds of the wait. A wait doubles with each try, from the first wait of its kind to
+// its longest wait.
+const (
+	// margin is added to a time that the agent CLI tells, because its clock and the model's
+	// are not equal.
+	margin = 2 * time.Second
+	// jitterPart and maxJitter spread the arms of a fleet that met one limit together: each
+	// waits up to a tenth longer, and at most five minutes.
+	jitterPart = 10
+	maxJitter  = 5 * time.Minute
+)
+
+type wait struct{ first, longest time.Duration }
+
+// waits has the waits for limits whose end nobody tells. Requests per minute pass within
+// minutes, and quotas within hours.
+var waits = map[coleo.LimitKind]wait{
+	coleo.LimitRate:     {time.Minute, time.Hour},
+	coleo.LimitOverload: {time.Minute, time.Hour},
+	coleo.LimitNetwork:  {30 * time.Second, 15 * time.Minute},
+	coleo.LimitQuota:    {30 * time.Minute, 2 * time.Hour},
+}
+
+// Plan returns how an arm is parked that has met the limit l in a run. The parameter tries
+// says how often the arm has gone on by itself since its last turn without a limit. The
+// parameter arm is the arm's id: it decides how much longer this arm waits than others.
+func Plan(l coleo.Limit, run, arm string, tries int, on coleo.OnLimit) coleo.Parked {
+	p := coleo.Parked{Limit: l, Run: run, Try: tries + 1}
+	switch {
+	case !l.Kind.Passes() && l.Kind == coleo.LimitLogin:
+		p.Why = "only you can log in again"
+	case !l.Kind.Passes():
+		p.Why = "the conversation must become shorter: 'coleo arm compact' can do that"
+	case on == coleo.OnLimitAsk:
+		p.Why = "the arm was started with --on-limit ask"
+	case tries >= MaxTries:
+		p.Why = "it has gone on many times and has met a limit each time"
+	default:
+		p.Wake = l.Seen.Add(spread(untilPassed(l, tries), arm))
+	}
+	return p
+}
+
+// untilPassed returns how long to wait for the end of a limit. A limit that comes again
+// right after the told time is waited for longer than was told.
+func untilPassed(l coleo.Limit, tries int) time.Duration {
+	w := waits[l.Kind]
+	if l.Until.IsZero() {
+		return doubled(w, tries)
+	}
+	told := max(l.Until.Sub(l.Seen), 0) + margin
+	if tries == 0 {
+		return told
+	}
+	return max(told, doubled(w, tries-1))
+}
+
+func doubled(w wait, times int) time.Duration {
+	d := w.first
+	for range times {
+		if d >= w.longest {
+			break
+		}
+		d *= 2
+	}
+	return min(d, w.longest)
+}
+
+// spread returns a wait that is up to a tenth longer than d. The same arm gets the same
+// part of it each time.
+func spread(d time.Duration, arm string) time.Duration {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(arm)) // it never fails
+	most := min(d/jitterPart, maxJitter)
+	return d + time.Duration(float64(most)*float64(h.Sum32())/float64(1<<32))
+}
