@@ -86,6 +86,7 @@ func (s *stage) repository() {
 	s.write("file", "one\ntwo\nthree\n")
 	s.write(".gitattributes", "* filter=evil diff=evil merge=evil\n")
 	s.must(s.dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", sub, "sub")
+	s.must(s.dir, "config", "-f", ".gitmodules", "submodule.sub.ignore", "none") // it wins over diff.ignoreSubmodules
 	s.must(s.dir, "add", ".")
 	s.must(s.dir, "commit", "-qm", "1")
 	s.must(s.dir, "checkout", "-qb", "other")
@@ -300,9 +301,10 @@ var operations = []operation{
 	{"a worktree", worktree},
 	one("merge-tree", "--write-tree", "main", "other"),
 	one("branch", "-f", "third", "main"), one("symbolic-ref", "HEAD"), one("update-ref", "refs/heads/x", "main"),
-	one("reset", "--hard"), one("merge", "--no-edit", "other"), one("reset", "--hard", "main"),
-	one("rebase", "other"), one("reset", "--hard", "main"), one("cherry-pick", "other"),
-	one("checkout-index", "-f", "-a"), one("read-tree", "-u", "-m", "HEAD", "main"),
+	one("reset", "--hard"), one("reset", "--hard", "other"), one("reset", "--hard", "main"), one("reset", "--soft", "other"),
+	one("reset", "--hard", "main"), one("show-ref"), one("merge-base", "main", "other"),
+	one("check-ref-format", "--branch", "x"), one("cat-file", "blob", "main:file"),
+	one("checkout-index", "-f", "-a"), one("read-tree", "-u", "-m", "HEAD", "other"), one("read-tree", "--reset", "-u", "main"),
 }
 
 func TestNoProgramOfAHostileRepositoryRuns(t *testing.T) {
@@ -328,6 +330,22 @@ func TestNoProgramOfAHostileRepositoryRuns(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEachCommandOnTheListIsTested keeps the list of commands within what the test above runs.
+func TestEachCommandOnTheListIsTested(t *testing.T) {
+	t.Parallel()
+	tested := map[string]bool{"write-tree": true, "commit-tree": true, "update-index": true, "fast-import": true} // with others
+	for _, o := range operations {
+		words := strings.Fields(o.name)
+		tested[words[0]] = true
+		tested[strings.Join(words[:min(len(words), 2)], " ")] = true
+	}
+	for _, name := range git.Commands() {
+		if !tested[name] {
+			t.Errorf("git %s may run, and no test shows that it starts no program", name)
+		}
 	}
 }
 

@@ -44,19 +44,17 @@ var callerEnv = []string{"GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNAT
 
 // commands lists the commands that may run, and what each gets before the caller's
 // arguments. A command is on it only if a test shows that a hostile repository starts no
-// program with it. "add", "commit" and "stash push" are not, because they start git in
-// submodules: use update-index and commit-tree. "worktree" is not, because it would write
-// the path of the stand-in: see AddWorktree.
+// program with it. "add", "commit", "stash push", "merge", "rebase" and "cherry-pick" are not,
+// because they start git in submodules, whatever the configuration says. Use update-index,
+// merge-tree, commit-tree and read-tree instead. "worktree" is not, because it would write the
+// path of the stand-in: see AddWorktree.
 var commands = map[string][]string{
-	"apply":            nil,
 	"branch":           nil,
 	"cat-file":         nil,
 	"check-attr":       nil,
 	"check-ignore":     nil,
 	"check-ref-format": nil,
 	"checkout-index":   nil,
-	"cherry":           nil,
-	"cherry-pick":      nil,
 	"commit-tree":      nil,
 	"diff":             plainDiff,
 	"diff-files":       plainDiff,
@@ -68,15 +66,9 @@ var commands = map[string][]string{
 	"log":              plainDiff,
 	"ls-files":         nil,
 	"ls-tree":          nil,
-	"merge":            nil,
 	"merge-base":       nil,
-	"merge-file":       nil,
 	"merge-tree":       nil,
-	"mktree":           nil,
-	"pack-objects":     nil,
-	"patch-id":         nil,
 	"read-tree":        {"--no-recurse-submodules"},
-	"rebase":           nil,
 	"reset":            {"--no-recurse-submodules"},
 	"rev-list":         nil,
 	"rev-parse":        nil,
@@ -85,7 +77,6 @@ var commands = map[string][]string{
 	"stash list":       nil,
 	"status":           {"--ignore-submodules=dirty"},
 	"symbolic-ref":     nil,
-	"unpack-objects":   nil,
 	"update-index":     nil,
 	"update-ref":       nil,
 	"write-tree":       nil,
@@ -153,8 +144,7 @@ var startsPrograms = []string{"--ext-diff", "--textconv", "--output", "--exec", 
 // checkOption refuses an option that would undo what this package promises.
 func checkOption(command, option string) error {
 	name, _, _ := strings.Cut(option, "=")
-	inRebase := command == "rebase" && (option == "-x" || option == "-i")
-	if inRebase || slices.Contains(startsPrograms, option) || slices.Contains(startsPrograms, name) {
+	if slices.Contains(startsPrograms, option) || slices.Contains(startsPrograms, name) {
 		return coleo.Errorf(coleo.EInternal, "git %s may not get the option %s", command, option)
 	}
 	return nil
