@@ -19,7 +19,7 @@ type elsewhere struct {
 	home string
 }
 
-var fakePrograms = []string{"rg", "jq", "tree", "file", "xxd", "hexdump", "column"}
+var fakePrograms = []string{"rg", "jq", "tree", "xxd", "hexdump", "column"}
 
 func (e elsewhere) Env(name string) string {
 	if name == "HOME" {

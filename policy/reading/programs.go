@@ -131,8 +131,6 @@ var programs = map[string]program{
 	"column":  {options: options{flags: "tx", texts: "s", long: plainLong}, operands: toFiles},
 	"hexdump": {options: options{flags: "bcCdovx", counts: "ns"}, operands: toFiles},
 	"xxd":     {options: options{flags: "bpu", counts: "lsc"}, operands: toOneFile},
-	"file": {options: options{flags: "bi", long: long([]string{"brief", "mime", "mime-type", "mime-encoding"},
-		nil)}, operands: toFiles, check: noMagic},
 
 	"sed":     {own: sed},
 	"find":    {own: find},

@@ -68,14 +68,6 @@ func jq(w Workspace, dir string, words []commandline.Word) error {
 	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
 }
 
-// noMagic refuses file if it would read the user's own file of patterns.
-func noMagic(w Workspace, _ string, _ arguments) error {
-	if w.Machine.Env("MAGIC") != "" {
-		return fmt.Errorf("the variable MAGIC names another file")
-	}
-	return w.noneOfHome(".magic", ".magic.mgc")
-}
-
 // noneOfHome refuses a program that reads a file in HOME.
 func (w Workspace) noneOfHome(names ...string) error {
 	home := w.Machine.Env("HOME")

@@ -146,6 +146,9 @@ func (r *Reader) requestOf(c tool, v rules.Verdict) (*coleo.ToolRequest, error) 
 	if t == nil || json.Unmarshal(c.input, &inputs) != nil {
 		return nil, nil
 	}
+	if newest := r.hook.tools[len(r.hook.tools)-1]; t.IsNamed() && newest.name != c.name {
+		return nil, nil
+	}
 	texts := map[string]string{}
 	for name, value := range inputs {
 		if text, isText := value.(string); isText {

@@ -220,6 +220,10 @@ func (v Verdict) names(about *regexp.Regexp, name string, inputs map[string]stri
 	return true
 }
 
+// IsNamed reports whether the tool's dialogs are known by a name alone. Text of another call
+// could look like that, so no other call may be newer.
+func (t *PolicyTool) IsNamed() bool { return t.about != nil }
+
 // CutOff reports whether the screen does not show the whole subject of the dialog.
 func (v Verdict) CutOff() bool { return v.shown != nil || v.Dialog.Truncated }
 
