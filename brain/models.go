@@ -124,7 +124,9 @@ func (b *Brain) listModels(l *modelList, catalog modelresolver.Catalog) {
 func (b *Brain) priceOf(o modelresolver.Offer) *coleo.Price {
 	p, ok := b.prices().Find(o.ProviderID, o.ModelID)
 	if ok && p.Input == o.Cost.Input && p.Output == o.Cost.Output {
-		p.Source = o.Source
+		if p.Source != o.Source {
+			p.Source, p.Date = o.Source, ""
+		}
 		return &p
 	}
 	rates := coleo.Rates{Input: o.Cost.Input, Output: o.Cost.Output, CacheRead: o.Cost.Input, CacheWrite: o.Cost.Input}

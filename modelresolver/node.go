@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"strings"
-	"unicode"
 )
 
 // node is a piece of JSON, with its path in the document for error messages. The zero
@@ -119,9 +117,6 @@ func (n node) text() (string, error) {
 	var s string
 	if err := json.Unmarshal(n.raw, &s); err != nil {
 		return "", n.wrong("%v", err)
-	}
-	if strings.ContainsFunc(s, unicode.IsControl) { // it becomes a part of sentences for a terminal
-		return "", n.wrong("the text %q has control characters", s)
 	}
 	return s, nil
 }

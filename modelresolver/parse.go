@@ -21,7 +21,7 @@ import (
 // ParseCatalog ignores all other keys, and reads at most MaxCatalog bytes. For a bad catalogue, it returns EInvalid with
 // the place and the reason.
 //
-// The text of an id or a name has no control characters, so that it can be printed.
+// Control characters of names become blanks, so that a name can be printed. An id has none.
 func ParseCatalog(data []byte) (Catalog, error) {
 	c, err := parse(data)
 	if err != nil {
@@ -188,14 +188,25 @@ func idAndName(n node, fields map[string]node, key string) (id, name string, err
 	if id, err = fields["id"].text(); err != nil {
 		return "", "", err
 	}
-	if strings.ContainsFunc(key, unicode.IsControl) {
-		return "", "", n.wrong("its key has control characters")
-	}
 	if id = cmp.Or(key, id); id == "" {
 		return "", "", n.wrong("it has no id")
 	}
+	if strings.ContainsFunc(id, unicode.IsControl) {
+		return "", "", n.wrong("its id %q has control characters", id)
+	}
 	name, err = fields["name"].text()
-	return id, cmp.Or(name, id), err
+	return id, cmp.Or(printable(name), id), err
+}
+
+// printable returns a name without control characters, so that it can be a part of one line
+// on a terminal. Real catalogues have names that end in a tab.
+func printable(name string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, name))
 }
 
 func cost(n node) (*Cost, error) {

@@ -101,8 +101,8 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		`{"all":[{"id":"p","models":{"m":{"cost":{"input":NaN,"output":1}}}}]}`: "line 1: invalid character 'N'",
 		`{"all":[{"id":"p","models":{"m":{},"m":{}}}]}`:                         `all[0].models: the key "m" is there twice`,
 		`{"all":[],"connected":[],"all":[]}`:                                    `the top: the key "all" is there twice`,
-		`{"all":[{"id":"p","name":"a\u001b[2Jb"}]}`:                             "all[0].name: the text \"a\\x1b[2Jb\" has control",
-		`{"all":[{"id":"p","models":{"a\nb":{}}}]}`:                             `all[0].models["a\nb"]: its key has control`,
+		`{"all":[{"id":"a\u001b[2Jb"}]}`:                                        `all[0]: its id "a\x1b[2Jb" has control characters`,
+		`{"all":[{"id":"p","models":{"a\nb":{}}}]}`:                             `all[0].models["a\nb"]: its id "a\nb" has control`,
 		strings.Repeat(" ", MaxCatalog+1):                                       "it has 67108865 bytes, and at most",
 		strings.Repeat("[", 20_000):                                             "line 1: ",
 
@@ -114,6 +114,14 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%.200s:\n got %v\nwant model catalogue: %s", text, err, want)
 		}
+	}
+}
+
+func TestANameIsPrintable(t *testing.T) {
+	t.Parallel()
+	c, err := ParseCatalog([]byte(`{"all":[{"id":"p","name":"a\u001b[2J\nb\t","models":{"m":{"name":"\t"}}}]}`))
+	if err != nil || c.Providers[0].Name != "a [2J b" || c.Providers[0].Models[0].Name != "m" {
+		t.Errorf("catalogue = %+v, %v", c, err)
 	}
 }
 
