@@ -321,6 +321,9 @@ type SpawnConfig struct {
 	// Reached has folders of Coleo that the agent CLI must reach inside its sandbox. It
 	// cannot write there. The host agent sets Reached at each start.
 	Reached []string `json:"-"`
+	// OwnNetwork means that the wrapper has made a network for the agent CLI, with the
+	// scripted model alone. The host agent sets OwnNetwork at each start.
+	OwnNetwork bool `json:"-"`
 	// Window says where the window is opened, for a harness with the capability Window. If
 	// it is nil, the window is opened in tmux.
 	Window *WindowPlace `json:"window,omitempty"`
