@@ -331,6 +331,9 @@ type SpawnConfig struct {
 	// Reached has folders of Coleo that the agent CLI must reach inside its sandbox. It
 	// cannot write there. The host agent sets Reached at each start.
 	Reached []string `json:"-"`
+	// OwnNetwork means that the wrapper has made a network for the agent CLI, with the
+	// scripted model alone. The host agent sets OwnNetwork at each start.
+	OwnNetwork bool `json:"-"`
 	// OnLimit says what the arm does at a limit of its model; "" means OnLimitWait.
 	OnLimit OnLimit `json:"on_limit,omitempty"`
 	// ContinueWith is the prompt with which the arm goes on after a limit; "" means

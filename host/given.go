@@ -190,6 +190,7 @@ func (a *arm) withModel(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 		wrap = append(wrap, "--script", script)
 	}
 	c.Wrap = append(append(wrap, "--"), c.Wrap...)
+	c.OwnNetwork = true
 	c.Profile, c.Home, c.Endpoint = coleo.ProfileHermetic, home, "http://"+scriptedAddr
 	return c, nil
 }

@@ -132,11 +132,12 @@ func (o *outside) asUser() *syscall.SysProcAttr {
 func (o *outside) run(t *testing.T, bwrap string, change func(argv []string) []string) map[string]string {
 	t.Helper()
 	program := filepath.Join(o.dir, "program")
-	raw, err := os.ReadFile(os.Args[0])
-	if err == nil {
-		err = os.WriteFile(program, raw, 0o755)
+	// Another process writes it. Otherwise a child of this one could still have it open for
+	// writing, and it could not be started.
+	if out, err := exec.Command("cp", os.Args[0], program).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
-	if err != nil {
+	if err := os.Chmod(program, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	system, hidden := System()

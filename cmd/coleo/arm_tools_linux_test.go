@@ -66,12 +66,13 @@ func TestM15ARealAgentCLIAsksItsUserWithOurTool(t *testing.T) {
 	}
 }
 
-// From a sandbox, the arm reaches its door, also that of the next host agent.
+// From a sandbox, the arm reaches its door, also that of the next host agent. Without a
+// network it reaches the scripted model too.
 func TestARealAgentCLIAsksItsUserOutOfASandbox(t *testing.T) {
 	t.Parallel()
 	needBwrap(t)
 	for _, c := range toolCallers[:3] { // the harnesses that say what they need in a sandbox
-		t.Run(c.harness, func(t *testing.T) { c.asksItsUser(t, "--sandbox", "bwrap") })
+		t.Run(c.harness, func(t *testing.T) { c.asksItsUser(t, "--sandbox", "bwrap", "--sandbox-net", "none") })
 	}
 }
 

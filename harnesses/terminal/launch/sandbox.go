@@ -49,10 +49,8 @@ func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, program, argv []string, env 
 
 // boxOf returns what the agent CLI sees in its sandbox. The parameter binary is its program.
 func boxOf(s *rules.Spec, c *coleo.SpawnConfig, binary string, search []string) (sandbox.Box, error) {
-	box := sandbox.Box{Workdir: c.Workdir, Home: filepath.Clean(Home(c)), Offline: c.Sandbox.Network == coleo.NetworkNone}
-	if c.Scripted() { // the wrapper has made a network with the model alone
-		box.Offline = false
-	}
+	box := sandbox.Box{Workdir: c.Workdir, Home: filepath.Clean(Home(c)),
+		Offline: c.Sandbox.Network == coleo.NetworkNone && !c.OwnNetwork}
 	if err := addFolder(&box, c); err != nil {
 		return box, err
 	}

@@ -106,19 +106,19 @@ func TestASandboxHasWhatTheAgentCLINeeds(t *testing.T) {
 	}
 }
 
-func TestOnlyASandboxWithoutAModelBesideItLosesTheNetwork(t *testing.T) {
+func TestOnlyASandboxWithoutTheScriptedModelLosesTheNetwork(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		network coleo.SandboxNetwork
-		model   string
+		own     bool
 		want    bool
-	}{{"", "", false}, {coleo.NetworkAll, "", false}, {coleo.NetworkNone, "", true},
-		{coleo.NetworkNone, coleo.ModelScripted, false}} { // its wrapper has made a network with the model alone
+	}{{"", false, false}, {coleo.NetworkAll, false, false}, {coleo.NetworkNone, false, true},
+		{coleo.NetworkNone, true, false}} {
 		b := newBoxed(t)
-		b.c.Sandbox.Network, b.c.Model = c.network, c.model
+		b.c.Sandbox.Network, b.c.OwnNetwork = c.network, c.own
 		argv, _, err := b.plan(t)
 		if got := slices.Contains(argv, "--unshare-net"); err != nil || got != c.want {
-			t.Errorf("network %q with the model %q: %t, %v; want %t", c.network, c.model, got, err, c.want)
+			t.Errorf("network %q, a network by the wrapper %t: %t, %v; want %t", c.network, c.own, got, err, c.want)
 		}
 	}
 }
