@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"testing"
 
 	"coleo.dev/changes"
 )
@@ -39,4 +40,31 @@ func (b *scriptedBrain) SendComments(_ context.Context, arm string) (changes.Sen
 	s := changes.Sent{Comments: 3}
 	s.Receipt.ID = arm
 	return s, b.fail
+}
+
+func TestEveryRouteOfCommentsThroughItsClient(t *testing.T) {
+	t.Parallel()
+	c, ctx := socketClient(t, newServer(t, &scriptedBrain{})), t.Context()
+	for want, call := range map[string]func() (any, error){
+		"comments a1 1": func() (any, error) {
+			l, err := c.Comments(ctx, "a1")
+			return fmt.Sprint("comments ", l[0].Path, " ", l[0].Line), err
+		},
+		"comment 2 f 12 why?": func() (any, error) {
+			l, err := c.Comment(ctx, "a1", changes.Comment{Path: "f", Line: 12, Text: "why?"})
+			return fmt.Sprint("comment ", len(l), " ", l[1].Path, " ", l[1].Line, " ", l[1].Text), err
+		},
+		"dropped comments 7": func() (any, error) {
+			l, err := c.DropComments(ctx, "a1")
+			return fmt.Sprint("dropped comments ", l[0].Line), err
+		},
+		"sent 3 a1": func() (any, error) {
+			r, err := c.SendComments(ctx, "a1")
+			return fmt.Sprint("sent ", r.Comments, " ", r.Receipt.ID), err
+		},
+	} {
+		if got, err := call(); err != nil || got != want {
+			t.Errorf("got %v, %v, want %s", got, err, want)
+		}
+	}
 }

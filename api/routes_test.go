@@ -231,22 +231,6 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			l, err := c.Checkpoints(ctx, "a1")
 			return fmt.Sprint("checkpoint ", l[0].N, " ", l[0].Commit), err
 		},
-		"comments a1 1": func() (any, error) {
-			l, err := c.Comments(ctx, "a1")
-			return fmt.Sprint("comments ", l[0].Path, " ", l[0].Line), err
-		},
-		"comment 2 f 12 why?": func() (any, error) {
-			l, err := c.Comment(ctx, "a1", changes.Comment{Path: "f", Line: 12, Text: "why?"})
-			return fmt.Sprint("comment ", len(l), " ", l[1].Path, " ", l[1].Line, " ", l[1].Text), err
-		},
-		"dropped comments 7": func() (any, error) {
-			l, err := c.DropComments(ctx, "a1")
-			return fmt.Sprint("dropped comments ", l[0].Line), err
-		},
-		"sent 3 a1": func() (any, error) {
-			r, err := c.SendComments(ctx, "a1")
-			return fmt.Sprint("sent ", r.Comments, " ", r.Receipt.ID), err
-		},
 		"restored 0 [a1], undo 1": func() (any, error) {
 			r, err := c.Restore(ctx, "a1", 0)
 			return fmt.Sprintf("restored %d %v, undo %d", r.N, r.Written, r.Before), err
