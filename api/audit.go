@@ -130,6 +130,10 @@ func auditOf(in any) (arm string, detail any) {
 		return q.ID, map[string]int{"cols": q.Body.Cols, "rows": q.Body.Rows}
 	case *armBody[renameBody]:
 		return q.ID, q.Body
+	case *armBody[commentBody]:
+		b := q.Body
+		b.Text = short(b.Text)
+		return q.ID, b
 	case *armBody[restoreBody]:
 		return q.ID, q.Body
 	case *armBody[coleo.LabelChange]:

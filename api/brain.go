@@ -158,6 +158,15 @@ type Brain interface {
 	// repository may change files.
 	Restore(ctx context.Context, arm string, n int) (changes.Restored, error)
 
+	// Comments returns the comments on an arm's changes that are not sent yet.
+	Comments(ctx context.Context, arm string) ([]changes.Comment, error)
+	// Comment stores one more comment, and returns all. DropComments deletes them all, and
+	// returns them.
+	Comment(ctx context.Context, arm string, c changes.Comment) ([]changes.Comment, error)
+	DropComments(ctx context.Context, arm string) ([]changes.Comment, error)
+	// SendComments sends all comments as one prompt. After an error they are all kept.
+	SendComments(ctx context.Context, arm string) (changes.Sent, error)
+
 	// Graph returns the graph of a run. It returns ENotFound if the log has no such run.
 	Graph(ctx context.Context, run string) (graph.Document, error)
 	// Why tells which call wrote a line of a file.

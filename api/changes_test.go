@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"testing"
 
 	"coleo.dev/changes"
 )
@@ -21,4 +22,49 @@ func (b *scriptedBrain) Checkpoints(_ context.Context, arm string) ([]changes.Ch
 
 func (b *scriptedBrain) Restore(_ context.Context, arm string, n int) (changes.Restored, error) {
 	return changes.Restored{N: n, Before: n + 1, Written: []string{arm}}, b.fail
+}
+
+func (b *scriptedBrain) Comments(_ context.Context, arm string) ([]changes.Comment, error) {
+	return []changes.Comment{{Path: arm, Line: 1}}, b.fail
+}
+
+func (b *scriptedBrain) Comment(_ context.Context, arm string, c changes.Comment) ([]changes.Comment, error) {
+	return []changes.Comment{{Path: arm}, c}, b.fail
+}
+
+func (b *scriptedBrain) DropComments(context.Context, string) ([]changes.Comment, error) {
+	return []changes.Comment{{Line: 7}}, b.fail
+}
+
+func (b *scriptedBrain) SendComments(_ context.Context, arm string) (changes.Sent, error) {
+	s := changes.Sent{Comments: 3}
+	s.Receipt.ID = arm
+	return s, b.fail
+}
+
+func TestEveryRouteOfCommentsThroughItsClient(t *testing.T) {
+	t.Parallel()
+	c, ctx := socketClient(t, newServer(t, &scriptedBrain{})), t.Context()
+	for want, call := range map[string]func() (any, error){
+		"comments a1 1": func() (any, error) {
+			l, err := c.Comments(ctx, "a1")
+			return fmt.Sprint("comments ", l[0].Path, " ", l[0].Line), err
+		},
+		"comment 2 f 12 why?": func() (any, error) {
+			l, err := c.Comment(ctx, "a1", changes.Comment{Path: "f", Line: 12, Text: "why?"})
+			return fmt.Sprint("comment ", len(l), " ", l[1].Path, " ", l[1].Line, " ", l[1].Text), err
+		},
+		"dropped comments 7": func() (any, error) {
+			l, err := c.DropComments(ctx, "a1")
+			return fmt.Sprint("dropped comments ", l[0].Line), err
+		},
+		"sent 3 a1": func() (any, error) {
+			r, err := c.SendComments(ctx, "a1")
+			return fmt.Sprint("sent ", r.Comments, " ", r.Receipt.ID), err
+		},
+	} {
+		if got, err := call(); err != nil || got != want {
+			t.Errorf("got %v, %v, want %s", got, err, want)
+		}
+	}
 }

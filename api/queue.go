@@ -4,8 +4,10 @@ import (
 	"context"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"coleo.dev"
+	"coleo.dev/changes"
 )
 
 type followUpBody struct {
@@ -80,6 +82,12 @@ func (s *Server) queueRoutes(d table) {
 		add(d, operation{post, arm + path + "/resume", "resume-" + of, "Send the prompts of the queue again", 0},
 			s.resumeQueue)
 	}
+	add(d, operation{get, "/api/arms/{id}/comments", "list-comments", "List the comments on the arm's changes that are not sent", 0},
+		s.comments)
+	add(d, operation{post, "/api/arms/{id}/comments", "add-comment", "Store a comment on a line of the arm's changes", 0}, s.comment)
+	add(d, operation{del, "/api/arms/{id}/comments", "drop-comments", "Delete the comments that are not sent", 0}, s.dropComments)
+	add(d, operation{post, "/api/arms/{id}/comments/send", "send-comments", "Send all comments to the arm as one prompt", 0},
+		do(s.brain.SendComments))
 }
 
 func (s *Server) ordered(ctx context.Context, arm string, o coleo.QueueOrder) (*reply[coleo.QueueReport], error) {
@@ -221,4 +229,59 @@ func (c *Client) Abort(ctx context.Context, arm string) (coleo.Aborted, error) {
 	var out abortReply
 	err := c.callFor(ctx, steerTime, post, armPath(arm, "/abort"), nil, &out)
 	return out.Aborted, err
+}
+
+type commentsReply struct {
+	Comments []changes.Comment `json:"comments"`
+}
+
+// commentBody is a comment without what serve sets.
+type commentBody struct {
+	Path string `json:"path" minLength:"1" maxLength:"4096" doc:"The file, relative to the arm's folder"`
+	Line int    `json:"line" minimum:"1" doc:"Number of the line, from 1"`
+	Text string `json:"text" minLength:"1" maxLength:"4096" doc:"What to tell the agent CLI"`
+}
+
+func (s *Server) comments(ctx context.Context, in *armOnly) (*reply[commentsReply], error) {
+	out, err := s.brain.Comments(ctx, in.ID)
+	return &reply[commentsReply]{commentsReply{list(out)}}, err
+}
+
+func (s *Server) comment(ctx context.Context, in *armBody[commentBody]) (*reply[commentsReply], error) {
+	out, err := s.brain.Comment(ctx, in.ID, changes.Comment{Path: in.Body.Path, Line: in.Body.Line, Text: in.Body.Text})
+	return &reply[commentsReply]{commentsReply{list(out)}}, err
+}
+
+func (s *Server) dropComments(ctx context.Context, in *armOnly) (*reply[commentsReply], error) {
+	out, err := s.brain.DropComments(ctx, in.ID)
+	return &reply[commentsReply]{commentsReply{list(out)}}, err
+}
+
+// Comments returns the comments on the arm's changes that are not sent yet.
+func (c *Client) Comments(ctx context.Context, arm string) ([]changes.Comment, error) {
+	var out commentsReply
+	err := c.call(ctx, get, armPath(arm, "/comments"), nil, &out)
+	return out.Comments, err
+}
+
+// Comment stores one more comment, and returns all.
+func (c *Client) Comment(ctx context.Context, arm string, one changes.Comment) ([]changes.Comment, error) {
+	var out commentsReply
+	err := c.callFor(ctx, steerTime, post, armPath(arm, "/comments"), commentBody{one.Path, one.Line, one.Text}, &out)
+	return out.Comments, err
+}
+
+// DropComments deletes the comments that are not sent, and returns them.
+func (c *Client) DropComments(ctx context.Context, arm string) ([]changes.Comment, error) {
+	var out commentsReply
+	err := c.callFor(ctx, steerTime, del, armPath(arm, "/comments"), nil, &out)
+	return out.Comments, err
+}
+
+// SendComments sends all comments to the arm as one prompt. After an error they are all kept.
+func (c *Client) SendComments(ctx context.Context, arm string) (changes.Sent, error) {
+	var out changes.Sent
+	most := strings.Repeat("x", changes.MaxCommentPrompt)
+	err := c.callFor(ctx, promptTime(most), post, armPath(arm, "/comments/send"), nil, &out)
+	return out, err
 }

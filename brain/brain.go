@@ -86,6 +86,7 @@ type Brain struct {
 
 	numbering  sync.Mutex // held while a generation number is chosen and stored
 	memos      sync.Mutex // held while a memo is changed
+	commenting sync.Mutex // held while comments are changed or sent
 	labelling  sync.Mutex // held while labels are changed
 	counting   sync.Mutex // held while subarms are counted and the row of another one is made
 	publishing sync.Mutex // held while an arm's row is read and published

@@ -215,3 +215,95 @@ func (w *hunkWriters) tell(ctx context.Context, q graph.Question, f graph.Findin
 	w.known[key] = why
 	return why, err
 }
+
+// commentKey is the setting that has the comments of an arm.
+func commentKey(arm string) string { return "comments." + arm }
+
+// Comments returns the comments on an arm's changes that are not sent yet. It returns ENotFound
+// if there is no such arm.
+func (b *Brain) Comments(ctx context.Context, idOrName string) ([]changes.Comment, error) {
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return nil, err
+	}
+	return b.commentsOf(ctx, arm.ID)
+}
+
+func (b *Brain) commentsOf(ctx context.Context, arm string) (list []changes.Comment, err error) {
+	text, err := b.DB.Config(ctx, commentKey(arm))
+	if err == nil && text != "" {
+		err = json.Unmarshal([]byte(text), &list)
+	}
+	return list, err
+}
+
+// keepComments stores the comments of an arm. The caller holds commenting.
+func (b *Brain) keepComments(ctx context.Context, arm string, list []changes.Comment) error {
+	if len(list) == 0 {
+		return b.DB.SetConfig(ctx, commentKey(arm), "")
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	return b.DB.SetConfig(ctx, commentKey(arm), string(text))
+}
+
+// Comment stores one more comment, and returns all. It returns the errors of
+// changes.AddComment, and ENotFound if there is no such arm.
+func (b *Brain) Comment(ctx context.Context, idOrName string, c changes.Comment) ([]changes.Comment, error) {
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return nil, err
+	}
+	b.commenting.Lock()
+	defer b.commenting.Unlock()
+	list, err := b.commentsOf(ctx, arm.ID)
+	if err != nil {
+		return nil, err
+	}
+	c.Time = b.Now().UTC()
+	if list, err = changes.AddComment(list, c); err != nil {
+		return nil, err
+	}
+	return list, b.keepComments(ctx, arm.ID, list)
+}
+
+// DropComments deletes the comments of an arm, and returns them.
+func (b *Brain) DropComments(ctx context.Context, idOrName string) ([]changes.Comment, error) {
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return nil, err
+	}
+	b.commenting.Lock()
+	defer b.commenting.Unlock()
+	list, err := b.commentsOf(ctx, arm.ID)
+	if err != nil {
+		return nil, err
+	}
+	return list, b.keepComments(ctx, arm.ID, nil)
+}
+
+// SendComments sends all comments of an arm as one prompt, and then forgets them. After an
+// error they are all kept, also if the prompt may have arrived. It returns EConflict if there
+// are none, and the errors of Prompt.
+func (b *Brain) SendComments(ctx context.Context, idOrName string) (changes.Sent, error) {
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return changes.Sent{}, err
+	}
+	b.commenting.Lock() // so that nobody sends the same comments meanwhile
+	defer b.commenting.Unlock()
+	list, err := b.commentsOf(ctx, arm.ID)
+	if err == nil && len(list) == 0 {
+		err = coleo.Errorf(coleo.EConflict, "arm %s has no comments: nothing was sent", arm.Name)
+	}
+	if err != nil {
+		return changes.Sent{}, err
+	}
+	sent := changes.Sent{Comments: len(list)}
+	if sent.Receipt, err = b.Prompt(ctx, arm.ID, coleo.Prompt{Text: changes.CommentPrompt(list)}, ""); err != nil {
+		return changes.Sent{}, err
+	}
+	return sent, b.keepComments(context.WithoutCancel(ctx), arm.ID, nil)
+}

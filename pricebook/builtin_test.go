@@ -52,8 +52,7 @@ func TestTheTableIsTheOneOfTheDocument(t *testing.T) {
 		return
 	}
 	p := BuiltIn()
-	head, _, _ := strings.Cut(table, "anthropic/")
-	_, head, _ = strings.Cut(table, "# from: ")
+	_, head, _ := strings.Cut(table, "# from: ")
 	from, _, _ := strings.Cut(head, "\n")
 	if p.Date == "" || from == "" || len(p.ByName) < 1000 {
 		t.Errorf("the table of %q from %q has %d models", p.Date, from, len(p.ByName))

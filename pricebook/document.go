@@ -89,14 +89,14 @@ func parseDocument(data []byte) (map[string]coleo.Price, error) {
 }
 
 func (c *cost) price() (coleo.Price, error) {
-	own, err := c.rates.of()
+	own, err := c.of()
 	out := coleo.Price{Rates: own}
 	for _, t := range c.Tiers {
 		if t.Tier.Type != "context" || err != nil {
 			continue
 		}
 		var r coleo.Rates
-		if r, err = t.rates.of(); err == nil {
+		if r, err = t.of(); err == nil {
 			out.Tiers = append(out.Tiers, coleo.PriceTier{Above: coleo.ContextStep(t.Tier.Size), Rates: r})
 		}
 	}

@@ -28,6 +28,7 @@ var routes = map[Need][]string{
 		"GET /api/arms/{id}/screen", "GET /api/arms/{id}/recording", "GET /api/arms/{id}/output",
 		"GET /api/arms/{id}/wait", "GET /api/arms/{id}/mode", "GET /api/arms/{id}/queue", "GET /api/arms/{id}/tasks",
 		"GET /api/arms/{id}/diff", "GET /api/arms/{id}/files", "GET /api/arms/{id}/checkpoints",
+		"GET /api/arms/{id}/comments",
 		"GET /api/arms/{id}/memo", "GET /api/arms/{id}/thread", "GET /api/arms/{id}/events", "GET /api/events",
 		"GET /api/runs", "GET /api/runs/{run}", "GET /api/runs/{run}/events", "GET /api/runs/{run}/end",
 		"GET /api/runs/{run}/graph", "GET /api/why", "GET /api/suspensions",
@@ -39,6 +40,7 @@ var routes = map[Need][]string{
 		"POST /api/arms/{id}/interrupt", "POST /api/arms/{id}/abort", "POST /api/arms/{id}/followup",
 		"PATCH /api/arms/{id}/queue/{entry}", "DELETE /api/arms/{id}/queue/{entry}", "POST /api/arms/{id}/queue/move",
 		"POST /api/arms/{id}/queue/pause", "POST /api/arms/{id}/queue/resume", "POST /api/arms/{id}/pause",
+		"POST /api/arms/{id}/comments", "DELETE /api/arms/{id}/comments", "POST /api/arms/{id}/comments/send",
 		"POST /api/arms/{id}/resume", "POST /api/arms/{id}/unpark", "PUT /api/arms/{id}/memo", "PATCH /api/arms/{id}/memo",
 	},
 	Need(coleo.MaySpawn): {

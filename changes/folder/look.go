@@ -87,6 +87,7 @@ func (f *Folder) look(p path, in *parents, most int64) (found bool, why string) 
 			return false, "it is a submodule that is not checked out"
 		}
 		return true, ""
+	default:
+		return false, "" // a pipe, a socket or a device: git sees nothing there
 	}
-	return false, "" // a pipe, a socket or a device: git sees nothing there
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,5 +154,43 @@ func TestChangesOfAFolderWithoutARepository(t *testing.T) {
 		if e := w.fails(2, append([]string{"arm"}, wrong...)...); e.Code != coleo.EInvalid {
 			t.Errorf("%v: %+v", wrong, e)
 		}
+	}
+}
+
+// TestCommentsAreSentAsOnePrompt: they survive a restart of serve and a prompt that cannot be
+// sent, and are gone after one that has arrived.
+func TestCommentsAreSentAsOnePrompt(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	if e := f.fails(5, "arm", "comments", f.name, "--send"); e.Code != coleo.EConflict {
+		t.Errorf("without comments: %+v", e)
+	}
+	if e := f.fails(2, "arm", "comment", f.name, "file", "x"); e.Code != coleo.EInvalid {
+		t.Errorf("without a line: %+v", e)
+	}
+	f.must("arm", "comment", f.name, "a:b.go:12", "say first")
+	f.must("arm", "comment", f.name, "c.go:3", "say second")
+	f.must("down")
+	f.must("up")
+	if out := f.must("arm", "comments", f.name); out != "a:b.go:12: say first\nc.go:3: say second\n" {
+		t.Errorf("arm comments printed %q", out)
+	}
+	f.wait(f.name, coleo.Idle)
+	f.asks("make")
+	if e := f.fails(6, "arm", "comments", f.name, "--send"); e.Code != coleo.EBlocked {
+		t.Errorf("at an open dialog: %+v", e)
+	}
+	f.must("arm", "deny", f.name)
+	f.wait(f.name, coleo.Idle)
+	sent := decode[changes.Sent](f.world, "arm", "comments", f.name, "--send")
+	if sent.Comments != 2 || sent.Receipt.ID == "" {
+		t.Errorf("sent %+v", sent)
+	}
+	f.wait(f.name, coleo.Idle)
+	if got := f.texts(fakeagent.Said); !slices.Contains(got, "first") || !slices.Contains(got, "second") {
+		t.Errorf("the agent CLI got %q", got)
+	}
+	if out := f.must("arm", "comments", f.name); out != "No comments.\n" {
+		t.Errorf("after the prompt, arm comments printed %q", out)
 	}
 }

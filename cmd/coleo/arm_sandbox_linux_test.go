@@ -61,7 +61,7 @@ func (f *fake) seesNothing() {
 		}
 	}
 	var seen []string // of Coleo's files: the folders alone say nothing
-	f.check(filepath.WalkDir(inside(f.path("state")), func(path string, d fs.DirEntry, err error) error {
+	f.check(filepath.WalkDir(inside(f.path("state")), func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			seen = append(seen, d.Name())
 		}

@@ -65,8 +65,8 @@ func (s Setup) AgentPath() []string {
 
 // Worktrees returns the worktrees of arms on this machine.
 func (s Setup) Worktrees() workspace.Workspaces {
-	return workspace.Workspaces{Dir: s.Paths.Workspaces(), Environ: os.Environ(), Path: s.Settings.Workspace.Path,
-		Copy: s.Settings.Workspace.Copy, Link: s.Settings.Workspace.Link, Now: time.Now}
+	return workspace.Workspaces{Dir: s.Workspaces(), Environ: os.Environ(), Path: s.Workspace.Path,
+		Copy: s.Workspace.Copy, Link: s.Workspace.Link, Now: time.Now}
 }
 
 // FindProgram returns the path of the program with the name command. It looks first in

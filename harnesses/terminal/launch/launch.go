@@ -366,7 +366,7 @@ func environment(c *coleo.SpawnConfig, credentials []string) map[string]string {
 	env := map[string]string{"TERM": "xterm-256color"}
 	for _, kv := range c.Environ {
 		name, value, _ := strings.Cut(kv, "=")
-		if named(allowed, name) && !(c.Sandbox.On() && named(outsideEnv, name)) {
+		if outside := c.Sandbox.On() && named(outsideEnv, name); named(allowed, name) && !outside {
 			env[name] = value
 		}
 	}
