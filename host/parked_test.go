@@ -1,10 +1,8 @@
 package host
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -243,41 +241,4 @@ func TestAKillNeitherLosesNorDoublesThePromptOfAParkedArm(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestAParkedArmWaitsBehindADialog: a dialog opens after the limit was met. The arm goes on
-// only when a person has answered it.
-func TestAParkedArmWaitsBehindADialog(t *testing.T) {
-	t.Parallel()
-	s, id, clock := limitStage(t, "")
-	s.meets(id, "429")
-	s.typeByHand(id, "ask something")
-	s.until("the terminal shows what was typed", func() bool {
-		shown := must[coleo.Screen](s, bus.OpScreen, bus.ScreenOrder{Arm: id})
-		return strings.Contains(strings.Join(shown.Lines, "\n"), "ask something")
-	})
-	s.typeByHand(id, "\r")
-	s.awaitState(id, coleo.WaitingApproval)
-	clock.advance(time.Hour)
-	s.look(id)
-	s.waits(id, "ada", 2)
-	if dialog := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Reading.Dialog; dialog == nil {
-		t.Error("the dialog is gone")
-	}
-}
-
-// typeByHand types into the arm's terminal, as a person does with 'coleo arm attach'.
-func (s *stage) typeByHand(id, text string) {
-	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
-	defer cancel()
-	a, err := s.host.arm(id)
-	s.check(err)
-	session, err := a.live()
-	s.check(err)
-	terminal, ok := session.(coleo.Terminal)
-	if !ok {
-		s.t.Fatalf("%T has no terminal", session)
-	}
-	s.check(terminal.Input(ctx, []byte(text)))
 }

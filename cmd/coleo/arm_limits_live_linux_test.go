@@ -42,7 +42,7 @@ var limitsOf = []struct {
 	harness, command string
 	limits           []limited
 }{
-	{"claude-code", "claude", []limited{contextLimit, quotaLimit, loginLimit, overloadLimit}},
+	{"claude-code", "claude", []limited{quotaLimit, overloadLimit}}, // it compacts by itself
 	{"codex", "codex", []limited{rateLimit, planLimit, loginLimit, overloadLimit, contextLimit}},
 	{"opencode", "opencode", []limited{loginLimit, toldLimit, quotaLimit, overloadLimit}}, // it compacts by itself
 	{"gemini", "gemini", []limited{loginLimit, contextLimit}},                             // it retries others for long
