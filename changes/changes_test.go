@@ -81,7 +81,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("1 .M N... 100644 100644 100644 a b c\x00? d\x00"))
 	f.Add([]byte(":100644 100644 a b M\x00c\x00\x001\t2\tc\x00"))
 	f.Add([]byte("diff --git a/x b/x\n@@ -1 +1 @@\n+x\n"))
-	f.Fuzz(func(t *testing.T, out []byte) {
+	f.Fuzz(func(_ *testing.T, out []byte) {
 		_, _ = ParseStatus(out)
 		entries, lines, _ := ParseRaw(out)
 		d := Diff{Patch: CutPatch(out)}
