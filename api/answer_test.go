@@ -67,7 +67,13 @@ func (b *family) Spawn(_ context.Context, q wire.SpawnRequest) (wire.SpawnReply,
 // caller is a client at the socket whose process seems to be in the given arm.
 func caller(t *testing.T, s *Server, arm string, bounds coleo.OperatorToken) *Client {
 	t.Helper()
-	s.armOf = func(int) (string, error) { return arm, nil }
+	return callerSeenBy(t, s, func(int) (string, error) { return arm, nil }, arm, bounds)
+}
+
+// callerSeenBy is like caller, with another way to look for the arm of a process.
+func callerSeenBy(t *testing.T, s *Server, armOf func(pid int) (string, error), arm string, bounds coleo.OperatorToken) *Client {
+	t.Helper()
+	s.armOf = armOf
 	s.admit = func(int) error {
 		if arm != "" {
 			return coleo.Errorf(coleo.EForbidden, "in an arm")
@@ -174,8 +180,8 @@ func TestATokenAnswersNothingWhereNobodySeesItsProcess(t *testing.T) {
 			t.Errorf("over TCP, with a token that runs in %q: %v, want %q", runsIn, err, want)
 		}
 	}
-	client := caller(t, s, "", coleo.OperatorToken{})
-	s.armOf = func(int) (string, error) { return "", errors.New("this system shows nothing") }
+	unseen := func(int) (string, error) { return "", errors.New("this system shows nothing") }
+	client := callerSeenBy(t, s, unseen, "", coleo.OperatorToken{})
 	if err := client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.Approve}, ""); coleo.ErrorCode(err) != coleo.EForbidden {
 		t.Errorf("on another system: %v", err)
 	}
