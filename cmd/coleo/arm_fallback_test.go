@@ -18,10 +18,11 @@ const catalogueOfArms = `{"at":"2026-01-01T00:00:00Z","body":{"connected":["b"],
 		{"id":"huge","cost":{"input":9,"output":40}},{"id":"free","cost":{"input":0,"output":0}}]}]}}`
 
 // newCatalogued returns a world in which the models of the fake agent CLI come from a
-// catalogue. Serve has it from an earlier time, because no agent CLI here keeps one.
+// catalogue. Serve has it from an earlier time, because no OpenCode is there to ask.
 func newCatalogued(t *testing.T, settings string) *world {
 	t.Helper()
 	w := newWorld(t, settings)
+	w.env = append(w.env, "COLEO_AGENTS=")
 	w.write("config/harnesses/fake.toml", strings.Replace(w.read("config/harnesses/fake.toml"), "daemon_managed = true",
 		"daemon_managed = true\ncatalog = true", 1))
 	w.must("up")

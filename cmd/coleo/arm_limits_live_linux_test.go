@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"flag"
 	"strings"
 	"testing"
 	"time"
@@ -49,13 +50,20 @@ var limitsOf = []struct {
 	{"aider", "aider", []limited{loginLimit, contextLimit, toldLimit, quotaLimit, overloadLimit}},
 }
 
+// Some agent CLIs retry for minutes before they give up. `make soak` sets this flag.
+var allLimits = flag.Bool("all-limits", false, "meet all limits of each agent CLI, and not only the first")
+
 // TestAnArmOfARealAgentCLIIsParkedAtALimitAndGoesOnOnce lets the model refuse requests. The arm
 // is parked with the right kind as soon as the agent CLI has given up. It then goes on with
 // one prompt in the same conversation.
 func TestAnArmOfARealAgentCLIIsParkedAtALimitAndGoesOnOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range limitsOf {
-		for _, limit := range c.limits {
+		limits := c.limits
+		if !*allLimits {
+			limits = limits[:1]
+		}
+		for _, limit := range limits {
 			t.Run(c.harness+"/"+limit.name, func(t *testing.T) {
 				needAgent(t, c.harness, c.command)
 				var more []string
