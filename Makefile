@@ -151,7 +151,7 @@ safety-full:
 	$(MAKE) safety SENDS=1000 PROMPTS=2000 TURNS=200 MIDWAY=200
 
 conformance: build agents-more
-	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE_MORE) COLEO_FULL=$(REQUIRE_MORE),opencode-api $(GO) test -timeout 2h -count=1 -v -run Compatible ./conformance
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE_MORE) COLEO_FULL=$(REQUIRE_MORE),opencode-api $(GO) test -timeout 2h -count=1 -v -run Compatible ./conformance -sandboxed claude-code,codex,opencode
 
 # All checks on current and older versions of the agent CLIs, and their page.
 # A version that has a report is left out: it goes on where it was broken off.
