@@ -294,7 +294,7 @@ FAULT_SEED ?= 0
 HOLDER_FUZZTIME ?= 60s
 soak: build agents
 	$(GO) test -c -o bin/coleo.test ./cmd/coleo
-	cd cmd/coleo && COLEO_AGENTS=$(AGENTS) $(CURDIR)/bin/coleo.test -test.v -test.timeout 4h -test.run '$(or $(RUN),KilledUnderLoad|AFollowUpArrivesOnce|Flood|ThroughAnUpgrade|NoFaultLoses|AsksItsUser|IsParkedAtALimit)' \
+	cd cmd/coleo && COLEO_AGENTS=$(AGENTS) $(CURDIR)/bin/coleo.test -test.v -test.timeout 8h -test.run '$(or $(RUN),KilledUnderLoad|AFollowUpArrivesOnce|Flood|ThroughAnUpgrade|NoFaultLoses|AsksItsUser|IsParkedAtALimit)' \
 	  -fault-time $(FAULT_TIME) -fault-arms $(FAULT_ARMS) -fault-seed $(FAULT_SEED) -kills $(COLEO_KILLS) -follow-kills $(FOLLOW_KILLS) -live-kills $(LIVE_KILLS) -live-prompts $(LIVE_PROMPTS) -ask-wait $(ASK_WAIT) -all-limits -floods 10 -keys $(ECHOES) -echo 50ms $(if $(OLD),-old $(OLD))
 	$(GO) test -c -o bin/holder.test ./holder
 	$(CURDIR)/bin/holder.test -test.v -test.timeout 4h -holder $(CURDIR)/cmd/coleo/executable/coleo-hold.bin \
