@@ -212,7 +212,7 @@ func TestAClientThatAnswersPingsStays(t *testing.T) {
 // reads again, it gets every event.
 func TestASlowReaderIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	const most, stuck = 4000, time.Second // of events of 64 KiB; without one more event
+	const most, stuck = 4000, 4 * time.Second // of events of 64 KiB; without one more event
 	steps, yielded := make(chan int), -1
 	payload := []byte(`"` + strings.Repeat("x", 64<<10) + `"`)
 	s := newServer(t, &scriptedBrain{subscribe: func(ctx context.Context) iter.Seq[wire.Update] {

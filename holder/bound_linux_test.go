@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -165,6 +166,7 @@ func TestAHostAgentSaysHowFarTheDrainMayLead(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := 0 // what the writer wrote before the holder had the bound
+	read := 0
 	for range 8 {
 		chunk, err := stream.Next()
 		if err != nil {
@@ -173,7 +175,7 @@ func TestAHostAgentSaysHowFarTheDrainMayLead(t *testing.T) {
 		if before == 0 {
 			before = writtenSoFar()
 		}
-		read := int(chunk.Offset) + len(chunk.Data)
+		read = int(chunk.Offset) + len(chunk.Data)
 		written, since := writtenSoFar(), time.Now()
 		wait(t, func() bool {
 			if now := writtenSoFar(); now != written {
@@ -186,8 +188,7 @@ func TestAHostAgentSaysHowFarTheDrainMayLead(t *testing.T) {
 		}
 	}
 	cancel()
-	begin := writtenSoFar()
-	wait(t, func() bool { return writtenSoFar() >= begin+unreadLimit/2 })
+	wait(t, func() bool { return writtenSoFar() >= read+unreadLimit/2 })
 }
 
 // socketBuffers is how much a stream holds between the holder and its reader.
@@ -206,9 +207,10 @@ func TestAFloodKeepsToThePaceAsLongAsTheHostAgentIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var read atomic.Int64
 	go func() {
-		for err == nil {
-			_, err = stream.Next()
+		for chunk, err := stream.Next(); err == nil; chunk, err = stream.Next() {
+			read.Store(int64(chunk.Offset) + int64(len(chunk.Data)))
 		}
 	}()
 	const rate = 2 << 20
@@ -222,8 +224,10 @@ func TestAFloodKeepsToThePaceAsLongAsTheHostAgentIsThere(t *testing.T) {
 	if got := writtenSoFar() - before; got > most || got == 0 {
 		t.Fatalf("%d bytes in %s, want some, and %d at most", got, time.Since(since), most)
 	}
+	// What the reader had not read at the flood's full rate would bound the writer below.
+	wait(t, func() bool { return int(read.Load()) >= before })
 	cancel()
-	begin := writtenSoFar()
+	begin, since := writtenSoFar(), time.Now()
 	wait(t, func() bool { return writtenSoFar() >= begin+unreadLimit/2 })
 	if took := time.Since(since); took > unreadLimit/2/rate*time.Second {
 		t.Errorf("the pace held on when the host agent had gone: %s", took)

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"coleo.dev/holder/process"
 	"coleo.dev/sandbox/inside"
 )
 
@@ -30,6 +31,7 @@ func TestMain(m *testing.M) {
 	case len(args) > 0 && args[0] == escapeVerb:
 		os.Exit(escape())
 	default:
+		process.CloseDescriptorsOnExec() // a holder does the same before it starts an agent CLI
 		os.Exit(m.Run())
 	}
 	os.Exit(1)

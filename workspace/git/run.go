@@ -188,10 +188,11 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 	switch {
 	case out.cut:
 		return out.kept.Bytes(), ErrTooLarge
+	case ctx.Err() != nil:
+		// Even after the exit code 0: a filter that was killed first makes git go on without it.
+		return nil, fmt.Errorf("git %s: %w", c.args[0], ctx.Err())
 	case err == nil:
 		return out.kept.Bytes(), nil
-	case ctx.Err() != nil:
-		return nil, fmt.Errorf("git %s: %w", c.args[0], ctx.Err())
 	}
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
