@@ -61,6 +61,20 @@ func builtins() []builtin {
 	}
 }
 
+// builtinSpecs returns the descriptions of the built-in harnesses, by name. It compiles them
+// once, because that takes 50 ms of a processor. Nothing changes a description.
+var builtinSpecs = sync.OnceValues(func() (map[string]*rules.Spec, error) {
+	specs := map[string]*rules.Spec{}
+	for _, b := range builtins() {
+		spec, err := rules.ParseSpecOn(b.name+"/harness.toml", b.spec, specOf)
+		if err != nil {
+			return nil, err
+		}
+		specs[b.name] = spec
+	}
+	return specs, nil
+})
+
 // Registry is a set of harnesses by name. Several goroutines can use it at the same
 // time.
 type Registry struct {
@@ -100,12 +114,12 @@ func New(dir string, hold []string) (*Registry, error) { return NewWithPacks(dir
 // PackProblems says why a pack is not used.
 func NewWithPacks(dir string, store *pack.Store, hold []string) (*Registry, error) {
 	r := &Registry{dir: dir, packs: packs{store: store, now: time.Now}, hold: hold, shared: terminal.NewShared(), builtin: map[string]coleo.Harness{}}
+	specs, err := builtinSpecs()
+	if err != nil {
+		return nil, err
+	}
 	for _, b := range builtins() {
-		spec, err := rules.ParseSpecOn(b.name+"/harness.toml", b.spec, specOf)
-		if err != nil {
-			return nil, err
-		}
-		r.builtin[b.name] = terminal.New(spec, b.hooks, hold, r.shared)
+		r.builtin[b.name] = terminal.New(specs[b.name], b.hooks, hold, r.shared)
 	}
 	api, err := opencodeapi.New(hold, r.shared.Records())
 	if err != nil {
