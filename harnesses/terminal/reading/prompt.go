@@ -33,7 +33,9 @@ func (r *Reader) Settling() bool {
 
 // Submitted tells the Reader which prompt or command was submitted. The reading is then
 // processing until PromptDecided is called, or until the screen shows work or a dialog.
+// Submitted ends the wait of HoldEntries: it adds the entries that have come since.
 func (r *Reader) Submitted(s Submission, now time.Time) {
+	own := r.releaseUpTo(r.hook.spec.Bare(s.Text), now)
 	r.loseUnsettled(now, "another prompt was submitted before it could be seen whether this one had arrived")
 	r.prompt.undecided, r.prompt.none = true, false
 	r.ready = readiness{told: r.ready.told}
@@ -42,6 +44,7 @@ func (r *Reader) Submitted(s Submission, now time.Time) {
 	if !r.reading.State.Working() && r.reading.State != coleo.Dead {
 		r.become(now, coleo.Reading{State: coleo.Processing, Rule: "submitted", Known: true}, "", nil)
 	}
+	r.addEntries(own, now)
 }
 
 // PromptDecided tells the Reader that the screen shows what became of the submitted

@@ -14,6 +14,8 @@ type recorded struct {
 	prompts   []recordedPrompt // the newest prompts
 	tellsEnds bool             // the record has shown a prompt and the end of its turn
 	expected  bool             // the Reader gets the entries of a record, or will get them once the record exists
+	holds     bool             // a submit key is being pressed, and Submitted has not been called yet
+	held      []record.Entry   // what has come since then
 }
 
 // recordedPrompt is a prompt that the agent CLI took, or that it has queued until its
@@ -35,6 +37,10 @@ func (r *Reader) ExpectRecord() { r.recorded.expected = true }
 // a beginning and no end in the record counts as work.
 func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	if r.mode.screenOnly {
+		return
+	}
+	if r.recorded.holds {
+		r.recorded.held = append(r.recorded.held, e)
 		return
 	}
 	at := e.Time
@@ -73,6 +79,36 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 		r.noteTaken(r.hook.spec.Bare(e.Text), at)
 		r.tellTurn(e, at, now)
 		r.Judge(now) // must come before the next entry, which may end the turn
+	}
+}
+
+// HoldEntries makes the Reader keep new entries of the record until Submitted or
+// ReleaseEntries is called. An agent CLI can take a prompt, and end its turn, before the
+// caller that has pressed the submit key gets to call Submitted. Without the wait, the
+// prompt would count as typed by hand, and its turn would never end.
+func (r *Reader) HoldEntries() { r.recorded.holds = true }
+
+// ReleaseEntries adds the entries that have come since HoldEntries.
+func (r *Reader) ReleaseEntries(now time.Time) { r.addEntries(r.releaseUpTo("", now), now) }
+
+// releaseUpTo ends the wait of HoldEntries. It adds the entries that have come before the
+// entry that names the prompt bare, and returns the others. If none names the prompt, it adds
+// all.
+func (r *Reader) releaseUpTo(bare string, now time.Time) (own []record.Entry) {
+	held := r.recorded.held
+	r.recorded.holds, r.recorded.held = false, nil
+	for i, e := range held {
+		if (e.Kind == record.Prompt || e.Kind == record.Queued) && r.hook.spec.Bare(e.Text) == bare {
+			return held[i:]
+		}
+		r.AddEntry(e, now)
+	}
+	return nil
+}
+
+func (r *Reader) addEntries(list []record.Entry, now time.Time) {
+	for _, e := range list {
+		r.AddEntry(e, now)
 	}
 }
 

@@ -64,6 +64,48 @@ func TestIdleNeedsASignOfTheEndOfThisTurn(t *testing.T) {
 	}
 }
 
+// A quick agent CLI takes a prompt and ends its turn before the caller that has pressed the
+// submit key gets to tell of it. The end of the turn before can come in that time too.
+func TestATurnThatEndsWhileItsKeyIsPressedHasEnded(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text string
+		want coleo.State
+	}{
+		"the record names this prompt": {"now", coleo.Idle},
+		"only the turn before ends":    {"", coleo.Processing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := proven(t)
+			sent := b.now
+			b.now = b.now.Add(time.Second)
+			b.r.HoldEntries()
+			if b.records(record.End, "", record.Finished); c.text != "" {
+				b.records(record.Prompt, c.text, "").records(record.End, "", record.Finished)
+			}
+			b.r.Submitted(Submission{Text: "now", Time: sent}, b.now)
+			b.r.PromptDecided()
+			b.r.ExpectNoWork()
+			if b.after(3 * time.Second); b.r.Reading().State != c.want || b.r.Unproven() != "" {
+				t.Errorf("Reading = %s (rule %q, %s), want %s", b.r.Reading().State, b.r.Reading().Rule, b.r.Unproven(), c.want)
+			}
+			if told := b.told(coleo.ChangeTurn); len(told) != 1 {
+				t.Errorf("turns by hand: %q, want the one before", told)
+			}
+		})
+	}
+}
+
+// What comes while a key is pressed in vain is not lost.
+func TestEntriesThatWereKeptAreAddedWhenNothingWasSubmitted(t *testing.T) {
+	t.Parallel()
+	b := proven(t).submits()
+	b.r.HoldEntries()
+	b.records(record.Prompt, "now", "").records(record.End, "", record.Finished)
+	b.after(time.Second).wants(coleo.Processing, "submitted").r.ReleaseEntries(b.now)
+	b.after(time.Second).wants(coleo.Idle, "composer")
+}
+
 // A command of the agent CLI may leave no trace in its record.
 func TestACommandNeedsNoSignOfItsEnd(t *testing.T) {
 	t.Parallel()

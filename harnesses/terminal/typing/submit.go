@@ -89,12 +89,13 @@ var errChanged = errors.New("work has begun or ended meanwhile, or may come to a
 
 // pressSubmit presses the submit key if the composer holds the text. It must not answer
 // a dialog: an agent CLI accepts keys for a dialog before it draws the dialog. So
-// pressSubmit does two things:
+// pressSubmit does three things:
 //
 //   - While the agent CLI works, it presses the key that queues prompts, if the harness
 //     has such a key.
 //   - If the hook has just reported a tool, it first waits to see whether the tool
 //     opens a dialog.
+//   - If it succeeds, the Reader keeps new entries of the record until its Submitted.
 func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (submission, At, error) {
 	for {
 		t.view.Await(ctx, reading.ToolAsks, func(r *reading.Reader) bool { return !r.MayAsk(time.Now()) })
@@ -110,8 +111,12 @@ func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (sub
 			if err := t.maySubmit(r, s, also); err != nil {
 				return before{}, err
 			}
+			r.HoldEntries()
 			return beforeSubmit(r, s.text), nil
 		})
+		if err != nil {
+			t.view.Update(func(r *reading.Reader) bool { r.ReleaseEntries(time.Now()); return true })
+		}
 		if s.before = seen; !errors.Is(err, errChanged) || ctx.Err() != nil {
 			return s, at, err
 		}
