@@ -163,8 +163,11 @@ func (t *tail) reply(m message) []record.Entry {
 	switch {
 	case m.Error.Name != "":
 		ending := record.Failed
-		if m.Error.Name == aborted {
+		switch {
+		case m.Error.Name == aborted:
 			ending = record.Interrupted
+		case m.Error.Data.Message == rejected: // at its question about repeated calls
+			ending = record.Denied
 		}
 		return t.once(m.id+" end", record.Entry{Kind: record.End, Ending: ending, Text: m.Error.Data.Message, Time: at})
 	case m.Finish == "":

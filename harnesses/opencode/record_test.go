@@ -98,6 +98,22 @@ func TestADenialWithWordsEndsNoTurn(t *testing.T) {
 	}
 }
 
+// OpenCode asks about a model that makes the same call again and again. It writes down the
+// user's denial as an error of the whole reply.
+func TestADenialOfRepeatedCallsIsNoError(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]record.Ending{
+		"The user rejected permission to use this specific tool call.": record.Denied,
+		"The model is away": record.Failed,
+	} {
+		d := newDatabase(t)
+		d.Put(d.Rows[1], `{"role":"assistant","error":{"name":"UnknownError","data":{"message":"`+message+`"}}}`)
+		if got := d.tail(0).Next(); len(got) != 1 || got[0].Kind != record.End || got[0].Ending != want {
+			t.Errorf("%q: the record says %+v, want the end %s", message, got, want)
+		}
+	}
+}
+
 // OpenCode ends the turn of a question that the user dismisses.
 func TestADismissedQuestionEndsTheTurn(t *testing.T) {
 	t.Parallel()
