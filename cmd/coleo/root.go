@@ -16,6 +16,7 @@ import (
 	"coleo.dev/cmd/coleo/recording"
 	runverbs "coleo.dev/cmd/coleo/run"
 	"coleo.dev/cmd/coleo/server"
+	"coleo.dev/cmd/coleo/template"
 	"coleo.dev/cmd/coleo/thread"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/cmd/coleo/why"
@@ -45,7 +46,7 @@ func newRootCommand() *cobra.Command {
 	runs.AddCommand(why.GraphCommand())
 	root.AddCommand(
 		arms, thread.Command(), runs, why.Command(), cost.Command(), harness.Command(), recording.Command(), policy.Command(),
-		workspace.Command(), newAuditCommand(), newDoctorCommand(),
+		workspace.Command(), template.Command(), newAuditCommand(), newDoctorCommand(),
 		newManCommand(), newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(), newMCPCommand(),
 		newTokenCommand(), newInitCommand(),
 	)
