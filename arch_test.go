@@ -141,6 +141,8 @@ var mayImport = map[string][]string{
 	"cmd/coleo/arm": {".", "api", "wire", "holder/journal", "pty", "window", "checked", "cmd/coleo/verb", "cmd/coleo/show",
 		"cmd/coleo/queue",
 		"cmd/coleo/setup", "cmd/coleo/executable", "cmd/coleo/model", "cmd/coleo/template", "cmd/coleo/watch"},
+	"cmd/coleo/fanout": {".", "api", "changes", "cost", "wire", "workspace", "cmd/coleo/arm", "cmd/coleo/model", "cmd/coleo/setup",
+		"cmd/coleo/template", "cmd/coleo/verb"},
 	"cmd/coleo/template":  {".", "wire", "policy/files", "template", "cmd/coleo/verb", "cmd/coleo/setup"},
 	"cmd/coleo/policy":    {".", "api", "wire", "config", "policy", "policy/", "cmd/coleo/verb", "cmd/coleo/setup"},
 	"cmd/coleo/why":       {".", "api", "wire", "graph", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},

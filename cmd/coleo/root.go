@@ -9,6 +9,7 @@ import (
 	"coleo.dev/cmd/coleo/arm"
 	"coleo.dev/cmd/coleo/changes"
 	"coleo.dev/cmd/coleo/cost"
+	"coleo.dev/cmd/coleo/fanout"
 	"coleo.dev/cmd/coleo/harness"
 	"coleo.dev/cmd/coleo/memo"
 	"coleo.dev/cmd/coleo/model"
@@ -46,7 +47,7 @@ func newRootCommand() *cobra.Command {
 	runs.AddCommand(why.GraphCommand())
 	root.AddCommand(
 		arms, thread.Command(), runs, why.Command(), cost.Command(), harness.Command(), recording.Command(), policy.Command(),
-		workspace.Command(), template.Command(), newAuditCommand(), newDoctorCommand(),
+		workspace.Command(), template.Command(), fanout.Command(), newAuditCommand(), newDoctorCommand(),
 		newManCommand(), newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(), newMCPCommand(),
 		newTokenCommand(), newInitCommand(),
 	)

@@ -186,7 +186,7 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	if err != nil {
 		return err
 	}
-	client, err := startedClient(c, s, f.local)
+	client, err := StartedClient(c, s, f.local)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 		}
 	}
 	if f.q.TrustWorkdir {
-		if err := sayTrust(c, client, f.q, s.Arms.Harness); err != nil {
+		if err := SayTrust(c, client, f.q, s.Arms.Harness); err != nil {
 			return err
 		}
 	}
@@ -318,10 +318,10 @@ func (f *spawnFlags) prepare(c *cobra.Command) error {
 	return nil
 }
 
-// startedClient starts serve and the host agent if they do not run, and returns a
+// StartedClient starts serve and the host agent if they do not run, and returns a
 // client of serve. With local, it starts only serve, because the arm can run without a
 // host agent.
-func startedClient(c *cobra.Command, s setup.Setup, local bool) (*api.Client, error) {
+func StartedClient(c *cobra.Command, s setup.Setup, local bool) (*api.Client, error) {
 	start := s.Start
 	if local {
 		start = s.StartServe
