@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -169,5 +170,29 @@ func TestLabelsSelectArms(t *testing.T) {
 	}
 	if told := w.events("ada", coleo.EventLabels); len(told) != 3 {
 		t.Errorf("the log tells the labels of ada %d times, want 3", len(told))
+	}
+}
+
+// Labels of the start and later ones are there when serve has lost its database.
+func TestLabelsOutliveALostDatabase(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	for _, name := range []string{"ada", "bob"} {
+		w.must("arm", "spawn", "-n", name, "-w", w.workdir(name, fakeagent.Script{}), "--harness", "fake", "--label", "team=a")
+	}
+	w.must("arm", "label", "bob", "team=b", "k=v")
+	w.must("down")
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		_ = os.Remove(w.path("state/serve.db" + suffix))
+	}
+	w.must("up")
+	until(t, "serve knows the arms again", func() bool { // their names come last
+		return w.run("arm", "status", "ada").code == 0 && w.run("arm", "status", "bob").code == 0
+	})
+	if a, b := w.arm("ada").Labels.String(), w.arm("bob").Labels.String(); a != "team=a" || b != "k=v,team=b" {
+		t.Errorf("ada has %q and bob %q", a, b)
+	}
+	if got := w.outcomes(0, "arm", "kill", "-l", "team!=b"); len(got) != 1 || !got["ada"].Done {
+		t.Errorf("kill -l = %+v", got)
 	}
 }

@@ -156,6 +156,9 @@ func TestAFanOutSaysWhichArmsWereNotStarted(t *testing.T) {
 	if text.code != 3 || !strings.Contains(text.out, "-gone  no       ") || !strings.Contains(text.out, "not installed") {
 		t.Errorf("fan-out prints %v", text)
 	}
+	if none := w.fanned(3, "--harness", "gone", "-w", dir, "--wait", "x"); none.Arms[0].Started || len(none.Table) != 0 {
+		t.Errorf("without any arm, fan-out prints %+v", none)
+	}
 	two := w.fanned(0, "--template", "say", "--arg", "word=hey", "-n", "2", "-w", dir, "--wait")
 	for _, a := range two.Table {
 		if a.Harness != "fake" || a.Runs != 1 || w.arm(a.Arm).Labels["kind"] != "say" {

@@ -144,7 +144,7 @@ func (f *flags) run(c *cobra.Command, task string) error {
 			return err
 		}
 	}
-	if f.wait {
+	if f.wait && slices.ContainsFunc(out.Arms, func(s started) bool { return s.Started }) {
 		if out.Table, err = waitAll(c.Context(), client, out.ID, runsOf(out.Arms), f.timeout); err == nil && !verb.WantsJSON(c) {
 			err = printTable(c, out.Table)
 		}
