@@ -18,9 +18,9 @@ var fanAgents = []struct{ harness, command string }{
 	{"claude-code", "claude"}, {"codex", "codex"}, {"opencode", "opencode"}, {"gemini", "gemini"}, {"aider", "aider"},
 }
 
-// TestRealAgentCLIsDoOneTaskAtOnce: five agent CLIs do one task in five worktrees of one
+// TestM28RealAgentCLIsDoOneTaskAtOnce: five agent CLIs do one task in five worktrees of one
 // repository. Their diffs are right to the byte, and nothing of the main checkout changes.
-func TestRealAgentCLIsDoOneTaskAtOnce(t *testing.T) {
+func TestM28RealAgentCLIsDoOneTaskAtOnce(t *testing.T) {
 	t.Parallel()
 	var harnesses []string
 	for _, a := range fanAgents {

@@ -2,6 +2,7 @@
 package template
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -66,6 +67,21 @@ func (w Wish) Fill(c *cobra.Command, q *wire.SpawnRequest) error {
 
 func storeOf(s setup.Setup) template.Store {
 	return template.Store{User: s.Templates(), TrustFile: files.List(s.TemplateTrust())}
+}
+
+// Names returns the names of the templates that the current folder has, for completion.
+func Names(_ context.Context, s setup.Setup) []string {
+	all, err := storeOf(s).List(".")
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, f := range all {
+		if !f.Hidden && f.Fault == "" {
+			out = append(out, cobra.CompletionWithDesc(f.Name, harmless(f.Template.Description)))
+		}
+	}
+	return out
 }
 
 const dirHelp = "`FOLDER` of the project (default: the current folder)"
