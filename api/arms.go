@@ -52,7 +52,7 @@ type spawnInput struct {
 
 type armsInput struct {
 	All      bool     `query:"includeAll" doc:"Also idle arms of the harness manual that have no task"`
-	Selector []string `query:"selector" doc:"Only arms whose labels meet all of these conditions: KEY=VALUE, KEY!=VALUE, KEY or !KEY, with commas between"`
+	Selector []string `query:"selector" doc:"Only arms that meet all: KEY=VALUE, KEY!=VALUE, KEY or !KEY"`
 }
 
 func (s *Server) armRoutes(d table) {

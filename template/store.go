@@ -145,8 +145,9 @@ func (s Store) Find(name, workdir string) (Found, error) {
 	if at := slices.IndexFunc(all, func(f Found) bool { return f.Name == name }); at >= 0 {
 		return all[at], nil
 	}
-	return Found{}, coleo.Errorf(coleo.ENotFound, "there is no template %q in %s or in %s of the project: 'coleo template list' "+
-		"lists them; nothing was started", name, s.User, ProjectFolder)
+	return Found{}, coleo.Errorf(coleo.ENotFound,
+		"there is no template %q in %s or in %s of the project: 'coleo template list' "+
+			"lists them; nothing was started", name, s.User, ProjectFolder)
 }
 
 // Use returns a template that may be used. It returns EForbidden if it came with a project and
@@ -161,8 +162,9 @@ func (s Store) Use(name, workdir string) (Found, error) {
 		if f.Changed {
 			why = "has changed since you trusted it"
 		}
-		return Found{}, coleo.Errorf(coleo.EForbidden, "the template %s (%s) %s: nothing was started; 'coleo template show %s' shows "+
-			"it, and how to trust it", name, f.Path, why, name)
+		return Found{}, coleo.Errorf(coleo.EForbidden,
+			"the template %s (%s) %s: nothing was started; 'coleo template show %s' shows "+
+				"it, and how to trust it", name, f.Path, why, name)
 	case f.Fault != "":
 		return Found{}, coleo.Errorf(coleo.EInvalid, "%s; nothing was started", f.Fault)
 	}

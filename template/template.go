@@ -63,7 +63,8 @@ func Parse(path string, data []byte) (Template, error) {
 
 // fault returns the key of a wrong value and what is wrong with it, or nothing.
 func (t Template) fault() (key, fault string) {
-	modes := []coleo.PermissionMode{"", coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionPlan, coleo.PermissionAll}
+	modes := []coleo.PermissionMode{"", coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionPlan,
+		coleo.PermissionAll}
 	switch {
 	case strings.Contains(t.Description, "\n"):
 		return "description", "description must be one line"
@@ -125,7 +126,8 @@ func (t Template) argsFault() (key, fault string) {
 	for _, name := range t.argNames() {
 		switch {
 		case !argName.MatchString(name):
-			return "args", fmt.Sprintf("%q is no name of an argument: use small letters, digits, '_' or '-', and begin with a letter",
+			return "args", fmt.Sprintf(
+				"%q is no name of an argument: use small letters, digits, '_' or '-', and begin with a letter",
 				name)
 		case !used[name]:
 			return "args." + name, fmt.Sprintf("the prompt does not use the argument: write {{%s}} in it", name)
@@ -169,7 +171,8 @@ func (t Template) Expand(args map[string]string) (string, error) {
 		if t.Args[name].Description != "" {
 			what = " (" + t.Args[name].Description + ")"
 		}
-		return "", coleo.Errorf(coleo.EInvalid, "the template needs the argument %s%s: add --arg %s=VALUE; nothing was started",
+		return "", coleo.Errorf(coleo.EInvalid,
+			"the template needs the argument %s%s: add --arg %s=VALUE; nothing was started",
 			name, what, name)
 	}
 	return placeholder.ReplaceAllStringFunc(t.Prompt, func(found string) string {
@@ -199,8 +202,9 @@ func (t Template) Fill(q *wire.SpawnRequest, args map[string]string) error {
 		}
 		q.InitialPrompt = prompt
 	} else if len(args) > 0 {
-		return coleo.Errorf(coleo.EInvalid, "the prompt replaces that of the template, so arguments have no use: leave out one of "+
-			"them; nothing was started")
+		return coleo.Errorf(coleo.EInvalid,
+			"the prompt replaces that of the template, so arguments have no use: leave out one of "+
+				"them; nothing was started")
 	}
 	if q.Model == "" && q.Provider == "" {
 		q.Provider, q.Model = t.Provider, t.Model

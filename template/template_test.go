@@ -100,7 +100,8 @@ func TestAnArgumentIsData(t *testing.T) {
 			t.Errorf("%q: %q, %v; want %q", c.args, got, err, c.want)
 		}
 	}
-	if _, err := parse(t, "prompt = \"x\"").Expand(map[string]string{"a": "b"}); err == nil || !strings.Contains(err.Error(), "none at all") {
+	if _, err := parse(t, "prompt = \"x\"").Expand(map[string]string{"a": "b"}); err == nil ||
+		!strings.Contains(err.Error(), "none at all") {
 		t.Errorf("an argument of a template without any: %v", err)
 	}
 }

@@ -244,7 +244,8 @@ func (s Workspaces) Commit(ctx context.Context, folder, name string) (string, er
 	}
 	commit, err := commitOf(ctx, r, name)
 	if err != nil {
-		return "", coleo.Errorf(coleo.EInvalid, "%q is no commit in the repository of %s: commit something, or name another one",
+		return "", coleo.Errorf(coleo.EInvalid,
+			"%q is no commit in the repository of %s: commit something, or name another one",
 			name, folder)
 	}
 	return commit, nil

@@ -129,7 +129,8 @@ func TestLabelsSelectArms(t *testing.T) {
 	a, b := w.spawnFake("ada"), w.spawnFake("bob")
 	made := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "cyn", "-w", w.workdir("cyn", fakeagent.Script{}), "--harness", "fake",
 		"--label", "team=a,tier=low")
-	if got := made.Arm.Labels.String(); got != "team=a,tier=low" || strings.Contains(w.must("arm", "list", "--sort", "name", "-l", "team=a"), "ada") {
+	if got := made.Arm.Labels.String(); got != "team=a,tier=low" ||
+		strings.Contains(w.must("arm", "list", "--sort", "name", "-l", "team=a"), "ada") {
 		t.Errorf("cyn has the labels %q", got)
 	}
 	w.must("arm", "label", "ada", "team=a", "old=x")
@@ -148,7 +149,8 @@ func TestLabelsSelectArms(t *testing.T) {
 	if out := w.must("arm", "label", "ada"); !strings.Contains(out, "team=a") || strings.Contains(out, "old") {
 		t.Errorf("arm label prints %q", out)
 	}
-	if got := w.outcomes(0, "arm", "prompt", "-l", "team=a", "say hello"); len(got) != 2 || !got["ada"].Done || !got["cyn"].Done {
+	if got := w.outcomes(0, "arm", "prompt", "-l", "team=a", "say hello"); len(got) != 2 || !got["ada"].Done ||
+		!got["cyn"].Done {
 		t.Errorf("prompt -l = %+v", got)
 	}
 	w.fails(2, "arm", "prompt", "-l", "team=a", "--wait", "say hello")

@@ -83,7 +83,8 @@ func TestAFanOutGivesOneTaskToSeveralArms(t *testing.T) {
 	if len(trees) != 3 {
 		t.Errorf("the worktrees are %v", trees)
 	}
-	if text := w.must("fan-out", "show", out.ID); !strings.Contains(text, "unknown") || !strings.Contains(text, "FILES  LINES") {
+	if text := w.must("fan-out", "show", out.ID); !strings.Contains(text, "unknown") ||
+		!strings.Contains(text, "FILES  LINES") {
 		t.Errorf("fan-out show prints\n%s", text)
 	}
 	if text := w.must("fan-out", "list"); !strings.Contains(text, out.ID+"  "+out.Table[0].Arm) {
@@ -99,7 +100,8 @@ func TestAFanOutGivesOneTaskToSeveralArms(t *testing.T) {
 			t.Errorf("the refusal says nothing of %q: %s", want, e.Message)
 		}
 	}
-	if now := w.compared(out.ID); len(now) != 3 || now[other.Arm].Need != coleo.NeedIdle || now[third.Arm].Need != coleo.NeedWorking {
+	if now := w.compared(out.ID); len(now) != 3 || now[other.Arm].Need != coleo.NeedIdle ||
+		now[third.Arm].Need != coleo.NeedWorking {
 		t.Errorf("after the refusal: %+v", now)
 	}
 	w.check(os.WriteFile(filepath.Join(other.Worktree, "mine"), []byte("unsaved\n"), 0o600))
@@ -159,7 +161,14 @@ func TestAFanOutSaysWhichArmsWereNotStarted(t *testing.T) {
 	if none := w.fanned(3, "--harness", "gone", "-w", dir, "--wait", "x"); none.Arms[0].Started || len(none.Table) != 0 {
 		t.Errorf("without any arm, fan-out prints %+v", none)
 	}
+	first := w.git(dir, "rev-parse", "HEAD")
+	w.git(dir, "branch", "old")
+	w.git(dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "second")
+	w.template("say", "base = \"old\"\n"+sayTemplate)
 	two := w.fanned(0, "--template", "say", "--arg", "word=hey", "-n", "2", "-w", dir, "--wait")
+	if len(two.Table) != 2 || two.Base != first {
+		t.Errorf("from a template, fan-out prints %+v, want the base %s", two, first)
+	}
 	for _, a := range two.Table {
 		if a.Harness != "fake" || a.Runs != 1 || w.arm(a.Arm).Labels["kind"] != "say" {
 			t.Errorf("from a template: %+v", a)

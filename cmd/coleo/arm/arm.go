@@ -95,7 +95,8 @@ type interrupted struct {
 
 func newKillCommand() *cobra.Command {
 	tree := false
-	c := bulkCommand(bulk{name: "kill", short: "End the arm and every process that it has started", long: killHelp, appliesTo: notStopped,
+	c := bulkCommand(bulk{name: "kill", short: "End the arm and every process that it has started", long: killHelp,
+		appliesTo: notStopped,
 		do: func(ctx context.Context, client *api.Client, name string) (string, any, error) {
 			arm, err := client.Kill(ctx, name)
 			if err != nil {

@@ -212,7 +212,8 @@ func (f *spawnFlags) takeSandbox() error {
 // takeTemplate fills in from the template what the flags leave out.
 func (f *spawnFlags) takeTemplate(c *cobra.Command) error {
 	if f.template.Name != "" && f.q.Recover {
-		return coleo.Errorf(coleo.EInvalid, "--template is for a new arm, and --recover for a stopped one: nothing was started")
+		return coleo.Errorf(coleo.EInvalid,
+			"--template is for a new arm, and --recover for a stopped one: nothing was started")
 	}
 	if err := f.template.Fill(c, &f.q); err != nil {
 		return err
@@ -230,7 +231,8 @@ func (f *spawnFlags) checkNew(ctx context.Context, client *api.Client) error {
 	}
 	arm, err := client.Arm(ctx, f.q.Name)
 	if err == nil {
-		return coleo.Errorf(coleo.EConflict, "--template is for a new arm, and %s exists: choose another name; nothing was started",
+		return coleo.Errorf(coleo.EConflict,
+			"--template is for a new arm, and %s exists: choose another name; nothing was started",
 			arm.Name)
 	}
 	if coleo.ErrorCode(err) != coleo.ENotFound {

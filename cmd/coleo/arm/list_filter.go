@@ -50,7 +50,9 @@ func (f listFlags) picker() (func([]coleo.Arm) []coleo.Arm, error) {
 		}
 	}
 	return func(list []coleo.Arm) []coleo.Arm {
-		rows := slices.DeleteFunc(slices.Clone(list), func(arm coleo.Arm) bool { return !selector.Selects(arm.Labels) || !f.picks(arm) })
+		rows := slices.DeleteFunc(slices.Clone(list), func(arm coleo.Arm) bool {
+			return !selector.Selects(arm.Labels) || !f.picks(arm)
+		})
 		slices.SortFunc(rows, func(a, b coleo.Arm) int {
 			if c := order(a, b); c != 0 {
 				return c

@@ -65,7 +65,8 @@ have not ended. --wait, --schema and --input are for one arm.`,
 			several := len(f.selectors) > 0
 			switch {
 			case several && (f.wait || f.schema != "" || f.input != "" || f.inputSchema != ""):
-				return coleo.Errorf(coleo.EInvalid, "--wait, --schema and --input are for one arm, and not for --selector: nothing was sent")
+				return coleo.Errorf(coleo.EInvalid,
+					"--wait, --schema and --input are for one arm, and not for --selector: nothing was sent")
 			case len(args) == 0, !several && len(args) == 1:
 				return coleo.Errorf(coleo.EInvalid, "coleo arm prompt takes the name of an arm, or --selector, and a text")
 			}

@@ -119,79 +119,97 @@ type begun struct {
 }
 
 func (f *flags) run(c *cobra.Command, task string) error {
-	s, err := f.prepare(c, task)
+	client, out, err := f.begin(c, task)
 	if err != nil {
 		return err
 	}
-	out := begun{ID: strings.ToLower(rand.Text()[:idLength])}
-	if out.Base, err = s.Worktrees().Commit(c.Context(), f.q.Workdir, f.base); err != nil {
-		return err
-	}
-	client, err := arm.StartedClient(c, s, false)
-	if err != nil {
-		return err
-	}
-	if err := f.checkHarnesses(c, client, s.Arms.Harness); err != nil {
-		return err
-	}
-	if !verb.WantsJSON(c) {
-		fmt.Fprintf(c.OutOrStdout(), "Fan-out %s of commit %.12s\n", out.ID, out.Base)
-	}
-	out.Arms = f.startAll(c.Context(), client, out.ID, out.Base)
-	code := exitCode(out.Arms)
 	if !verb.WantsJSON(c) {
 		if err := printStarted(c, out); err != nil {
 			return err
 		}
 	}
 	if f.wait && slices.ContainsFunc(out.Arms, func(s started) bool { return s.Started }) {
-		if out.Table, err = waitAll(c.Context(), client, out.ID, runsOf(out.Arms), f.timeout); err == nil && !verb.WantsJSON(c) {
+		out.Table, err = waitAll(c.Context(), client, out.ID, runsOf(out.Arms), f.timeout)
+		if err == nil && !verb.WantsJSON(c) {
 			err = printTable(c, out.Table)
 		}
 	}
 	if verb.WantsJSON(c) {
 		err = errors.Join(err, verb.PrintJSON(c, out))
 	}
-	if err == nil && code != 0 {
+	if code := exitCode(out.Arms); err == nil && code != 0 {
 		err = verb.Exit(code)
 	}
 	return err
 }
 
-// prepare checks the flags and completes the request that all arms share.
-func (f *flags) prepare(c *cobra.Command, task string) (setup.Setup, error) {
+// begin checks everything, and then starts the arms.
+func (f *flags) begin(c *cobra.Command, task string) (*api.Client, begun, error) {
+	out := begun{ID: strings.ToLower(rand.Text()[:idLength])}
 	s, err := setup.New()
 	if err != nil {
-		return s, err
+		return nil, out, err
 	}
+	if err := f.prepare(c, task); err != nil {
+		return nil, out, err
+	}
+	if out.Base, err = s.Worktrees().Commit(c.Context(), f.q.Workdir, f.base); err != nil {
+		return nil, out, err
+	}
+	client, err := arm.StartedClient(c, s, false)
+	if err != nil {
+		return nil, out, err
+	}
+	if err := f.checkHarnesses(c, client, s.Arms.Harness); err != nil {
+		return nil, out, err
+	}
+	if !verb.WantsJSON(c) {
+		fmt.Fprintf(c.OutOrStdout(), "Fan-out %s of commit %.12s\n", out.ID, out.Base)
+	}
+	out.Arms = f.startAll(c.Context(), client, out.ID, out.Base)
+	return client, out, nil
+}
+
+// prepare checks the flags and completes the request that all arms share.
+func (f *flags) prepare(c *cobra.Command, task string) error {
+	var err error
 	if f.q.Workdir, err = filepath.Abs(f.q.Workdir); err != nil {
-		return s, err
+		return err
 	}
 	if task == "-" {
 		raw, err := io.ReadAll(c.InOrStdin())
 		if err != nil {
-			return s, fmt.Errorf("read the task: %w", err)
+			return fmt.Errorf("read the task: %w", err)
 		}
 		task = string(raw)
 	}
 	f.q.InitialPrompt = task
 	if f.q.Labels, err = coleo.ParseLabels(f.labels); err != nil {
-		return s, err
+		return err
 	}
 	if err := f.template.Fill(c, &f.q); err != nil {
-		return s, err
+		return err
+	}
+	if f.q.Worktree != nil {
+		f.base = cmp.Or(f.base, f.q.Worktree.Base)
 	}
 	if strings.TrimSpace(f.q.InitialPrompt) == "" {
-		return s, coleo.Errorf(coleo.EInvalid, "%s needs a task, or a template with a prompt: nothing was started", c.CommandPath())
+		return coleo.Errorf(coleo.EInvalid, "%s needs a task, or a template with a prompt: nothing was started",
+			c.CommandPath())
+	}
+	if _, taken := f.q.Labels[label]; taken {
+		return coleo.Errorf(coleo.EInvalid, "Coleo sets the label %s itself: leave it out; nothing was started", label)
 	}
 	if f.q.Model == coleo.ModelScripted && f.q.Provider == "" {
 		if err := model.CheckScripted(c.Context()); err != nil {
-			return s, err
+			return err
 		}
 	}
-	if _, taken := f.q.Labels[label]; taken {
-		return s, coleo.Errorf(coleo.EInvalid, "Coleo sets the label %s itself: leave it out; nothing was started", label)
-	}
+	return f.countArms()
+}
+
+// countArms sets the number of arms, and the harness of a template.
+func (f *flags) countArms() error {
 	if len(f.harnesses) == 0 && f.q.Harness != "" {
 		f.harnesses = []string{f.q.Harness}
 		f.count = cmp.Or(f.count, usualArms)
@@ -200,10 +218,10 @@ func (f *flags) prepare(c *cobra.Command, task string) (setup.Setup, error) {
 		f.count = cmp.Or(len(f.harnesses), usualArms)
 	}
 	if f.count < max(1, len(f.harnesses)) || f.count > mostArms {
-		return s, coleo.Errorf(coleo.EInvalid, "-n %d: a fan-out has at most %d arms, and at least one for each of the %d harnesses; "+
-			"nothing was started", f.count, mostArms, len(f.harnesses))
+		return coleo.Errorf(coleo.EInvalid, "-n %d: a fan-out has at most %d arms, and at least one for each of the %d "+
+			"harnesses; nothing was started", f.count, mostArms, len(f.harnesses))
 	}
-	return s, nil
+	return nil
 }
 
 // checkHarnesses returns ENotFound if there is no such harness. It tells the user which files
@@ -215,10 +233,12 @@ func (f *flags) checkHarnesses(c *cobra.Command, client *api.Client, usual strin
 	}
 	for i, name := range f.harnesses {
 		if !slices.ContainsFunc(list, func(info coleo.Info) bool { return info.Name == name }) {
-			return coleo.Errorf(coleo.ENotFound, "there is no harness %q: 'coleo harness list' lists them; nothing was started", name)
+			return coleo.Errorf(coleo.ENotFound,
+				"there is no harness %q: 'coleo harness list' lists them; nothing was started", name)
 		}
 		if slices.Contains(f.harnesses[:i], name) {
-			return coleo.Errorf(coleo.EInvalid, "the harness %s is named twice: -n says how many arms there are; nothing was started", name)
+			return coleo.Errorf(coleo.EInvalid,
+				"the harness %s is named twice: -n says how many arms there are; nothing was started", name)
 		}
 	}
 	if !f.q.TrustWorkdir {

@@ -115,8 +115,13 @@ func (k *keeping) check(ctx context.Context) error {
 	var why []string
 	for _, arm := range k.others {
 		need, _ := arm.Need()
-		if arm.State.Working() || arm.State == coleo.WaitingApproval || arm.State == coleo.Initializing && need != coleo.NeedEnded {
-			why = append(why, arm.Name+" "+map[bool]string{true: "asks something", false: "is working"}[need == coleo.NeedsYou])
+		switch {
+		case need == coleo.NeedEnded:
+		case arm.State == coleo.WaitingApproval || len(arm.Suspensions) > 0:
+			why = append(why, arm.Name+" asks something")
+			continue
+		case arm.State.Working() || arm.State == coleo.Initializing:
+			why = append(why, arm.Name+" is working")
 			continue
 		}
 		w, known, err := k.trees.Of(arm.ID)
@@ -137,7 +142,8 @@ func (k *keeping) check(ctx context.Context) error {
 	if len(why) == 0 {
 		return nil
 	}
-	return coleo.Errorf(coleo.EConflict, "nothing was removed: %s; --force ends these arms and keeps their work under a ref",
+	return coleo.Errorf(coleo.EConflict,
+		"nothing was removed: %s; --force ends these arms and keeps their work under a ref",
 		strings.Join(why, "; "))
 }
 

@@ -74,7 +74,8 @@ func members(ctx context.Context, client *api.Client, id string) (heads, all []c
 		}
 	}
 	if len(heads) == 0 {
-		return nil, nil, coleo.Errorf(coleo.ENotFound, "no arm has the label %s=%s: 'coleo fan-out list' lists what there is", label, id)
+		return nil, nil, coleo.Errorf(coleo.ENotFound,
+			"no arm has the label %s=%s: 'coleo fan-out list' lists what there is", label, id)
 	}
 	slices.SortFunc(heads, func(a, b coleo.Arm) int { return strings.Compare(a.Name, b.Name) })
 	return heads, all, nil
@@ -156,7 +157,8 @@ have no price.`,
 // waitAll waits until each arm of a fan-out has done its task or needs a person. Then it
 // returns the table. The parameter runs has the ids of the task's runs by the arms' names, as
 // far as the caller knows them. waitAll returns ETimeout after the limit.
-func waitAll(ctx context.Context, client *api.Client, id string, runs map[string]string, limit time.Duration) ([]row, error) {
+func waitAll(ctx context.Context, client *api.Client, id string, runs map[string]string,
+	limit time.Duration) ([]row, error) {
 	end := time.NewTimer(limit)
 	defer end.Stop()
 	tick := time.NewTicker(lookEvery)
@@ -183,7 +185,8 @@ func waitAll(ctx context.Context, client *api.Client, id string, runs map[string
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-end.C:
-			return nil, coleo.Errorf(coleo.ETimeout, "after %s these arms still work: %s; they go on", limit, strings.Join(busy, ", "))
+			return nil, coleo.Errorf(coleo.ETimeout,
+				"after %s these arms still work: %s; they go on", limit, strings.Join(busy, ", "))
 		case <-tick.C:
 		}
 	}
@@ -223,7 +226,8 @@ func table(ctx context.Context, client *api.Client, id string) ([]row, error) {
 }
 
 func rowOf(ctx context.Context, client *api.Client, arm coleo.Arm) (row, error) {
-	r := row{Arm: arm.Name, ID: arm.ID, Harness: arm.Harness, Model: coleo.ModelName(arm.Provider, arm.Model), State: arm.State}
+	r := row{Arm: arm.Name, ID: arm.ID, Harness: arm.Harness, State: arm.State,
+		Model: coleo.ModelName(arm.Provider, arm.Model)}
 	r.Need, r.Why = arm.Need()
 	if w := worktreeOf(arm); w != nil {
 		r.Branch, r.Worktree = w.Branch, w.Path

@@ -118,7 +118,8 @@ project, in .coleo/templates of the folder and of those above it in the reposito
 
 func printList(c *cobra.Command, all []template.Found, own string) error {
 	if len(all) == 0 {
-		_, err := fmt.Fprintf(c.OutOrStdout(), "No templates in %s, and none in %s of the project.\n", own, template.ProjectFolder)
+		_, err := fmt.Fprintf(c.OutOrStdout(),
+			"No templates in %s, and none in %s of the project.\n", own, template.ProjectFolder)
 		return err
 	}
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
@@ -205,8 +206,9 @@ trusted. --revoke ends the trust. This does not work inside an arm.`,
 		Args: verb.Exactly(1, "the name of a template"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if revoke == (hash != "") {
-				return coleo.Errorf(coleo.EInvalid, "give --hash HASH or --revoke: nothing is trusted; 'coleo template show %s' prints the "+
-					"hash", args[0])
+				return coleo.Errorf(coleo.EInvalid,
+					"give --hash HASH or --revoke: nothing is trusted; 'coleo template show %s' prints the "+
+						"hash", args[0])
 			}
 			s, err := setup.New()
 			if err != nil {
