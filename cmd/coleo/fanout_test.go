@@ -29,6 +29,7 @@ type fanOut struct {
 	Arms []struct {
 		Arm, Run string
 		Started  bool
+		Unknown  bool
 		Error    *coleo.Error
 	}
 	Table []fanArm
@@ -148,7 +149,8 @@ func TestAFanOutSaysWhichArmsWereNotStarted(t *testing.T) {
 		}
 	}
 	out := w.fanned(3, "--harness", "fake,gone", "-w", dir, "--wait", "say hello")
-	if !out.Arms[0].Started || out.Arms[0].Error != nil || out.Arms[1].Started || out.Arms[1].Error == nil {
+	if !out.Arms[0].Started || out.Arms[0].Error != nil || out.Arms[1].Started || out.Arms[1].Unknown ||
+		out.Arms[1].Error == nil {
 		t.Errorf("fan-out prints %+v", out)
 	}
 	if len(out.Table) != 1 || out.Table[0].Runs != 1 {

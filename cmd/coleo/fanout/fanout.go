@@ -106,7 +106,8 @@ type started struct {
 	Arm     string       `json:"arm"`
 	Harness string       `json:"harness,omitempty"`
 	Started bool         `json:"started"`
-	Run     string       `json:"run,omitempty"` // the id of the task's run; "" if the arm has not got the task
+	Unknown bool         `json:"unknown,omitempty"` // nobody has said whether it was started
+	Run     string       `json:"run,omitempty"`     // the id of the task's run; "" if the arm has not got the task
 	Error   *coleo.Error `json:"error,omitempty"`
 }
 
@@ -128,7 +129,7 @@ func (f *flags) run(c *cobra.Command, task string) error {
 			return err
 		}
 	}
-	if f.wait && slices.ContainsFunc(out.Arms, func(s started) bool { return s.Started }) {
+	if f.wait && slices.ContainsFunc(out.Arms, func(s started) bool { return s.Started || s.Unknown }) {
 		out.Table, err = waitAll(c.Context(), client, out.ID, runsOf(out.Arms), f.timeout)
 		if err == nil && !verb.WantsJSON(c) {
 			err = printTable(c, out.Table)
@@ -310,6 +311,11 @@ func start(ctx context.Context, client *api.Client, q wire.SpawnRequest, task st
 	if err != nil && !errors.As(err, &out.Error) {
 		out.Error = coleo.Errorf(coleo.EInternal, "%v", err)
 	}
+	if err != nil && !out.Started && !api.Unsent(err) {
+		// Serve writes an arm's row before it orders the start, and deletes it after a refusal.
+		_, lookErr := client.Arm(context.WithoutCancel(ctx), q.Name)
+		out.Unknown = coleo.ErrorCode(lookErr) != coleo.ENotFound
+	}
 	return out
 }
 
@@ -351,6 +357,8 @@ func printStarted(c *cobra.Command, out begun) error {
 			word, task = "yes", "in its queue"
 		case s.Started:
 			word, task = "yes", "not given: "+oneLine(s.Error)
+		case s.Unknown:
+			word, task = "unknown", oneLine(s.Error)
 		case s.Error != nil:
 			task = oneLine(s.Error)
 		}
