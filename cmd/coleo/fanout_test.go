@@ -197,9 +197,11 @@ func TestAKilledFanOutLeavesArmsWithItsLabel(t *testing.T) {
 	})
 	w.check(cmd.Process.Kill())
 	_ = cmd.Wait()
-	if now := w.compared(id); len(now) == 0 {
-		t.Error("the arms are lost")
-	}
+	// A start that was cut off is carried out, or its arm is taken back.
+	until(t, "no start is open", func() bool {
+		r := w.run("--json", "fan-out", "show", id)
+		return r.code == 0 && !strings.Contains(r.out, "initializing") || strings.Contains(r.err, "no arm has the label")
+	})
 	out := w.fanned(0, "-n", "2", "--harness", "fake", "-w", dir, "--wait", "dialog rm -r /")
 	for _, a := range out.Table {
 		if a.Need != coleo.NeedsYou {

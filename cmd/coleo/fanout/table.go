@@ -171,6 +171,9 @@ func waitAll(ctx context.Context, client *api.Client, id string, runs map[string
 		var busy []string
 		for _, arm := range heads {
 			newest, _, err := client.Runs(ctx, wire.RunFilter{Arm: arm.ID, Limit: 1})
+			if coleo.ErrorCode(err) == coleo.ENotFound {
+				continue // it was removed meanwhile
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -217,6 +220,9 @@ func table(ctx context.Context, client *api.Client, id string) ([]row, error) {
 	out := make([]row, 0, len(heads))
 	for _, arm := range heads {
 		r, err := rowOf(ctx, client, arm)
+		if coleo.ErrorCode(err) == coleo.ENotFound {
+			continue // it was removed meanwhile
+		}
 		if err != nil {
 			return nil, err
 		}
