@@ -287,6 +287,63 @@ func (c LabelChange) Apply(l Labels) (Labels, error) {
 	return next, next.Check()
 }
 
+// Selector selects arms by their labels: those that meet all of its conditions. An empty
+// Selector selects every arm.
+type Selector []labelCondition
+
+// labelCondition is a condition on the label with one key.
+type labelCondition struct {
+	key, value string
+	anyValue   bool // the condition is on the key alone
+	not        bool
+}
+
+// ParseSelector parses words, each with one or several conditions with commas between:
+//
+//   - KEY=VALUE or KEY==VALUE: the arm has this label.
+//   - KEY!=VALUE: the arm does not have this label. It may lack the key.
+//   - KEY or !KEY: the arm has the key, or lacks it.
+//
+// It returns EInvalid for another form, and for an empty condition. So an empty variable of a
+// shell never selects every arm.
+func ParseSelector(words []string) (Selector, error) {
+	var out Selector
+	for _, text := range words {
+		for word := range strings.SplitSeq(text, ",") {
+			one, ok := parseCondition(strings.TrimSpace(word))
+			if !ok {
+				return nil, Errorf(EInvalid, "the selector %q has the bad condition %q: write KEY=VALUE, KEY!=VALUE, KEY or !KEY, "+
+					"with commas between; nothing was done", text, word)
+			}
+			out = append(out, one)
+		}
+	}
+	return out, nil
+}
+
+func parseCondition(word string) (labelCondition, bool) {
+	key, value, valued := strings.Cut(word, "=")
+	c := labelCondition{key: key, value: value, anyValue: !valued}
+	if valued {
+		c.value = strings.TrimPrefix(value, "=")
+		if c.key, c.not = strings.CutSuffix(key, "!"); c.not {
+			c.value = value
+		}
+	} else {
+		c.key, c.not = strings.CutPrefix(key, "!")
+	}
+	c.key, c.value = strings.TrimSpace(c.key), strings.TrimSpace(c.value)
+	return c, labelWord.MatchString(c.key) && (c.anyValue || labelWord.MatchString(c.value))
+}
+
+// Selects reports whether labels meet all conditions.
+func (s Selector) Selects(l Labels) bool {
+	return !slices.ContainsFunc(s, func(c labelCondition) bool {
+		value, has := l[c.key]
+		return (has && (c.anyValue || value == c.value)) == c.not
+	})
+}
+
 // Labelled is the payload of an arm.labels event.
 type Labelled struct {
 	Labels map[string]string `json:"labels"` // all labels of the arm, by their keys

@@ -70,3 +70,57 @@ func TestASelectorWantsAllOfItsLabels(t *testing.T) {
 		}
 	}
 }
+
+func TestASelectorHasConditions(t *testing.T) {
+	t.Parallel()
+	arm := Labels{"team": "a", "k.8s/app": "v-1"}
+	for text, want := range map[string]string{
+		"team=a":             "yes",
+		"team==a":            "yes",
+		"team = a":           "yes",
+		"team=b":             "no",
+		"team!=b":            "yes",
+		"team!=a":            "no",
+		"none!=a":            "yes",
+		"none=a":             "no",
+		"team":               "yes",
+		"none":               "no",
+		"!team":              "no",
+		"!none":              "yes",
+		"k.8s/app=v-1":       "yes",
+		"team=a,!none":       "yes",
+		"team=a, none":       "no",
+		"team,team!=b,!none": "yes",
+		"":                   "bad",
+		",":                  "bad",
+		"team=a,":            "bad",
+		"team=":              "bad",
+		"team!=":             "bad",
+		"=a":                 "bad",
+		"!team=a":            "bad",
+		"!!team":             "bad",
+		"!":                  "bad",
+		"team in (a, b)":     "bad",
+		"team===a":           "bad",
+		"team!==a":           "bad",
+		"team-":              "bad",
+		"team=a b":           "bad",
+		"team>1":             "bad",
+	} {
+		s, err := ParseSelector([]string{text})
+		switch {
+		case want == "bad":
+			if ErrorCode(err) != EInvalid || s != nil || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%q: %v, %v; want one line with what is wrong", text, s, err)
+			}
+		case err != nil || s.Selects(arm) != (want == "yes"):
+			t.Errorf("%q selects %v: %t, %v", text, arm, s.Selects(arm), err)
+		}
+	}
+	if s, err := ParseSelector(nil); err != nil || !s.Selects(nil) {
+		t.Errorf("no selector: %v, %v", s, err)
+	}
+	if s, err := ParseSelector([]string{"team=a", "none"}); err != nil || s.Selects(arm) {
+		t.Errorf("two selectors: %v, %v; want that both count", s, err)
+	}
+}

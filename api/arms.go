@@ -51,8 +51,8 @@ type spawnInput struct {
 }
 
 type armsInput struct {
-	All   bool     `query:"includeAll" doc:"Also idle arms of the harness manual that have no task"`
-	Label []string `query:"label" doc:"Only arms with all of these labels: KEY=VALUE, with commas between"`
+	All      bool     `query:"includeAll" doc:"Also idle arms of the harness manual that have no task"`
+	Selector []string `query:"selector" doc:"Only arms that meet all: KEY=VALUE, KEY!=VALUE, KEY or !KEY"`
 }
 
 func (s *Server) armRoutes(d table) {
@@ -76,12 +76,12 @@ func (s *Server) armRoutes(d table) {
 }
 
 func (s *Server) listArms(ctx context.Context, in *armsInput) (*reply[armsReply], error) {
-	want, err := coleo.ParseLabels(in.Label)
+	selector, err := coleo.ParseSelector(in.Selector)
 	if err != nil {
 		return nil, err
 	}
 	arms, err := s.brain.Arms(ctx, in.All)
-	arms = slices.DeleteFunc(arms, func(a coleo.Arm) bool { return !a.Labels.Has(want) })
+	arms = slices.DeleteFunc(arms, func(a coleo.Arm) bool { return !selector.Selects(a.Labels) })
 	return &reply[armsReply]{armsReply{list(arms)}}, err
 }
 

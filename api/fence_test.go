@@ -328,6 +328,31 @@ func TestANewArmOfATokenHasItsLabels(t *testing.T) {
 	}
 }
 
+// octavia has the label team=a, and nautilus has team=b.
+func TestTheListOfArmsTakesASelector(t *testing.T) {
+	t.Parallel()
+	h := tokenServer(t, &scriptedBrain{}).Handler(false)
+	for selector, want := range map[string]string{
+		"team%3Da": "octavia", "team!%3Da": "nautilus", "team": "octavia nautilus", "!team": "", "team,team!%3Db": "octavia",
+	} {
+		resp, body := ask(t, h, "GET", "/api/arms?selector="+selector, "", "X-API-Key", testToken)
+		var got []string
+		for _, name := range []string{"octavia", "nautilus"} {
+			if strings.Contains(body, `"name":"`+name+`"`) {
+				got = append(got, name)
+			}
+		}
+		if resp.StatusCode != 200 || strings.Join(got, " ") != want {
+			t.Errorf("%s selects %q, want %q: %d %s", selector, got, want, resp.StatusCode, body)
+		}
+	}
+	for _, selector := range []string{"team%3D", "team,,x", "team%20in%20(a,b)"} {
+		if resp, body := ask(t, h, "GET", "/api/arms?selector="+selector, "", "X-API-Key", testToken); resp.StatusCode != 422 {
+			t.Errorf("%s: %d %s, want 422", selector, resp.StatusCode, body)
+		}
+	}
+}
+
 // Only a person changes labels. A change that takes an arm from a token ends what the token
 // does, and the token stays valid.
 func TestAChangeOfLabelsEndsWhatATokenDoes(t *testing.T) {

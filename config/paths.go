@@ -75,6 +75,12 @@ func closeToOthers(dir string) error {
 // Harnesses returns the folder of the user's own harnesses.
 func (p Paths) Harnesses() string { return filepath.Join(p.Config, "harnesses") }
 
+// Templates returns the folder of the user's own templates of arms.
+func (p Paths) Templates() string { return filepath.Join(p.Config, "templates") }
+
+// TemplateTrust returns the path of the list of projects' templates that the user trusts.
+func (p Paths) TemplateTrust() string { return filepath.Join(p.State, "template-trust.json") }
+
 // Packs returns the folder of the installed packs. See docs/packs.md.
 func (p Paths) Packs() string { return filepath.Join(p.State, "packs") }
 

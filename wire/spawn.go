@@ -7,14 +7,14 @@ import (
 )
 
 // SpawnRequest asks for a new arm, or for the next start of a stopped arm. If a field
-// has the zero value, its value comes from the template, from the stopped arm or from
-// the harness. The body of POST /api/arms/{id}/spawn is a SpawnRequest in JSON.
+// has the zero value, its value comes from the stopped arm or from the harness. The body of
+// POST /api/arms/{id}/spawn is a SpawnRequest in JSON.
 type SpawnRequest struct {
 	Name   string `json:"name,omitempty" doc:"Name of the arm; random if left out"`
 	Domain string `json:"domain,omitempty" doc:"What the arm is for, for people"`
 	// Labels are for a new arm. An arm that exists keeps its own.
 	Labels   coleo.Labels `json:"labels,omitempty" doc:"Labels of a new arm, as keys with values"`
-	Template string       `json:"template,omitempty" doc:"Template that fills in what is left out"`
+	Template string       `json:"template,omitempty" doc:"Name of the template that the caller has used, for the audit alone"`
 
 	Harness string `json:"harness,omitempty" doc:"Harness that drives the arm"`
 	Workdir string `json:"workdir,omitempty" doc:"Absolute path of the folder to work in, on the arm's host"`

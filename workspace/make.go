@@ -226,6 +226,31 @@ func checkFree(r *git.Repo, ref string) error {
 	return nil
 }
 
+// Commit returns the commit that a name stands for in the repository that a folder is in. The
+// name "" stands for what is checked out in the folder. It returns ENotFound if the folder is in
+// no repository, and EInvalid if the name stands for no commit.
+func (s Workspaces) Commit(ctx context.Context, folder, name string) (string, error) {
+	program, err := s.git()
+	if err != nil {
+		return "", err
+	}
+	r, err := program.Open(ctx, folder)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	if name == "" {
+		name = "HEAD"
+	}
+	commit, err := commitOf(ctx, r, name)
+	if err != nil {
+		return "", coleo.Errorf(coleo.EInvalid,
+			"%q is no commit in the repository of %s: commit something, or name another one",
+			name, folder)
+	}
+	return commit, nil
+}
+
 func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
 	if strings.HasPrefix(name, "-") {
 		return "", coleo.Errorf(coleo.EInvalid, "%q names no commit", name)

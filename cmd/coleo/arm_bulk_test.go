@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -128,28 +129,40 @@ func TestLabelsSelectArms(t *testing.T) {
 	a, b := w.spawnFake("ada"), w.spawnFake("bob")
 	made := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "cyn", "-w", w.workdir("cyn", fakeagent.Script{}), "--harness", "fake",
 		"--label", "team=a,tier=low")
-	if got := made.Arm.Labels.String(); got != "team=a,tier=low" || strings.Contains(w.must("arm", "list", "--sort", "name", "--label", "team=a"), "ada") {
+	if got := made.Arm.Labels.String(); got != "team=a,tier=low" ||
+		strings.Contains(w.must("arm", "list", "--sort", "name", "-l", "team=a"), "ada") {
 		t.Errorf("cyn has the labels %q", got)
 	}
 	w.must("arm", "label", "ada", "team=a", "old=x")
 	w.must("arm", "label", "ada", "old-")
 	w.must("arm", "label", "bob", "team=b")
-	for _, args := range [][]string{{"arm", "label"}, {"arm", "label", "ada", "x"}, {"arm", "list", "--label", "team"},
-		{"arm", "kill", "--label", "team-"}, {"arm", "label", "ada", "k=a b"},
+	for _, args := range [][]string{{"arm", "label"}, {"arm", "label", "ada", "x"}, {"arm", "list", "-l", "team="},
+		{"arm", "kill", "-l", "team-"}, {"arm", "kill", "-l", ""}, {"arm", "label", "ada", "k=a b"},
 		{"arm", "spawn", "-n", "dora", "-w", a.workdir, "--harness", "fake", "--label", "a=b=c"}} {
 		w.fails(2, args...)
 	}
 	w.fails(4, "arm", "label", "nobody", "k=v")
-	if out := w.must("arm", "list", "--sort", "name", "--label", "team=a"); !strings.Contains(out, "team=a,tier=low") ||
+	if out := w.must("arm", "list", "--sort", "name", "-l", "team=a"); !strings.Contains(out, "team=a,tier=low") ||
 		!strings.Contains(out, "ada") || strings.Contains(out, "bob") {
-		t.Errorf("arm list --label:\n%s", out)
+		t.Errorf("arm list -l:\n%s", out)
 	}
 	if out := w.must("arm", "label", "ada"); !strings.Contains(out, "team=a") || strings.Contains(out, "old") {
 		t.Errorf("arm label prints %q", out)
 	}
-	if got := w.outcomes(0, "arm", "kill", "--label", "team=a", "--harness", "fake"); len(got) != 2 || !got["ada"].Done ||
+	if got := w.outcomes(0, "arm", "prompt", "-l", "team=a", "say hello"); len(got) != 2 || !got["ada"].Done ||
+		!got["cyn"].Done {
+		t.Errorf("prompt -l = %+v", got)
+	}
+	w.fails(2, "arm", "prompt", "-l", "team=a", "--wait", "say hello")
+	if got := w.outcomes(0, "arm", "wait", "-l", "team"); len(got) != 3 || !got["bob"].Done {
+		t.Errorf("wait -l = %+v", got)
+	}
+	if out := w.must("arm", "kill", "-l", "team=nobody"); !strings.Contains(out, "No arm matches: nothing was done.") {
+		t.Errorf("kill with a selector that fits no arm says %q", out)
+	}
+	if got := w.outcomes(0, "arm", "kill", "--selector", "team=a,old!=x", "-l", "!old", "--harness", "fake"); len(got) != 2 || !got["ada"].Done ||
 		!got["cyn"].Done || runs(a.pid) || !runs(b.pid) {
-		t.Errorf("kill --label = %+v", got)
+		t.Errorf("kill --selector = %+v", got)
 	}
 	w.must("arm", "label", "ada", "team=c")
 	w.fails(2, "arm", "spawn", "-n", "ada", "--label", "team=d")
@@ -159,5 +172,29 @@ func TestLabelsSelectArms(t *testing.T) {
 	}
 	if told := w.events("ada", coleo.EventLabels); len(told) != 3 {
 		t.Errorf("the log tells the labels of ada %d times, want 3", len(told))
+	}
+}
+
+// Labels of the start and later ones are there when serve has lost its database.
+func TestLabelsOutliveALostDatabase(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	for _, name := range []string{"ada", "bob"} {
+		w.must("arm", "spawn", "-n", name, "-w", w.workdir(name, fakeagent.Script{}), "--harness", "fake", "--label", "team=a")
+	}
+	w.must("arm", "label", "bob", "team=b", "k=v")
+	w.must("down")
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		_ = os.Remove(w.path("state/serve.db" + suffix))
+	}
+	w.must("up")
+	until(t, "serve knows the arms again", func() bool { // their names come last
+		return w.run("arm", "status", "ada").code == 0 && w.run("arm", "status", "bob").code == 0
+	})
+	if a, b := w.arm("ada").Labels.String(), w.arm("bob").Labels.String(); a != "team=a" || b != "k=v,team=b" {
+		t.Errorf("ada has %q and bob %q", a, b)
+	}
+	if got := w.outcomes(0, "arm", "kill", "-l", "team!=b"); len(got) != 1 || !got["ada"].Done {
+		t.Errorf("kill -l = %+v", got)
 	}
 }

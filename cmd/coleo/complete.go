@@ -12,6 +12,7 @@ import (
 	"coleo.dev/cmd/coleo/arm"
 	runverbs "coleo.dev/cmd/coleo/run"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/template"
 	"coleo.dev/modelresolver"
 )
 
@@ -36,6 +37,9 @@ func completeAll(c *cobra.Command) {
 	if c.ValidArgsFunction == nil && c.HasParent() && c.Parent().Name() == "harness" {
 		c.ValidArgsFunction = completeWith(harnessNames)
 	}
+	if c.ValidArgsFunction == nil && strings.Contains(c.Use, " TEMPLATE") {
+		c.ValidArgsFunction = completeWith(template.Names)
+	}
 	if c.ValidArgsFunction == nil && c.HasParent() && c.Parent().Name() == "run" {
 		if c.ValidArgsFunction = completeWith(runverbs.IDs); c.Name() == "list" {
 			c.ValidArgsFunction = completeWith(arm.Names)
@@ -43,7 +47,7 @@ func completeAll(c *cobra.Command) {
 	}
 	for name, words := range map[string]func(context.Context, setup.Setup) []string{
 		"harness": harnessNames, "state": arm.StateNames, "model": modelNames, "agent": hostNames, "host": hostNames,
-		"arm": arm.Names, "kind": runverbs.KindNames, "outcome": runverbs.OutcomeNames,
+		"template": template.Names, "arm": arm.Names, "kind": runverbs.KindNames, "outcome": runverbs.OutcomeNames,
 	} {
 		if c.Flags().Lookup(name) != nil {
 			// This returns an error if the flag already has a completion.

@@ -9,6 +9,7 @@ import (
 	"coleo.dev/cmd/coleo/arm"
 	"coleo.dev/cmd/coleo/changes"
 	"coleo.dev/cmd/coleo/cost"
+	"coleo.dev/cmd/coleo/fanout"
 	"coleo.dev/cmd/coleo/harness"
 	"coleo.dev/cmd/coleo/memo"
 	"coleo.dev/cmd/coleo/model"
@@ -16,6 +17,7 @@ import (
 	"coleo.dev/cmd/coleo/recording"
 	runverbs "coleo.dev/cmd/coleo/run"
 	"coleo.dev/cmd/coleo/server"
+	"coleo.dev/cmd/coleo/template"
 	"coleo.dev/cmd/coleo/thread"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/cmd/coleo/why"
@@ -45,7 +47,7 @@ func newRootCommand() *cobra.Command {
 	runs.AddCommand(why.GraphCommand())
 	root.AddCommand(
 		arms, thread.Command(), runs, why.Command(), cost.Command(), harness.Command(), recording.Command(), policy.Command(),
-		workspace.Command(), newAuditCommand(), newDoctorCommand(),
+		workspace.Command(), template.Command(), fanout.Command(), newAuditCommand(), newDoctorCommand(),
 		newManCommand(), newVersionCommand(), newHoldCommand(), newHookCommand(), newWindowCommand(), newMCPCommand(),
 		newTokenCommand(), newInitCommand(),
 	)

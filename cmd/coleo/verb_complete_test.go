@@ -14,10 +14,13 @@ func TestAShellIsOfferedNames(t *testing.T) {
 	for _, name := range []string{"arm-2", "arm-10"} {
 		w.spawnFake(name)
 	}
+	w.template("say", sayTemplate)
 	for _, c := range []struct {
 		line string
 		want []string
 	}{
+		{"arm spawn --template s", []string{"say"}},
+		{"template show s", []string{"say"}},
 		{"arm status ", []string{"arm-2", "arm-10"}},
 		{"arm status arm-1", []string{"arm-10"}},
 		{"arm prompt arm-2 ", nil},

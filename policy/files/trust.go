@@ -130,7 +130,7 @@ func (p Paths) trusted() (map[string]string, error) {
 		err = json.Unmarshal(data, &out)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read which policies are trusted, in %s: %w", p.TrustFile, err)
+		return nil, fmt.Errorf("read which files are trusted, in %s: %w", p.TrustFile, err)
 	}
 	return out, nil
 }

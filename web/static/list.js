@@ -2,7 +2,7 @@
 
 import { doing } from "./doing.js";
 import { arrange, el, setText, show } from "./dom.js";
-import { ago, count, folder, model, money, unseenFallback } from "./format.js";
+import { ago, count, folder, labels, model, money, unseenFallback } from "./format.js";
 import { parked, queued } from "./queue.js";
 import { display, groups } from "./rules.js";
 
@@ -104,7 +104,7 @@ class Row {
     show(this.now, tone !== "off");
     setText(this.now, doing(shown));
     this.now.title = shown?.text ?? "";
-    setText(this.facts, [arm.parentArmId && "subarm", queued(arm.queue), model(arm) || arm.harness, money(arm.totalCost), folder(arm.workdir)].filter(Boolean).join(" · "));
+    setText(this.facts, [arm.parentArmId && "subarm", queued(arm.queue), model(arm) || arm.harness, money(arm.totalCost), folder(arm.workdir), labels(arm.labels)].filter(Boolean).join(" · "));
     const asked = unseenFallback(arm);
     show(this.fallback, Boolean(asked));
     setText(this.fallback, asked && `Not the model ${asked}`);

@@ -80,8 +80,8 @@ workspace restore NAME' brings it back. The branch stays if it has commits.`
 func notStopped(arm coleo.Arm) bool { return arm.Status != coleo.StatusStopped }
 
 func newInterruptCommand() *cobra.Command {
-	return bulkCommand(bulk{"interrupt", "Stop the running turn", interruptHelp, notStopped,
-		func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+	return bulkCommand(bulk{name: "interrupt", short: "Stop the running turn", long: interruptHelp, appliesTo: notStopped,
+		do: func(ctx context.Context, client *api.Client, name string) (string, any, error) {
 			done, err := client.Interrupt(ctx, name)
 			return show.Interrupted(name, done), interrupted{name, done}, err
 		}})
@@ -95,8 +95,9 @@ type interrupted struct {
 
 func newKillCommand() *cobra.Command {
 	tree := false
-	c := bulkCommand(bulk{"kill", "End the arm and every process that it has started", killHelp, notStopped,
-		func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+	c := bulkCommand(bulk{name: "kill", short: "End the arm and every process that it has started", long: killHelp,
+		appliesTo: notStopped,
+		do: func(ctx context.Context, client *api.Client, name string) (string, any, error) {
 			arm, err := client.Kill(ctx, name)
 			if err != nil {
 				return "", arm, err
@@ -148,9 +149,9 @@ func below(all []coleo.Arm, parent string) (out []coleo.Arm) {
 
 // remove returns the verb that removes arms. With *force it keeps unsaved work.
 func remove(force *bool) bulk {
-	return bulk{"remove", "Forget a stopped arm and delete its output", removeHelp,
-		func(coleo.Arm) bool { return true },
-		func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+	return bulk{name: "remove", short: "Forget a stopped arm and delete its output", long: removeHelp,
+		appliesTo: func(coleo.Arm) bool { return true },
+		do: func(ctx context.Context, client *api.Client, name string) (string, any, error) {
 			gone, err := client.Remove(ctx, name, *force)
 			line := "Removed " + name
 			if gone.Dropped > 0 {

@@ -24,9 +24,12 @@ const bulkAtOnce = 4
 
 // bulkHelp is the help that all verbs for several arms share.
 const bulkHelp = `Name one arm or several, or choose them with --all, --stopped, --host, --harness
-and --label. An arm must match all filters that you give. Coleo works on four
-arms at a time. A table shows the result for each arm. The exit code is 0 only
-if everything succeeded.`
+and --selector. An arm must match all filters that you give. Coleo works on four
+arms at a time, or waits for all of them. A table shows the result for each arm.
+The exit code is 0 only if everything succeeded, also if no arm matches.
+
+--selector takes conditions on labels, with commas between: KEY=VALUE, KEY!=VALUE,
+KEY (the arm has the key) and '!KEY' (it lacks the key). An arm must meet all.`
 
 // bulk is a verb for several arms.
 type bulk struct {
@@ -35,6 +38,8 @@ type bulk struct {
 	// filter --stopped does not use appliesTo: it selects all stopped arms.
 	appliesTo func(coleo.Arm) bool
 	do        func(ctx context.Context, client *api.Client, name string) (line string, result any, err error)
+	// together means that the verb works on all arms at the same time, because it only waits.
+	together bool
 }
 
 // choice has the filters that select arms. The user gives either filters or the names
@@ -42,18 +47,18 @@ type bulk struct {
 type choice struct {
 	all, stopped  bool
 	host, harness string
-	labels        []string     // as given
-	want          coleo.Labels // what labels says
+	selectors     []string       // as given
+	selector      coleo.Selector // what selectors say
 }
 
 func (f choice) isSet() bool {
-	return f.all || f.stopped || f.host != "" || f.harness != "" || len(f.labels) > 0
+	return f.all || f.stopped || f.host != "" || f.harness != "" || len(f.selectors) > 0
 }
 
 func (f choice) includes(arm coleo.Arm) bool {
 	return (!f.stopped || arm.Status == coleo.StatusStopped) &&
 		(f.host == "" || f.host == arm.AgentID || f.host == arm.Host) &&
-		(f.harness == "" || f.harness == arm.Harness) && arm.Labels.Has(f.want)
+		(f.harness == "" || f.harness == arm.Harness) && f.selector.Selects(arm.Labels)
 }
 
 // outcome is the result of a verb for one arm.
@@ -102,8 +107,13 @@ func bulkCommand(b bulk) *cobra.Command {
 	c.Flags().BoolVar(&f.stopped, "stopped", false, "choose stopped arms")
 	c.Flags().StringVar(&f.host, "host", "", "choose arms of this host agent (`ID` or host name)")
 	c.Flags().StringVar(&f.harness, "harness", "", "choose arms with the harness of this `NAME`")
-	c.Flags().StringSliceVar(&f.labels, "label", nil, "choose arms with all of these `LABELS` (KEY=VALUE)")
+	selectorFlag(c, &f.selectors)
 	return c
+}
+
+// selectorFlag adds the flag with which the labels of arms choose them.
+func selectorFlag(c *cobra.Command, to *[]string) {
+	c.Flags().StringArrayVarP(to, "selector", "l", nil, "choose arms by `CONDITIONS` on labels: k=v,k2!=v2,k3,!k4")
 }
 
 // chosenNames returns the names of the chosen arms in alphabetical order, each name
@@ -114,7 +124,7 @@ func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, arg
 		return slices.Compact(args), nil
 	}
 	var err error
-	if f.want, err = coleo.ParseLabels(f.labels); err != nil {
+	if f.selector, err = coleo.ParseSelector(f.selectors); err != nil {
 		return nil, err
 	}
 	list, err := client.Arms(ctx, true)
@@ -131,11 +141,15 @@ func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, arg
 	return names, nil
 }
 
-// each calls do for each arm, for up to bulkAtOnce arms at the same time. It returns
-// the outcomes in the order of names.
+// each calls do for each arm, for up to bulkAtOnce arms at the same time, or for all
+// together. It returns the outcomes in the order of names.
 func (b bulk) each(ctx context.Context, client *api.Client, names []string) []outcome {
 	out := make([]outcome, len(names))
-	turn := make(chan struct{}, bulkAtOnce)
+	atOnce := bulkAtOnce
+	if b.together {
+		atOnce = max(1, len(names))
+	}
+	turn := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
 	for i, name := range names {
 		all.Go(func() {

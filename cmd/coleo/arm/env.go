@@ -1,6 +1,7 @@
 package arm
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/wire"
 )
 
 // maxEnvFile is the largest allowed size of an env file, in bytes. It is far more than
@@ -204,4 +207,56 @@ func (f *spawnFlags) takeSandbox() error {
 	asked := f.sandbox
 	f.q.Sandbox = &asked
 	return asked.Check()
+}
+
+// takeTemplate fills in from the template what the flags leave out.
+func (f *spawnFlags) takeTemplate(c *cobra.Command) error {
+	if f.template.Name != "" && f.q.Recover {
+		return coleo.Errorf(coleo.EInvalid,
+			"--template is for a new arm, and --recover for a stopped one: nothing was started")
+	}
+	if err := f.template.Fill(c, &f.q); err != nil {
+		return err
+	}
+	if f.noTree {
+		f.q.Worktree = nil
+	}
+	return nil
+}
+
+// checkNew returns EConflict if a template is asked for, and the arm exists already.
+func (f *spawnFlags) checkNew(ctx context.Context, client *api.Client) error {
+	if f.template.Name == "" {
+		return nil
+	}
+	arm, err := client.Arm(ctx, f.q.Name)
+	if err == nil {
+		return coleo.Errorf(coleo.EConflict,
+			"--template is for a new arm, and %s exists: choose another name; nothing was started",
+			arm.Name)
+	}
+	if coleo.ErrorCode(err) != coleo.ENotFound {
+		return err
+	}
+	return nil
+}
+
+// newBranch is the value of --worktree without a branch. The help shows it.
+const newBranch = "coleo/NAME"
+
+// takeWorktree fills in the worktree of the request.
+func (f *spawnFlags) takeWorktree() error {
+	switch {
+	case f.worktree != "" && f.noTree:
+		return coleo.Errorf(coleo.EInvalid, "--worktree and --no-worktree contradict each other: give one of them")
+	case f.worktree == "" && f.base != "":
+		return coleo.Errorf(coleo.EInvalid, "--base %s says where the branch of a worktree begins: add --worktree", f.base)
+	case f.worktree == "":
+		return nil
+	}
+	f.q.Worktree = &wire.Worktree{Branch: f.worktree, Base: f.base}
+	if f.worktree == newBranch {
+		f.q.Worktree.Branch = ""
+	}
+	return nil
 }

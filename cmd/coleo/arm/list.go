@@ -22,7 +22,7 @@ type listFlags struct {
 	all       bool
 	states    []string
 	harnesses []string
-	labels    []string
+	selectors []string
 	sort      string
 	watch     bool
 }
@@ -34,9 +34,10 @@ func newListCommand() *cobra.Command {
 		Short: "List the arms; those that need you come first",
 		Long: `List the arms. Those that need you come first.
 
---state, --harness and --label choose arms. Separate several values by commas.
-An arm must have all labels that you name. --state
-takes needs-you, working, idle and ended, and states such as waiting_approval.
+--state, --harness and --selector choose arms. Separate several values by commas.
+--state takes needs-you, working, idle and ended, and states such as
+waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, KEY
+(the arm has the key) and '!KEY' (it lacks the key). An arm must meet all of them.
 --sort age sorts by the time since the last output.`,
 		Example: `  coleo arm list --state needs-you,idle
   coleo arm list --all --sort age`,
@@ -65,7 +66,7 @@ takes needs-you, working, idle and ended, and states such as waiting_approval.
 	c.Flags().StringSliceVar(&f.states, "state", nil,
 		"`STATES`: needs-you, working, idle, ended, or others")
 	c.Flags().StringSliceVar(&f.harnesses, "harness", nil, "`NAMES` of harnesses")
-	c.Flags().StringSliceVar(&f.labels, "label", nil, "`LABELS` that the arms have, as KEY=VALUE")
+	selectorFlag(c, &f.selectors)
 	c.Flags().StringVar(&f.sort, "sort", "need", "`ORDER`: need, name, age, cost or harness")
 	c.Flags().BoolVar(&f.watch, "watch", false, "follow changes on a terminal, until Ctrl-C")
 	return c

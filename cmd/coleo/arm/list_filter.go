@@ -40,7 +40,7 @@ func (f listFlags) picker() (func([]coleo.Arm) []coleo.Arm, error) {
 	if !ok {
 		return nil, coleo.Errorf(coleo.EInvalid, "--sort=%s: sort by need, name, age, cost or harness", f.sort)
 	}
-	want, err := coleo.ParseLabels(f.labels)
+	selector, err := coleo.ParseSelector(f.selectors)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,9 @@ func (f listFlags) picker() (func([]coleo.Arm) []coleo.Arm, error) {
 		}
 	}
 	return func(list []coleo.Arm) []coleo.Arm {
-		rows := slices.DeleteFunc(slices.Clone(list), func(arm coleo.Arm) bool { return !arm.Labels.Has(want) || !f.picks(arm) })
+		rows := slices.DeleteFunc(slices.Clone(list), func(arm coleo.Arm) bool {
+			return !selector.Selects(arm.Labels) || !f.picks(arm)
+		})
 		slices.SortFunc(rows, func(a, b coleo.Arm) int {
 			if c := order(a, b); c != 0 {
 				return c
@@ -92,7 +94,7 @@ func newLabelCommand() *cobra.Command {
 		Long: `Change the labels of an arm: KEY=VALUE sets a label, and KEY- removes one. Without
 changes, this prints the labels.
 
-Labels select arms: see --label of 'coleo arm list' and 'coleo arm kill'. An
+Labels select arms: see --selector of 'coleo arm list' and 'coleo arm kill'. An
 operator token with labels reaches only the arms that have them. So only a person
 changes labels. The arm's host agent must be available. A key or value has 1 to 63
 letters, digits, '.', '_', '/' or '-'. An arm has at most 16 labels.`,

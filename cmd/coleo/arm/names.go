@@ -61,7 +61,8 @@ func newNamesCommand() *cobra.Command {
 
 // newCleanupCommand returns the verb that removes all stopped arms.
 func newCleanupCommand() *cobra.Command {
-	return &cobra.Command{
+	f := choice{stopped: true}
+	c := &cobra.Command{
 		Use:   "cleanup",
 		Short: "Forget all stopped arms and delete their output",
 		Long: `Forget all stopped arms and delete their output. This is the same as
@@ -72,13 +73,15 @@ func newCleanupCommand() *cobra.Command {
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
 			force := false
 			remove := remove(&force)
-			names, err := remove.chosenNames(c.Context(), client, choice{stopped: true}, nil)
+			names, err := remove.chosenNames(c.Context(), client, f, nil)
 			if err != nil {
 				return err
 			}
 			return printOutcomes(c, remove.each(c.Context(), client, names))
 		}),
 	}
+	selectorFlag(c, &f.selectors)
+	return c
 }
 
 // freeName returns a random name that no other arm has.

@@ -1,6 +1,7 @@
 package arm
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type promptFlags struct {
 	interrupt, wait, unproven bool
 	timeout                   time.Duration
 	files                     []string
+	selectors                 []string
 
 	schema, input, inputSchema string // paths of files
 	retries                    int
@@ -50,18 +52,30 @@ continues.
 With --schema, the answer must be JSON that fits the JSON Schema in a file. The
 schema is added to the prompt. If the answer does not fit, the model is asked
 again, up to --retries times. --wait then prints the JSON alone, and the exit
-code is 22 if no answer fits.`,
+code is 22 if no answer fits.
+
+With --selector instead of NAME, the prompt goes to all arms with these labels that
+have not ended. --wait, --schema and --input are for one arm.`,
 		Example: `  coleo arm prompt fix "add a test for the parser"
   coleo arm prompt fix --wait --timeout 10m "why does the build fail?"
   git diff | coleo arm prompt review --wait -
+  coleo arm prompt -l team=payments "commit your work"
   coleo arm prompt review --wait --schema issues.json "list the issues"`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return coleo.Errorf(coleo.EInvalid, "coleo arm prompt takes the name of an arm and a text")
+			several := len(f.selectors) > 0
+			switch {
+			case several && (f.wait || f.schema != "" || f.input != "" || f.inputSchema != ""):
+				return coleo.Errorf(coleo.EInvalid,
+					"--wait, --schema and --input are for one arm, and not for --selector: nothing was sent")
+			case len(args) == 0, !several && len(args) == 1:
+				return coleo.Errorf(coleo.EInvalid, "coleo arm prompt takes the name of an arm, or --selector, and a text")
 			}
 			return nil
 		},
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			if len(f.selectors) > 0 {
+				return promptSeveral(c, client, args, f)
+			}
 			return prompt(c, client, args[0], args[1:], f)
 		}),
 	}
@@ -70,6 +84,7 @@ code is 22 if no answer fits.`,
 		"type although nothing proves that the last turn has ended")
 	c.Flags().BoolVar(&f.wait, "wait", false, "wait for the end of the turn, and print the answer")
 	queue.FileFlag(c, &f.files)
+	selectorFlag(c, &f.selectors)
 	c.Flags().StringVar(&f.schema, "schema", "", "`FILE` with the JSON Schema that the answer must fit")
 	c.Flags().IntVar(&f.retries, "retries", coleo.DefaultRetries,
 		fmt.Sprintf("with --schema: how often the model is asked again, at most %d", coleo.MaxRetries))
@@ -89,24 +104,11 @@ type deliveredPrompt struct {
 }
 
 func prompt(c *cobra.Command, client *api.Client, name string, words []string, f promptFlags) error {
-	text := strings.Join(words, " ")
-	if text == "-" {
-		raw, err := io.ReadAll(os.Stdin)
-		if err != nil {
-			return fmt.Errorf("read the prompt: %w", err)
-		}
-		text = string(raw)
-	}
-	files, err := queue.Paths(f.files)
+	p, err := f.prompt(c, words)
 	if err != nil {
 		return err
 	}
-	check, err := f.check(c)
-	if err != nil {
-		return err
-	}
-	receipt, err := client.Prompt(c.Context(), name, coleo.Prompt{Text: text, Interrupt: f.interrupt,
-		Unproven: f.unproven, Files: files, Check: check}, "")
+	receipt, err := client.Prompt(c.Context(), name, p, "")
 	if err != nil {
 		return err
 	}
@@ -119,6 +121,41 @@ func prompt(c *cobra.Command, client *api.Client, name string, words []string, f
 		err = errors.Join(verb.Say(c, end.text(), end), err)
 	}
 	return err
+}
+
+// promptSeveral sends a prompt to all arms that the selectors choose.
+func promptSeveral(c *cobra.Command, client *api.Client, words []string, f promptFlags) error {
+	p, err := f.prompt(c, words)
+	if err != nil {
+		return err
+	}
+	b := bulk{appliesTo: notStopped, do: func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+		receipt, err := client.Prompt(ctx, name, p, "")
+		return fmt.Sprintf("Sent (%s)", receipt.Proof), deliveredPrompt{true, receipt.ID, receipt}, err
+	}}
+	names, err := b.chosenNames(c.Context(), client, choice{selectors: f.selectors}, nil)
+	if err != nil {
+		return err
+	}
+	return printOutcomes(c, b.each(c.Context(), client, names))
+}
+
+// prompt returns the prompt that the words and the flags describe.
+func (f promptFlags) prompt(c *cobra.Command, words []string) (coleo.Prompt, error) {
+	text := strings.Join(words, " ")
+	if text == "-" {
+		raw, err := io.ReadAll(os.Stdin)
+		if err != nil {
+			return coleo.Prompt{}, fmt.Errorf("read the prompt: %w", err)
+		}
+		text = string(raw)
+	}
+	files, err := queue.Paths(f.files)
+	if err != nil {
+		return coleo.Prompt{}, err
+	}
+	check, err := f.check(c)
+	return coleo.Prompt{Text: text, Interrupt: f.interrupt, Unproven: f.unproven, Files: files, Check: check}, err
 }
 
 // check returns what is to be checked of the prompt, or nil if that is nothing.
@@ -147,37 +184,35 @@ func (f promptFlags) check(c *cobra.Command) (*coleo.Check, error) {
 	return &out, nil
 }
 
-func newWaitCommand() *cobra.Command {
-	var states string
-	var timeout time.Duration
-	c := &cobra.Command{
-		Use:   "wait NAME",
-		Short: "Wait until an arm is in a state",
-		Long: `Wait until an arm is in one of the states that --state names, and print that
+const waitHelp = `Wait until an arm is in one of the states that --state names, and print that
 state.
 
 The states are initializing, idle, processing, executing, waiting_approval,
 error and dead. After --timeout the exit code is 9. If the agent CLI ends
-first, it is 13.`,
-		Example: `  coleo arm wait fix --state idle,waiting_approval --timeout 30m`,
-		Args:    verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
-			var want []coleo.State
-			for word := range strings.SplitSeq(states, ",") {
-				state := coleo.State(strings.TrimSpace(word))
-				if !state.Valid() {
-					return coleo.Errorf(coleo.EInvalid, "%q is not a state; states are %v", word, coleo.States())
-				}
-				want = append(want, state)
+first, it is 13.`
+
+func newWaitCommand() *cobra.Command {
+	var words string
+	var timeout time.Duration
+	var want []coleo.State
+	c := bulkCommand(bulk{name: "wait", short: "Wait until an arm is in a state", long: waitHelp, appliesTo: notStopped,
+		do: func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+			arm, err := waitArm(ctx, client, name, timeout, want...)
+			return string(arm.State), arm, err
+		}, together: true})
+	c.Example = `  coleo arm wait fix --state idle,waiting_approval --timeout 30m
+  coleo arm wait -l team=payments`
+	c.PreRunE = func(*cobra.Command, []string) error {
+		for word := range strings.SplitSeq(words, ",") {
+			state := coleo.State(strings.TrimSpace(word))
+			if !state.Valid() {
+				return coleo.Errorf(coleo.EInvalid, "%q is not a state; states are %v", word, coleo.States())
 			}
-			arm, err := waitArm(c.Context(), client, args[0], timeout, want...)
-			if err != nil {
-				return err
-			}
-			return verb.Say(c, string(arm.State), arm)
-		}),
+			want = append(want, state)
+		}
+		return nil
 	}
-	c.Flags().StringVar(&states, "state", "idle", "`STATES`, separated by commas")
+	c.Flags().StringVar(&words, "state", "idle", "`STATES`, separated by commas")
 	c.Flags().DurationVar(&timeout, "timeout", 5*time.Minute, "maximum wait")
 	return c
 }

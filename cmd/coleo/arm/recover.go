@@ -36,9 +36,9 @@ host agent is back.`
 func newRecoverCommand() *cobra.Command {
 	var f recoverFlags
 	c := bulkCommand(bulk{
-		"recover", "Reattach to an arm's session, or start it again", recoverHelp,
-		func(coleo.Arm) bool { return true },
-		func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+		name: "recover", short: "Reattach to an arm's session, or start it again", long: recoverHelp,
+		appliesTo: func(coleo.Arm) bool { return true },
+		do: func(ctx context.Context, client *api.Client, name string) (string, any, error) {
 			return recoverArm(ctx, client, name, f)
 		},
 	})

@@ -16,6 +16,7 @@ import (
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/template"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/window"
 	"coleo.dev/wire"
@@ -38,7 +39,9 @@ type spawnFlags struct {
 	schema   string // file with the schema of the memo
 	worktree string // branch of the worktree, or newBranch
 	base     string // where a new branch begins
+	noTree   bool   // no worktree
 	sandbox  coleo.Sandbox
+	template template.Wish
 }
 
 const spawnHelp = `Start an arm: one agent CLI in one work folder, with a name. Coleo first starts
@@ -53,6 +56,10 @@ That flag sets one value in such a file if there is no other way.
 
 --model scripted starts a program that answers in place of a model, without key
 and network. --script says what it answers: see docs/scripted-model.md.
+
+--template NAME takes what the other flags leave out from a template, for a new arm:
+see 'coleo template list' and docs/templates.md. --arg NAME=VALUE is an argument of
+its prompt.
 
 --fallback says what happens if the model is not available:
   any         another model is used, so that the arm always starts (default)
@@ -116,7 +123,8 @@ func newSpawnCommand() *cobra.Command {
 		Long:  spawnHelp,
 		Example: `  coleo arm spawn -n fix --harness HARNESS -w ~/src/project
   coleo arm spawn -n fix --harness HARNESS -w ~/src/project --worktree
-  coleo arm spawn -n try --harness HARNESS --model scripted`,
+  coleo arm spawn -n try --harness HARNESS --model scripted
+  coleo arm spawn --template review --arg branch=topic`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 && c.Flags().Changed("worktree") && f.worktree == newBranch {
 				f.worktree = args[0] // --worktree BRANCH
@@ -127,8 +135,10 @@ func newSpawnCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return spawn(c, f) },
 	}
 	flags := c.Flags()
+	f.template.AddFlags(c)
 	flags.StringVarP(&f.q.Name, "name", "n", "", "`NAME` of the arm (default: a random name)")
 	flags.StringVarP(&f.q.Workdir, "workdir", "w", "", "`FOLDER` to work in (default: the current folder)")
+	flags.BoolVar(&f.noTree, "no-worktree", false, "no worktree, although the template says so")
 	flags.StringVar(&f.worktree, "worktree", "", "work in a git worktree, on a new branch or on `BRANCH`")
 	flags.Lookup("worktree").NoOptDefVal = newBranch
 	flags.StringVar(&f.base, "base", "", "with --worktree: `COMMIT` or branch where a new branch begins")
@@ -168,24 +178,6 @@ func newSpawnCommand() *cobra.Command {
 	return c
 }
 
-// newBranch is the value of --worktree without a branch. The help shows it.
-const newBranch = "coleo/NAME"
-
-// takeWorktree fills in the worktree of the request.
-func (f *spawnFlags) takeWorktree() error {
-	switch {
-	case f.worktree == "" && f.base != "":
-		return coleo.Errorf(coleo.EInvalid, "--base %s says where the branch of a worktree begins: add --worktree", f.base)
-	case f.worktree == "":
-		return nil
-	}
-	f.q.Worktree = &wire.Worktree{Branch: f.worktree, Base: f.base}
-	if f.worktree == newBranch {
-		f.q.Worktree.Branch = ""
-	}
-	return nil
-}
-
 func spawn(c *cobra.Command, f spawnFlags) error {
 	if err := f.prepare(c); err != nil {
 		return err
@@ -194,7 +186,7 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	if err != nil {
 		return err
 	}
-	client, err := startedClient(c, s, f.local)
+	client, err := StartedClient(c, s, f.local)
 	if err != nil {
 		return err
 	}
@@ -214,9 +206,12 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 		}
 	}
 	if f.q.TrustWorkdir {
-		if err := sayTrust(c, client, f.q, s.Arms.Harness); err != nil {
+		if err := SayTrust(c, client, f.q, s.Arms.Harness); err != nil {
 			return err
 		}
+	}
+	if err := f.checkNew(c.Context(), client); err != nil {
+		return err
 	}
 	if err := f.place(c.Context(), client, s.Arms.Harness); err != nil {
 		return err
@@ -306,6 +301,9 @@ func (f *spawnFlags) prepare(c *cobra.Command) error {
 	if f.q.Labels, err = coleo.ParseLabels(f.labels); err != nil {
 		return err
 	}
+	if err := f.takeTemplate(c); err != nil {
+		return err
+	}
 	if f.q.Env, err = f.environment(c); err != nil {
 		return err
 	}
@@ -320,10 +318,10 @@ func (f *spawnFlags) prepare(c *cobra.Command) error {
 	return nil
 }
 
-// startedClient starts serve and the host agent if they do not run, and returns a
+// StartedClient starts serve and the host agent if they do not run, and returns a
 // client of serve. With local, it starts only serve, because the arm can run without a
 // host agent.
-func startedClient(c *cobra.Command, s setup.Setup, local bool) (*api.Client, error) {
+func StartedClient(c *cobra.Command, s setup.Setup, local bool) (*api.Client, error) {
 	start := s.Start
 	if local {
 		start = s.StartServe

@@ -114,8 +114,8 @@ func (q questions) line(what, usual string) (string, error) {
 	return cmp.Or(strings.TrimSpace(text), usual), nil
 }
 
-// sayTrust tells the user which of the user's files Coleo will edit for the new arm.
-func sayTrust(c *cobra.Command, client *api.Client, q wire.SpawnRequest, usual string) error {
+// SayTrust tells the user which of the user's files Coleo will edit for the new arm.
+func SayTrust(c *cobra.Command, client *api.Client, q wire.SpawnRequest, usual string) error {
 	list, err := client.Harnesses(c.Context())
 	if err != nil {
 		return err

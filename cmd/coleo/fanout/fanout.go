@@ -1,0 +1,374 @@
+// Package fanout has coleo fan-out: one task for several arms, each in a git worktree of its
+// own. Which arms belong to a fan-out is in their labels alone.
+package fanout
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/arm"
+	"coleo.dev/cmd/coleo/model"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/template"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/wire"
+)
+
+const (
+	// label is the key of the label that all arms of a fan-out have. Its value is the id of the
+	// fan-out.
+	label = "fanout"
+	// usualArms is the number of arms without -n and --harness.
+	usualArms = 3
+	// mostArms limits the arms of one fan-out. A person compares their work.
+	mostArms = 20
+	// atOnce is how many arms are started at the same time: see bulkAtOnce in cmd/coleo/arm.
+	atOnce = 4
+	// idLength is the length of an id in letters and digits: a thousand ids of that length are
+	// all different with a probability of 0.9995.
+	idLength = 6
+)
+
+const help = `Give the same task to several arms, each in a git worktree of its own. All worktrees
+begin at the same commit: what is checked out in the folder, or --base. What is not
+committed there is not in them.
+
+--harness names the harnesses, with commas between. -n is the number of arms, and
+without it there is one for each harness. The arms have the label fanout=ID, and
+names with the ID and the harness. TASK goes into the queue of each arm. If TASK is
+-, it is read from standard input. With --template, the template's prompt is the
+task if TASK is left out.
+
+If some arms cannot be started, the others work on. The output says which, and why.
+'coleo fan-out show ID' compares the arms, and 'coleo fan-out keep ID ARM' keeps one.`
+
+// flags are the flags of fan-out.
+type flags struct {
+	q         wire.SpawnRequest
+	count     int
+	harnesses []string
+	labels    []string
+	base      string
+	template  template.Wish
+	wait      bool
+	timeout   time.Duration
+}
+
+// Command returns the verb fan-out.
+func Command() *cobra.Command {
+	var f flags
+	c := &cobra.Command{
+		Use:   "fan-out [TASK]",
+		Short: "Give one task to several arms, and compare what they do",
+		Long:  help,
+		Example: `  coleo fan-out --harness HARNESS,HARNESS "make the parser faster"
+  coleo fan-out -n 3 --template fix --arg issue="the parser drops the last line"
+  coleo fan-out show ID
+  coleo fan-out keep ID ARM`,
+		Args: verb.AtMost(1, "a task, in quotes"),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, strings.Join(args, "")) },
+	}
+	c.Flags().IntVarP(&f.count, "number", "n", 0, "`NUMBER` of arms (default: one for each harness, or 3)")
+	c.Flags().StringSliceVar(&f.harnesses, "harness", nil, "`NAMES` of the harnesses, with commas between")
+	c.Flags().StringVar(&f.q.Model, "model", "", "`MODEL`, PROVIDER/MODEL, or scripted, for all arms")
+	c.Flags().StringVar((*string)(&f.q.PermissionMode), "permission-mode", "", "`MODE`: ask (default), edit, plan or all")
+	c.Flags().StringVarP(&f.q.Workdir, "workdir", "w", ".", "`FOLDER` in the repository")
+	c.Flags().StringVar(&f.base, "base", "", "`COMMIT` or branch where the worktrees begin")
+	c.Flags().StringSliceVar(&f.labels, "label", nil, "another label of the arms, as `KEY=VALUE`; repeatable")
+	c.Flags().BoolVar(&f.q.TrustWorkdir, "trust-workdir", false, "tell the agent CLIs that you trust the worktrees")
+	f.template.AddFlags(c)
+	waitFlags(c, &f.wait, &f.timeout)
+	c.AddCommand(newShowCommand(), newListCommand(), newKeepCommand())
+	return c
+}
+
+func waitFlags(c *cobra.Command, wait *bool, timeout *time.Duration) {
+	c.Flags().BoolVar(wait, "wait", false, "wait until each arm has done its task or needs you")
+	c.Flags().DurationVar(timeout, "timeout", time.Hour, "with --wait: maximum wait")
+}
+
+// started is what came of one arm.
+type started struct {
+	Arm     string       `json:"arm"`
+	Harness string       `json:"harness,omitempty"`
+	Started bool         `json:"started"`
+	Unknown bool         `json:"unknown,omitempty"` // nobody has said whether it was started
+	Run     string       `json:"run,omitempty"`     // the id of the task's run; "" if the arm has not got the task
+	Error   *coleo.Error `json:"error,omitempty"`
+}
+
+// begun is the JSON output of fan-out.
+type begun struct {
+	ID    string    `json:"fanout"`
+	Base  string    `json:"base"` // the commit where the worktrees begin
+	Arms  []started `json:"arms"`
+	Table []row     `json:"table,omitempty"` // with --wait
+}
+
+func (f *flags) run(c *cobra.Command, task string) error {
+	client, out, err := f.begin(c, task)
+	if err != nil {
+		return err
+	}
+	if !verb.WantsJSON(c) {
+		if err := printStarted(c, out); err != nil {
+			return err
+		}
+	}
+	if f.wait && slices.ContainsFunc(out.Arms, func(s started) bool { return s.Started || s.Unknown }) {
+		out.Table, err = waitAll(c.Context(), client, out.ID, runsOf(out.Arms), f.timeout)
+		if err == nil && !verb.WantsJSON(c) {
+			err = printTable(c, out.Table)
+		}
+	}
+	if verb.WantsJSON(c) {
+		err = errors.Join(err, verb.PrintJSON(c, out))
+	}
+	if code := exitCode(out.Arms); err == nil && code != 0 {
+		err = verb.Exit(code)
+	}
+	return err
+}
+
+// begin checks everything, and then starts the arms.
+func (f *flags) begin(c *cobra.Command, task string) (*api.Client, begun, error) {
+	out := begun{ID: strings.ToLower(rand.Text()[:idLength])}
+	s, err := setup.New()
+	if err != nil {
+		return nil, out, err
+	}
+	if err := f.prepare(c, task); err != nil {
+		return nil, out, err
+	}
+	if out.Base, err = s.Worktrees().Commit(c.Context(), f.q.Workdir, f.base); err != nil {
+		return nil, out, err
+	}
+	client, err := arm.StartedClient(c, s, false)
+	if err != nil {
+		return nil, out, err
+	}
+	if err := f.checkHarnesses(c, client, s.Arms.Harness); err != nil {
+		return nil, out, err
+	}
+	if !verb.WantsJSON(c) {
+		fmt.Fprintf(c.OutOrStdout(), "Fan-out %s of commit %.12s\n", out.ID, out.Base)
+	}
+	out.Arms = f.startAll(c.Context(), client, out.ID, out.Base)
+	return client, out, nil
+}
+
+// prepare checks the flags and completes the request that all arms share.
+func (f *flags) prepare(c *cobra.Command, task string) error {
+	var err error
+	if f.q.Workdir, err = filepath.Abs(f.q.Workdir); err != nil {
+		return err
+	}
+	if task == "-" {
+		raw, err := io.ReadAll(c.InOrStdin())
+		if err != nil {
+			return fmt.Errorf("read the task: %w", err)
+		}
+		task = string(raw)
+	}
+	f.q.InitialPrompt = task
+	if f.q.Labels, err = coleo.ParseLabels(f.labels); err != nil {
+		return err
+	}
+	if err := f.template.Fill(c, &f.q); err != nil {
+		return err
+	}
+	if f.q.Worktree != nil {
+		f.base = cmp.Or(f.base, f.q.Worktree.Base)
+	}
+	if strings.TrimSpace(f.q.InitialPrompt) == "" {
+		return coleo.Errorf(coleo.EInvalid, "%s needs a task, or a template with a prompt: nothing was started",
+			c.CommandPath())
+	}
+	if _, taken := f.q.Labels[label]; taken {
+		return coleo.Errorf(coleo.EInvalid, "Coleo sets the label %s itself: leave it out; nothing was started", label)
+	}
+	if f.q.Model == coleo.ModelScripted && f.q.Provider == "" {
+		if err := model.CheckScripted(c.Context()); err != nil {
+			return err
+		}
+	}
+	return f.countArms()
+}
+
+// countArms sets the number of arms, and the harness of a template.
+func (f *flags) countArms() error {
+	if len(f.harnesses) == 0 && f.q.Harness != "" {
+		f.harnesses = []string{f.q.Harness}
+		f.count = cmp.Or(f.count, usualArms)
+	}
+	if f.count == 0 {
+		f.count = cmp.Or(len(f.harnesses), usualArms)
+	}
+	if f.count < max(1, len(f.harnesses)) || f.count > mostArms {
+		return coleo.Errorf(coleo.EInvalid, "-n %d: a fan-out has at most %d arms, and at least one for each of the %d "+
+			"harnesses; nothing was started", f.count, mostArms, len(f.harnesses))
+	}
+	return nil
+}
+
+// checkHarnesses returns ENotFound if there is no such harness. It tells the user which files
+// Coleo will edit so that agent CLIs trust the worktrees.
+func (f *flags) checkHarnesses(c *cobra.Command, client *api.Client, usual string) error {
+	list, err := client.Harnesses(c.Context())
+	if err != nil {
+		return err
+	}
+	for i, name := range f.harnesses {
+		if !slices.ContainsFunc(list, func(info coleo.Info) bool { return info.Name == name }) {
+			return coleo.Errorf(coleo.ENotFound,
+				"there is no harness %q: 'coleo harness list' lists them; nothing was started", name)
+		}
+		if slices.Contains(f.harnesses[:i], name) {
+			return coleo.Errorf(coleo.EInvalid,
+				"the harness %s is named twice: -n says how many arms there are; nothing was started", name)
+		}
+	}
+	if !f.q.TrustWorkdir {
+		return nil
+	}
+	names := f.harnesses
+	if len(names) == 0 {
+		names = []string{usual}
+	}
+	q := f.q
+	q.Worktree = &wire.Worktree{}
+	for _, q.Harness = range names {
+		if err := arm.SayTrust(c, client, q, usual); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startAll starts the arms, some at the same time, and puts the task into their queues.
+func (f *flags) startAll(ctx context.Context, client *api.Client, id, base string) []started {
+	out := make([]started, f.count)
+	turn := make(chan struct{}, atOnce)
+	var all sync.WaitGroup
+	for i := range out {
+		q := f.request(i, id, base)
+		all.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			out[i] = start(ctx, client, q, f.q.InitialPrompt)
+		})
+	}
+	all.Wait()
+	return out
+}
+
+// request returns the request to start arm number i, from 0.
+func (f *flags) request(i int, id, base string) wire.SpawnRequest {
+	q, word := f.q, "arm"
+	if n := len(f.harnesses); n > 0 {
+		q.Harness = f.harnesses[i%n]
+		word = q.Harness
+	}
+	q.Name = fmt.Sprintf("fan-%s-%s", id, word)
+	if f.count > max(1, len(f.harnesses)) {
+		q.Name += fmt.Sprintf("-%d", i/max(1, len(f.harnesses))+1)
+	}
+	q.Worktree = &wire.Worktree{Base: base}
+	q.InitialPrompt = ""
+	q.Labels = coleo.Labels{label: id}
+	for key, value := range f.q.Labels {
+		q.Labels[key] = value
+	}
+	return q
+}
+
+// start starts an arm, and puts the task into its queue. The queue outlives a kill of serve,
+// and waits until the arm is ready.
+func start(ctx context.Context, client *api.Client, q wire.SpawnRequest, task string) started {
+	out := started{Arm: q.Name, Harness: q.Harness}
+	reply, err := client.Spawn(ctx, q)
+	if err == nil {
+		out.Started, out.Harness = true, reply.Arm.Harness
+		var report coleo.QueueReport
+		if report, err = client.FollowUp(ctx, reply.Arm.ID, task, nil); err == nil {
+			out.Run = report.ID
+		}
+	}
+	if err != nil && !errors.As(err, &out.Error) {
+		out.Error = coleo.Errorf(coleo.EInternal, "%v", err)
+	}
+	if err != nil && !out.Started && !api.Unsent(err) {
+		// Serve writes an arm's row before it orders the start, and deletes it after a refusal.
+		_, lookErr := client.Arm(context.WithoutCancel(ctx), q.Name)
+		out.Unknown = coleo.ErrorCode(lookErr) != coleo.ENotFound
+	}
+	return out
+}
+
+// runsOf returns the ids of the runs of the task, by the arms' names.
+func runsOf(list []started) map[string]string {
+	out := map[string]string{}
+	for _, s := range list {
+		if s.Run != "" {
+			out[s.Arm] = s.Run
+		}
+	}
+	return out
+}
+
+// exitCode returns 0 if all arms have the task. If all failures have the same exit code, it
+// returns that one, and otherwise 1.
+func exitCode(list []started) int {
+	code := 0
+	for _, s := range list {
+		if s.Error == nil {
+			continue
+		}
+		one := verb.ExitCode(s.Error.Code)
+		if code != 0 && code != one {
+			return 1
+		}
+		code = one
+	}
+	return code
+}
+
+func printStarted(c *cobra.Command, out begun) error {
+	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ARM\tSTARTED\tTASK")
+	for _, s := range out.Arms {
+		word, task := "no", "-"
+		switch {
+		case s.Run != "":
+			word, task = "yes", "in its queue"
+		case s.Started:
+			word, task = "yes", "not given: "+oneLine(s.Error)
+		case s.Unknown:
+			word, task = "unknown", oneLine(s.Error)
+		case s.Error != nil:
+			task = oneLine(s.Error)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Arm, word, task)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(c.OutOrStdout(), "Compare them with: coleo fan-out show %s\n", out.ID)
+	return err
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -1,0 +1,125 @@
+package fanout
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/cost"
+	"coleo.dev/wire"
+)
+
+func TestEachArmHasANameOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		count     int
+		harnesses []string
+		want      string
+	}{
+		{2, nil, "fan-x-arm-1 fan-x-arm-2"},
+		{1, nil, "fan-x-arm"},
+		{1, []string{"a"}, "fan-x-a"},
+		{2, []string{"a"}, "fan-x-a-1 fan-x-a-2"},
+		{2, []string{"a", "b"}, "fan-x-a fan-x-b"},
+		{5, []string{"a", "b"}, "fan-x-a-1 fan-x-b-1 fan-x-a-2 fan-x-b-2 fan-x-a-3"},
+	} {
+		f := flags{count: c.count, harnesses: c.harnesses, q: wire.SpawnRequest{Labels: coleo.Labels{"team": "a"}, InitialPrompt: "p"}}
+		var names []string
+		for i := range c.count {
+			q := f.request(i, "x", "commit")
+			names = append(names, q.Name)
+			if q.Labels.String() != "fanout=x,team=a" || q.Worktree.Base != "commit" || q.InitialPrompt != "" {
+				t.Errorf("the request is %+v", q)
+			}
+		}
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("%d arms of %v: %q, want %q", c.count, c.harnesses, got, c.want)
+		}
+		if len(f.q.Labels) != 1 {
+			t.Error("the labels of all arms have changed")
+		}
+	}
+}
+
+func TestWhenAnArmHasSettled(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	arm := func(status coleo.Status, state coleo.State, change func(*coleo.Arm)) coleo.Arm {
+		a := coleo.Arm{Status: status, State: state, CreatedAt: now}
+		if change != nil {
+			change(&a)
+		}
+		return a
+	}
+	open, ended := []coleo.Run{{Open: true}}, []coleo.Run{{Ended: now}}
+	old := func(a *coleo.Arm) { a.CreatedAt = now.Add(-taskWindow - time.Second) }
+	for name, c := range map[string]struct {
+		arm  coleo.Arm
+		runs []coleo.Run
+		task string
+		want bool
+	}{
+		"its task has ended":               {arm(coleo.StatusIdle, coleo.Idle, nil), ended, "r", true},
+		"its task runs":                    {arm(coleo.StatusBusy, coleo.Processing, nil), open, "r", false},
+		"idle, and the end is on its way":  {arm(coleo.StatusIdle, coleo.Idle, nil), open, "r", false},
+		"its task is queued":               {arm(coleo.StatusIdle, coleo.Idle, func(a *coleo.Arm) { a.Queue = &coleo.QueueState{Length: 1} }), nil, "r", false},
+		"its task is about to be typed":    {arm(coleo.StatusIdle, coleo.Idle, nil), nil, "", false},
+		"it has got no task":               {arm(coleo.StatusIdle, coleo.Idle, old), nil, "", true},
+		"its known task has not begun yet": {arm(coleo.StatusIdle, coleo.Idle, old), nil, "r", false},
+		"it starts":                        {arm(coleo.StatusStarting, coleo.Initializing, nil), nil, "r", false},
+		"it asks":                          {arm(coleo.StatusBusy, coleo.WaitingApproval, nil), open, "r", true},
+		"it has ended":                     {arm(coleo.StatusStopped, coleo.Dead, nil), open, "r", true},
+		"its queue is paused by a failure": {arm(coleo.StatusIdle, coleo.Idle, func(a *coleo.Arm) {
+			a.Queue = &coleo.QueueState{Length: 1, Paused: "nothing proves that it has arrived"}
+		}), nil, "r", true},
+	} {
+		if got := settled(c.arm, c.runs, c.task, now); got != c.want {
+			need, why := c.arm.Need()
+			t.Errorf("%s (%s %s): %t, want %t", name, need, why, got, c.want)
+		}
+	}
+}
+
+func TestAnUnknownCostIsSaid(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		amount cost.Amount
+		want   string
+	}{
+		{cost.Amount{}, "unknown"},
+		{cost.Amount{Calls: 2, Unpriced: 10}, "unknown"},
+		{cost.Amount{Calls: 2, Unpriced: 10, Dollars: 0.5}, "$0.5000+?"},
+		{cost.Amount{Calls: 2, Dollars: 0.5}, "$0.5000"},
+		{cost.Amount{Calls: 2}, "$0.0000"},
+	} {
+		if got := costWord(c.amount); got != c.want {
+			t.Errorf("%+v is shown as %q, want %q", c.amount, got, c.want)
+		}
+	}
+}
+
+// The kept arm's subarms stay. Arms without a worktree of their own go before those whose
+// worktree they may work in.
+func TestAllOthersAreRemovedAndNothingElse(t *testing.T) {
+	t.Parallel()
+	tree, err := json.Marshal(coleo.SpawnConfig{Worktree: &coleo.Worktree{Path: "/x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []coleo.Arm{
+		{ID: "1", Name: "kept", Config: tree}, {ID: "2", Name: "other", Config: tree}, {ID: "3", Name: "under kept", ParentArmID: "1"},
+		{ID: "4", Name: "under other", ParentArmID: "2"}, {ID: "5", Name: "deeper under kept", ParentArmID: "3"},
+		{ID: "6", Name: "an orphan", ParentArmID: "gone"},
+	}
+	k := keeping{kept: all[0]}
+	k.choose(all)
+	var names []string
+	for _, arm := range k.others {
+		names = append(names, arm.Name)
+	}
+	if got := strings.Join(names, ", "); got != "an orphan, under other, other" {
+		t.Errorf("these are removed: %s", got)
+	}
+}

@@ -1,0 +1,216 @@
+package fanout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/workspace"
+)
+
+const keepHelp = `Keep one arm of a fan-out, and remove the others with their worktrees.
+
+Nothing is removed while one of the others works or asks something, or while its
+worktree has anything that is nowhere else: changed, untracked or ignored files,
+commits, a stash. With --force, Coleo ends the others, and first keeps all of that
+under a ref of the repository (refs/coleo/kept). 'coleo workspace restore ARM' brings
+it back. The arm that you keep, its worktree and its subarms stay as they are.`
+
+// removed is what came of one of the other arms.
+type removed struct {
+	Arm     string       `json:"arm"`
+	Removed bool         `json:"removed"`
+	Kept    string       `json:"kept,omitempty"` // the ref that has its unsaved work
+	Error   *coleo.Error `json:"error,omitempty"`
+}
+
+func newKeepCommand() *cobra.Command {
+	force := false
+	c := &cobra.Command{
+		Use:   "keep ID ARM",
+		Short: "Keep one arm of a fan-out, and remove the others with their worktrees",
+		Long:  keepHelp,
+		Args:  verb.Exactly(2, "the id of a fan-out, and the arm to keep"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			heads, all, err := members(c.Context(), client, args[0])
+			if err != nil {
+				return err
+			}
+			at := slices.IndexFunc(heads, func(a coleo.Arm) bool { return a.Name == args[1] || a.ID == args[1] })
+			if at < 0 {
+				return coleo.Errorf(coleo.ENotFound, "%s is no arm of the fan-out %s: nothing was removed", args[1], args[0])
+			}
+			s, err := setup.New()
+			if err != nil {
+				return err
+			}
+			k := keeping{client: client, trees: s.Worktrees(), kept: heads[at], force: force}
+			k.choose(all)
+			if err := k.check(c.Context()); err != nil && !force {
+				return err
+			}
+			return k.print(c, k.removeAll(c.Context()))
+		}),
+	}
+	c.Flags().BoolVar(&force, "force", false, "end the others, and keep their unsaved work under a ref")
+	return c
+}
+
+// keeping removes all arms of a fan-out but one.
+type keeping struct {
+	client *api.Client
+	trees  workspace.Workspaces
+	kept   coleo.Arm
+	others []coleo.Arm // those without a worktree of their own come first
+	force  bool
+}
+
+// choose chooses which arms are removed: all but the kept one and its subarms. An arm without
+// a worktree of its own may work in another's, so it goes first.
+func (k *keeping) choose(all []coleo.Arm) {
+	byID := map[string]coleo.Arm{}
+	for _, arm := range all {
+		byID[arm.ID] = arm
+	}
+	for _, arm := range all {
+		head := arm
+		for range len(all) { // ends also if the parents were a circle
+			parent, known := byID[head.ParentArmID]
+			if !known {
+				break
+			}
+			head = parent
+		}
+		if head.ID != k.kept.ID {
+			k.others = append(k.others, arm)
+		}
+	}
+	slices.SortStableFunc(k.others, func(a, b coleo.Arm) int {
+		if own := rank(a) - rank(b); own != 0 {
+			return own
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+}
+
+func rank(arm coleo.Arm) int {
+	if worktreeOf(arm) == nil {
+		return 0
+	}
+	return 1
+}
+
+// check returns EConflict if an arm works, asks something, or has unsaved work. It names all of
+// them.
+func (k *keeping) check(ctx context.Context) error {
+	var why []string
+	for _, arm := range k.others {
+		need, _ := arm.Need()
+		switch {
+		case need == coleo.NeedEnded:
+		case arm.State == coleo.WaitingApproval || len(arm.Suspensions) > 0:
+			why = append(why, arm.Name+" asks something")
+			continue
+		case arm.State.Working() || arm.State == coleo.Initializing:
+			why = append(why, arm.Name+" is working")
+			continue
+		}
+		w, known, err := k.trees.Of(arm.ID)
+		if err == nil && !known {
+			continue
+		}
+		var unsaved workspace.Unsaved
+		if err == nil {
+			unsaved, err = k.trees.Unsaved(ctx, w)
+		}
+		switch {
+		case err != nil:
+			why = append(why, fmt.Sprintf("the worktree of %s cannot be read: %s", arm.Name, oneLine(err)))
+		case !unsaved.Empty():
+			why = append(why, fmt.Sprintf("%s has %s", arm.Name, unsaved))
+		}
+	}
+	if len(why) == 0 {
+		return nil
+	}
+	return coleo.Errorf(coleo.EConflict,
+		"nothing was removed: %s; --force ends these arms and keeps their work under a ref",
+		strings.Join(why, "; "))
+}
+
+// removeAll ends the others, and then removes them.
+func (k *keeping) removeAll(ctx context.Context) []removed {
+	out := make([]removed, len(k.others))
+	fail := func(i int, err error) bool {
+		if err != nil && !errors.As(err, &out[i].Error) {
+			out[i].Error = coleo.Errorf(coleo.EInternal, "%v", err)
+		}
+		return err != nil
+	}
+	for i, arm := range k.others {
+		out[i].Arm = arm.Name
+		if arm.Status != coleo.StatusStopped {
+			_, err := k.client.Kill(ctx, arm.ID)
+			fail(i, err)
+		}
+	}
+	for i, arm := range k.others {
+		if out[i].Error != nil {
+			continue
+		}
+		gone, err := k.client.Remove(ctx, arm.ID, k.force)
+		if !fail(i, err) {
+			out[i].Removed, out[i].Kept = true, gone.Kept
+		}
+	}
+	return out
+}
+
+func (k *keeping) print(c *cobra.Command, list []removed) error {
+	code := 0
+	for _, r := range list {
+		if r.Error != nil {
+			code = verb.ExitCode(r.Error.Code)
+		}
+	}
+	var err error
+	if verb.WantsJSON(c) {
+		err = verb.PrintJSON(c, map[string]any{"kept": k.kept.Name, "others": list})
+	} else {
+		err = k.printText(c, list)
+	}
+	if err == nil && code != 0 {
+		err = verb.Exit(code)
+	}
+	return err
+}
+
+func (k *keeping) printText(c *cobra.Command, list []removed) error {
+	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ARM\tREMOVED\tRESULT")
+	for _, r := range list {
+		word, what := "yes", "nothing was unsaved"
+		switch {
+		case r.Error != nil:
+			word, what = "no", oneLine(r.Error)
+		case r.Kept != "":
+			what = "its work is kept: coleo workspace restore " + r.Arm
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Arm, word, what)
+	}
+	place := k.kept.Workdir
+	if own := worktreeOf(k.kept); own != nil {
+		place = fmt.Sprintf("%s, on the branch %s", k.kept.Workdir, own.Branch)
+	}
+	fmt.Fprintf(w, "%s\tkept\t%s\n", k.kept.Name, place)
+	return w.Flush()
+}

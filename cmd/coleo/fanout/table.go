@@ -1,0 +1,350 @@
+package fanout
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/changes"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/cost"
+	"coleo.dev/wire"
+)
+
+const (
+	// lookEvery is the time between two looks at the arms. A person does not notice it, and it
+	// is far more than a look takes.
+	lookEvery = time.Second
+	// taskWindow is how long an arm may have neither a queued prompt nor a run, although it has
+	// got a task: between two looks a prompt is typed, for up to 90 s.
+	taskWindow = 2 * time.Minute
+)
+
+// row is what is compared of one arm.
+type row struct {
+	Arm      string      `json:"arm"`
+	ID       string      `json:"id"`
+	Harness  string      `json:"harness"`
+	Model    string      `json:"model,omitempty"` // PROVIDER/MODEL; "" if the agent CLI has chosen it
+	State    coleo.State `json:"state"`
+	Need     coleo.Need  `json:"need"`
+	Why      string      `json:"why,omitempty"` // the reason for Need
+	Branch   string      `json:"branch,omitempty"`
+	Worktree string      `json:"worktree,omitempty"` // path of the worktree
+	Changed  *changed    `json:"changes,omitempty"`  // nil if it is unknown
+	// ChangesError says why Changed is unknown.
+	ChangesError string      `json:"changes_error,omitempty"`
+	Cost         cost.Amount `json:"cost"`
+	Seconds      float64     `json:"seconds"` // the sum of all runs
+	Runs         int         `json:"runs"`
+	Outcome      string      `json:"outcome,omitempty"` // of the newest run; "open" while it runs
+}
+
+// changed is what an arm has changed since its start.
+type changed struct {
+	Files        int    `json:"files"`
+	LinesAdded   int    `json:"lines_added"`
+	LinesDeleted int    `json:"lines_deleted"`
+	Cut          string `json:"cut,omitempty"` // why not everything is counted
+}
+
+// members returns the arms of a fan-out by name. It returns ENotFound if there is none. Subarms
+// have the label too, but they work for their parent, so they are not among the members.
+func members(ctx context.Context, client *api.Client, id string) (heads, all []coleo.Arm, err error) {
+	list, err := client.Arms(ctx, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, arm := range list {
+		if arm.Labels[label] != id {
+			continue
+		}
+		all = append(all, arm)
+		if arm.ParentArmID == "" {
+			heads = append(heads, arm)
+		}
+	}
+	if len(heads) == 0 {
+		return nil, nil, coleo.Errorf(coleo.ENotFound,
+			"no arm has the label %s=%s: 'coleo fan-out list' lists what there is", label, id)
+	}
+	slices.SortFunc(heads, func(a, b coleo.Arm) int { return strings.Compare(a.Name, b.Name) })
+	return heads, all, nil
+}
+
+// worktreeOf returns the git worktree that Coleo has made for the arm, or nil.
+func worktreeOf(arm coleo.Arm) *coleo.Worktree {
+	var config coleo.SpawnConfig
+	_ = json.Unmarshal(arm.Config, &config) // without a configuration, the arm has no worktree
+	return config.Worktree
+}
+
+func newListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the fan-outs that have arms",
+		Args:  verb.Exactly(0, "no arguments"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
+			list, err := client.Arms(c.Context(), true)
+			if err != nil {
+				return err
+			}
+			found, ids := map[string][]string{}, []string{}
+			for _, arm := range list {
+				id := arm.Labels[label]
+				if id == "" || arm.ParentArmID != "" {
+					continue
+				}
+				if found[id] == nil {
+					ids = append(ids, id)
+				}
+				found[id] = append(found[id], arm.Name)
+			}
+			slices.Sort(ids)
+			lines := []string{}
+			for _, id := range ids {
+				slices.Sort(found[id])
+				lines = append(lines, id+"  "+strings.Join(found[id], ", "))
+			}
+			if len(lines) == 0 {
+				lines = []string{"No arm belongs to a fan-out."}
+			}
+			return verb.Say(c, strings.Join(lines, "\n"), map[string]any{"fanouts": found})
+		}),
+	}
+}
+
+func newShowCommand() *cobra.Command {
+	wait, timeout := false, time.Duration(0)
+	c := &cobra.Command{
+		Use:   "show ID",
+		Short: "Compare the arms of a fan-out",
+		Long: `Compare the arms of a fan-out: their state, the files and lines that they have
+changed, their cost, and the time of their runs. A cost is unknown if the agent CLI
+does not tell its tokens, or if the model has no price. '+?' means that some tokens
+have no price.`,
+		Args: verb.Exactly(1, "the id of a fan-out"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			var rows []row
+			var err error
+			if wait {
+				rows, err = waitAll(c.Context(), client, args[0], nil, timeout)
+			} else {
+				rows, err = table(c.Context(), client, args[0])
+			}
+			if err != nil {
+				return err
+			}
+			if verb.WantsJSON(c) {
+				return verb.PrintJSON(c, map[string]any{"fanout": args[0], "arms": rows})
+			}
+			return printTable(c, rows)
+		}),
+	}
+	waitFlags(c, &wait, &timeout)
+	return c
+}
+
+// waitAll waits until each arm of a fan-out has done its task or needs a person. Then it
+// returns the table. The parameter runs has the ids of the task's runs by the arms' names, as
+// far as the caller knows them. waitAll returns ETimeout after the limit.
+func waitAll(ctx context.Context, client *api.Client, id string, runs map[string]string,
+	limit time.Duration) ([]row, error) {
+	end := time.NewTimer(limit)
+	defer end.Stop()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		heads, _, err := members(ctx, client, id)
+		if err != nil {
+			return nil, err
+		}
+		var busy []string
+		for _, arm := range heads {
+			newest, _, err := client.Runs(ctx, wire.RunFilter{Arm: arm.ID, Limit: 1})
+			if coleo.ErrorCode(err) == coleo.ENotFound {
+				continue // it was removed meanwhile
+			}
+			if err != nil {
+				return nil, err
+			}
+			if !settled(arm, newest, runs[arm.Name], time.Now()) {
+				busy = append(busy, arm.Name)
+			}
+		}
+		if len(busy) == 0 {
+			return table(ctx, client, id)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-end.C:
+			return nil, coleo.Errorf(coleo.ETimeout,
+				"after %s these arms still work: %s; they go on", limit, strings.Join(busy, ", "))
+		case <-tick.C:
+		}
+	}
+}
+
+// settled reports whether an arm has done its task or needs a person. The parameter newest has
+// its newest run, if there is one, and task is the id of the task's run, or "" if that is
+// unknown.
+func settled(arm coleo.Arm, newest []coleo.Run, task string, now time.Time) bool {
+	need, _ := arm.Need()
+	switch {
+	case need == coleo.NeedsYou || need == coleo.NeedEnded:
+		return true
+	case need != coleo.NeedIdle || arm.Queue != nil && arm.Queue.Length > 0:
+		return false
+	case len(newest) > 0:
+		return !newest[0].Open
+	}
+	return task == "" && now.Sub(arm.CreatedAt) > taskWindow
+}
+
+// table returns the rows of a fan-out.
+func table(ctx context.Context, client *api.Client, id string) ([]row, error) {
+	heads, _, err := members(ctx, client, id)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]row, 0, len(heads))
+	for _, arm := range heads {
+		r, err := rowOf(ctx, client, arm)
+		if coleo.ErrorCode(err) == coleo.ENotFound {
+			continue // it was removed meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func rowOf(ctx context.Context, client *api.Client, arm coleo.Arm) (row, error) {
+	r := row{Arm: arm.Name, ID: arm.ID, Harness: arm.Harness, State: arm.State,
+		Model: coleo.ModelName(arm.Provider, arm.Model)}
+	r.Need, r.Why = arm.Need()
+	if w := worktreeOf(arm); w != nil {
+		r.Branch, r.Worktree = w.Branch, w.Path
+	}
+	d, err := client.Diff(ctx, arm.ID, changes.Wish{Stat: true}, false)
+	if err == nil {
+		r.Changed = &changed{Files: len(d.Files), Cut: d.Cut}
+		r.Changed.LinesAdded, r.Changed.LinesDeleted = changes.Sum(d.Files)
+		if r.Changed.Cut == "" && len(d.Left) > 0 {
+			r.Changed.Cut = fmt.Sprintf("%d files are left out, which 'coleo arm diff %s' names", len(d.Left), arm.Name)
+		}
+	} else {
+		r.ChangesError = oneLine(err)
+	}
+	report, err := client.Cost(ctx, arm.ID, []cost.Key{cost.ByArm}, time.Time{})
+	if err != nil {
+		return r, err
+	}
+	r.Cost = report.Total
+	return r, r.addRuns(ctx, client)
+}
+
+// addRuns adds what the runs of the arm tell.
+func (r *row) addRuns(ctx context.Context, client *api.Client) error {
+	for f := (wire.RunFilter{Arm: r.ID}); ; {
+		page, next, err := client.Runs(ctx, f)
+		if err != nil {
+			return err
+		}
+		for _, run := range page {
+			if r.Runs == 0 {
+				r.Outcome = string(run.Outcome)
+				if run.Open {
+					r.Outcome = string(coleo.OutcomeOpen)
+				}
+			}
+			r.Runs++
+			end := run.Ended
+			if run.Open {
+				end = time.Now()
+			}
+			if !run.Started.IsZero() && end.After(run.Started) {
+				r.Seconds += end.Sub(run.Started).Seconds()
+			}
+		}
+		if len(page) == 0 || next == "" {
+			return nil
+		}
+		f.Before = next
+	}
+}
+
+func printTable(c *cobra.Command, rows []row) error {
+	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ARM\tHARNESS\tMODEL\tSTATE\tFILES\tLINES\tCOST\tTIME")
+	for _, r := range rows {
+		files, lines := "?", "?"
+		if r.Changed != nil {
+			files, lines = fmt.Sprint(r.Changed.Files), fmt.Sprintf("+%d -%d", r.Changed.LinesAdded, r.Changed.LinesDeleted)
+			if r.Changed.Cut != "" {
+				files += "+?"
+			}
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Arm, r.Harness, dash(r.Model), r.stateWord(), files, lines,
+			costWord(r.Cost), time.Duration(r.Seconds*float64(time.Second)).Round(time.Second))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		why := r.ChangesError
+		if r.Changed != nil {
+			why = r.Changed.Cut
+		}
+		if why != "" {
+			c.PrintErrf("coleo: note: the changes of %s are not complete: %s\n", r.Arm, why)
+		}
+	}
+	return nil
+}
+
+// stateWord returns the need of the arm, with the reason if a person is needed.
+func (r row) stateWord() string {
+	switch {
+	case r.Runs == 0 && r.Need == coleo.NeedIdle:
+		return "idle (no task has reached it)"
+	case r.Why == "":
+		return string(r.Need)
+	}
+	const most = 40 // characters of the reason; the whole table fits a wide terminal
+	why := []rune(strings.Join(strings.Fields(r.Why), " "))
+	if len(why) > most {
+		why = append(why[:most], '…')
+	}
+	return string(r.Need) + ": " + string(why)
+}
+
+// costWord returns a cost for people. It says what is unknown.
+func costWord(a cost.Amount) string {
+	switch {
+	case a.Calls == 0, a.Unpriced > 0 && a.Dollars == 0:
+		return "unknown"
+	case a.Unpriced > 0:
+		return fmt.Sprintf("$%.4f+?", a.Dollars)
+	}
+	return fmt.Sprintf("$%.4f", a.Dollars)
+}
+
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

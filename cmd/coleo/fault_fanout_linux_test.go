@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+)
+
+// Serve and the host agent are killed while a fan-out starts its arms. What the fan-out says
+// holds afterwards: each arm that has got the task does it once, and an arm that was not started
+// is not there.
+func TestWhatAFanOutSaysOutlivesAKill(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	dir := w.project() + "/sub"
+	w.must("up")
+	var text bytes.Buffer
+	cmd := w.command("--json", "fan-out", "-n", "6", "--harness", "fake", "-w", dir, "say hello")
+	cmd.Stdout = &text
+	w.check(cmd.Start())
+	until(t, "an arm of the fan-out is there", func() bool {
+		return len(decode[struct{ Fanouts map[string][]string }](w, "fan-out", "list").Fanouts) > 0
+	})
+	for _, verb := range []string{"serve", "agent"} {
+		for _, pid := range w.processesOf(verb) { // for a moment, a process that starts another one is there twice
+			w.kill9(pid)
+		}
+	}
+	_ = cmd.Wait()
+	var out fanOut
+	w.check(json.Unmarshal(text.Bytes(), &out))
+	w.must("up")
+	now := w.compared(out.ID, "--wait", "--timeout", patience.String())
+	for _, a := range out.Arms {
+		_, there := now[a.Arm]
+		if a.Run == "" && a.Error == nil || a.Run != "" && now[a.Arm].Runs != 1 || there && !a.Started && !a.Unknown {
+			t.Errorf("fan-out says %+v, and the arm is %+v", a, now[a.Arm])
+		}
+	}
+}

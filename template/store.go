@@ -1,0 +1,203 @@
+package template
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"coleo.dev"
+	"coleo.dev/config"
+	"coleo.dev/policy/files"
+)
+
+const (
+	// ProjectFolder is where a project has its templates.
+	ProjectFolder = ".coleo/templates"
+	// suffix ends the name of a template's file.
+	suffix = ".toml"
+	// maxSize is the largest template, in bytes. A long prompt has a few thousand.
+	maxSize = 256 << 10
+	// mostFiles limits how many templates of one folder are read.
+	mostFiles = 500
+)
+
+// nameForm is the form of a template's name. It is also the name of a file, without suffix.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+
+// Store says where templates are.
+type Store struct {
+	User      string     // folder of the user's own templates
+	TrustFile files.List // the projects' templates that the user trusts
+}
+
+// Found is a template's file.
+type Found struct {
+	Name    string `json:"name"`
+	Path    string `json:"path"`
+	Project bool   `json:"project"` // it came with a project, and is not the user's own
+	Hash    string `json:"sha256"`  // of the content
+	// Trusted means that it may be used. The user's own templates always are.
+	Trusted bool `json:"trusted"`
+	Changed bool `json:"changed,omitempty"` // an earlier content is trusted
+	// Hidden means that another template with this name is used.
+	Hidden  bool   `json:"hidden,omitempty"`
+	Fault   string `json:"fault,omitempty"` // why it cannot be used, in one line
+	Content string `json:"content,omitempty"`
+	// Template is what the file says. It says nothing if there is a fault.
+	Template Template `json:"template"`
+}
+
+// List returns the user's templates, and then those of the projects to which the folder
+// workdir belongs, each folder by name. A template hides later ones with its name. Files that
+// cannot be used are in the list too, with their fault.
+func (s Store) List(workdir string) ([]Found, error) {
+	real, err := filepath.EvalSymlinks(workdir)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "the folder %s is not there", workdir)
+	}
+	out, err := s.in(s.User, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range files.ProjectFolders(real) {
+		more, err := s.in(filepath.Join(dir, ProjectFolder), true)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, more...)
+	}
+	seen := map[string]bool{}
+	for i := range out {
+		out[i].Hidden = seen[out[i].Name]
+		seen[out[i].Name] = true
+	}
+	return out, nil
+}
+
+// in returns the templates of a folder, by name.
+func (s Store) in(dir string, project bool) ([]Found, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []Found
+	for _, entry := range entries {
+		name, ok := strings.CutSuffix(entry.Name(), suffix)
+		if !ok || !nameForm.MatchString(name) {
+			continue
+		}
+		if len(out) == mostFiles {
+			return nil, coleo.Errorf(coleo.EInvalid, "%s has more than %d templates: move some away", dir, mostFiles)
+		}
+		f, err := s.read(Found{Name: name, Path: filepath.Join(dir, entry.Name()), Project: project})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// read reads the file of a template. Only an unreadable list of trusted files is an error.
+func (s Store) read(f Found) (Found, error) {
+	var data []byte
+	var err error
+	if f.Project {
+		if data, err = files.ReadProject(f.Path); err == nil && len(data) > maxSize {
+			err = coleo.Errorf(coleo.EInvalid, "%s has more than %d bytes: make it smaller", f.Path, maxSize)
+		}
+	} else {
+		data, err = config.ReadOwnAtMost(f.Path, maxSize)
+	}
+	if err == nil {
+		f.Content, f.Hash = string(data), files.HashOf(data)
+		f.Template, err = Parse(f.Path, data)
+	}
+	if err != nil {
+		f.Fault = err.Error()
+	}
+	if f.Trusted = !f.Project; f.Trusted {
+		return f, nil
+	}
+	trusted, err := s.TrustFile.Hash(f.Path)
+	f.Trusted, f.Changed = f.Hash != "" && trusted == f.Hash, trusted != "" && trusted != f.Hash
+	return f, err
+}
+
+// Find returns the template with a name, for an arm in the folder workdir. It returns
+// ENotFound if there is none.
+func (s Store) Find(name, workdir string) (Found, error) {
+	all, err := s.List(workdir)
+	if err != nil {
+		return Found{}, err
+	}
+	if at := slices.IndexFunc(all, func(f Found) bool { return f.Name == name }); at >= 0 {
+		return all[at], nil
+	}
+	return Found{}, coleo.Errorf(coleo.ENotFound,
+		"there is no template %q in %s or in %s of the project: 'coleo template list' "+
+			"lists them; nothing was started", name, s.User, ProjectFolder)
+}
+
+// Use returns a template that may be used. It returns EForbidden if it came with a project and
+// is not trusted, and EInvalid if its file is wrong.
+func (s Store) Use(name, workdir string) (Found, error) {
+	f, err := s.Find(name, workdir)
+	switch {
+	case err != nil:
+		return Found{}, err
+	case !f.Trusted:
+		why := "came with the project, and you do not trust it"
+		if f.Changed {
+			why = "has changed since you trusted it"
+		}
+		return Found{}, coleo.Errorf(coleo.EForbidden,
+			"the template %s (%s) %s: nothing was started; 'coleo template show %s' shows "+
+				"it, and how to trust it", name, f.Path, why, name)
+	case f.Fault != "":
+		return Found{}, coleo.Errorf(coleo.EInvalid, "%s; nothing was started", f.Fault)
+	}
+	return f, nil
+}
+
+// Trust trusts the content of a project's template that has the given hash. It returns EStale
+// if the file has another content, and EInvalid for a template that cannot be used.
+func (s Store) Trust(f Found, hash string) (Found, error) {
+	now, err := s.read(f)
+	switch {
+	case err != nil:
+		return f, err
+	case !f.Project:
+		return f, coleo.Errorf(coleo.EInvalid, "the template %s is your own, so it needs no trust", f.Name)
+	case now.Fault != "":
+		return f, coleo.Errorf(coleo.EInvalid, "%s; nothing is trusted", now.Fault)
+	case now.Hash != hash:
+		return f, coleo.Errorf(coleo.EStale, "%s does not have this hash: nothing is trusted; read it again with "+
+			"'coleo template show %s'", f.Path, f.Name)
+	}
+	now.Trusted, now.Changed = true, false
+	return now, s.TrustFile.Set(now.Path, hash)
+}
+
+// Distrust no longer trusts a project's template. It returns ENotFound if it was not trusted.
+func (s Store) Distrust(f Found) error {
+	trusted, err := s.TrustFile.Hash(f.Path)
+	if err != nil {
+		return err
+	}
+	if trusted == "" {
+		return coleo.Errorf(coleo.ENotFound, "%s is not trusted: nothing was changed", f.Path)
+	}
+	return s.TrustFile.Forget(f.Path)
+}

@@ -1,0 +1,258 @@
+package template
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/config"
+	"coleo.dev/wire"
+)
+
+// Template says with what an arm starts. A field with its zero value says nothing.
+type Template struct {
+	Description    string                 `toml:"description" json:"description,omitempty"` // one line for people
+	Harness        string                 `toml:"harness" json:"harness,omitempty"`
+	Provider       string                 `toml:"provider" json:"provider,omitempty"`
+	Model          string                 `toml:"model" json:"model,omitempty"`
+	Fallback       coleo.FallbackStrategy `toml:"fallback" json:"fallback,omitempty"`
+	PermissionMode coleo.PermissionMode   `toml:"permission_mode" json:"permission_mode,omitempty"`
+	Policy         coleo.PolicyMode       `toml:"policy" json:"policy,omitempty"`
+	Sandbox        coleo.SandboxKind      `toml:"sandbox" json:"sandbox,omitempty"`
+	SandboxNet     coleo.SandboxNetwork   `toml:"sandbox_net" json:"sandbox_net,omitempty"`
+	Worktree       bool                   `toml:"worktree" json:"worktree,omitempty"`
+	Base           string                 `toml:"base" json:"base,omitempty"` // where the worktree's branch begins
+	Labels         coleo.Labels           `toml:"labels" json:"labels,omitempty"`
+	Tools          []string               `toml:"tools" json:"tools,omitempty"` // Coleo's own tools
+	OnLimit        coleo.OnLimit          `toml:"on_limit" json:"on_limit,omitempty"`
+	ContinueWith   string                 `toml:"continue_with" json:"continue_with,omitempty"`
+	// Prompt is the first prompt. {{NAME}} in it stands for an argument.
+	Prompt string         `toml:"prompt" json:"prompt,omitempty"`
+	Args   map[string]Arg `toml:"args" json:"args,omitempty"`
+}
+
+// Arg is an argument of the prompt.
+type Arg struct {
+	Description string  `toml:"description" json:"description,omitempty"`
+	Default     *string `toml:"default" json:"default,omitempty"` // nil: the argument must be given
+}
+
+// mostArgs limits the arguments of a template. A person gives each of them.
+const mostArgs = 32
+
+var (
+	argName     = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+	placeholder = regexp.MustCompile(`\{\{([a-z][a-z0-9_-]{0,31})\}\}`)
+)
+
+// Parse reads a template. The path is for messages. It returns EInvalid, with the file and
+// the line, for what is wrong.
+func Parse(path string, data []byte) (Template, error) {
+	var t Template
+	if err := config.Decode(path, data, &t); err != nil {
+		return Template{}, err
+	}
+	if key, fault := t.fault(); fault != "" {
+		return Template{}, config.Errorf(path, data, key, "%s", fault)
+	}
+	return t, nil
+}
+
+// fault returns the key of a wrong value and what is wrong with it, or nothing.
+func (t Template) fault() (key, fault string) {
+	modes := []coleo.PermissionMode{"", coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionPlan,
+		coleo.PermissionAll}
+	switch {
+	case strings.Contains(t.Description, "\n"):
+		return "description", "description must be one line"
+	case !t.Fallback.Valid():
+		return "fallback", fmt.Sprintf("fallback = %q is none of any, same-price, cheaper and none", t.Fallback)
+	case !slices.Contains(modes, t.PermissionMode):
+		return "permission_mode", fmt.Sprintf("permission_mode = %q is none of ask, edit, plan and all", t.PermissionMode)
+	case !t.Policy.Valid():
+		return "policy", fmt.Sprintf("policy = %q is none of off, shadow and read", t.Policy)
+	case !t.OnLimit.Valid():
+		return "on_limit", fmt.Sprintf("on_limit = %q is neither wait nor ask", t.OnLimit)
+	case t.SandboxNet != "" && t.Sandbox == "":
+		return "sandbox_net", "sandbox_net needs sandbox"
+	case t.Base != "" && !t.Worktree:
+		return "base", "base says where the branch of a worktree begins: add worktree = true"
+	}
+	for _, one := range []struct {
+		key string
+		err error
+	}{{"sandbox", t.sandbox().Check()}, {"labels", t.Labels.Check()}, {"tools", checkTools(t.Tools)}} {
+		if one.err != nil {
+			return one.key, one.err.Error()
+		}
+	}
+	return t.argsFault()
+}
+
+func checkTools(names []string) error {
+	if slices.Equal(names, []string{"all"}) {
+		return nil
+	}
+	return coleo.CheckTools(names)
+}
+
+func (t Template) sandbox() *coleo.Sandbox {
+	if t.Sandbox == "" {
+		return nil
+	}
+	return &coleo.Sandbox{Kind: t.Sandbox, Network: t.SandboxNet}
+}
+
+// argsFault is fault for the arguments and the prompt.
+func (t Template) argsFault() (key, fault string) {
+	if len(t.Args) > mostArgs {
+		return "args", fmt.Sprintf("a template has at most %d arguments", mostArgs)
+	}
+	used := map[string]bool{}
+	for _, found := range placeholder.FindAllStringSubmatch(t.Prompt, -1) {
+		used[found[1]] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		if _, ok := t.Args[name]; !ok {
+			return "prompt", fmt.Sprintf("{{%s}} is no argument: add [args.%s]", name, name)
+		}
+	}
+	if rest := placeholder.ReplaceAllString(t.Prompt, ""); strings.Contains(rest, "{{") {
+		return "prompt", `"{{" begins an argument, such as {{branch}}: a small letter, then small letters, digits, "_" or "-"`
+	}
+	for _, name := range t.argNames() {
+		switch {
+		case !argName.MatchString(name):
+			return "args", fmt.Sprintf(
+				"%q is no name of an argument: use small letters, digits, '_' or '-', and begin with a letter",
+				name)
+		case !used[name]:
+			return "args." + name, fmt.Sprintf("the prompt does not use the argument: write {{%s}} in it", name)
+		}
+	}
+	return "", ""
+}
+
+func (t Template) argNames() []string { return slices.Sorted(maps.Keys(t.Args)) }
+
+// ParseArgs parses words of the form NAME=VALUE. It returns EInvalid for another form, and
+// for a name that comes twice.
+func ParseArgs(words []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, word := range words {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok || name == "" {
+			return nil, coleo.Errorf(coleo.EInvalid, "--arg %q: write NAME=VALUE; nothing was started", word)
+		}
+		if _, twice := out[name]; twice {
+			return nil, coleo.Errorf(coleo.EInvalid, "--arg %s is given twice: nothing was started", name)
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// Expand returns the prompt with the arguments in it. A value is data: what looks like an
+// argument in a value stays as it is. It returns EInvalid if an argument is unknown or missing.
+func (t Template) Expand(args map[string]string) (string, error) {
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if _, ok := t.Args[name]; !ok {
+			return "", coleo.Errorf(coleo.EInvalid, "the template has no argument %q%s; nothing was started", name, t.hasArgs())
+		}
+	}
+	for _, name := range t.argNames() {
+		if _, given := args[name]; given || t.Args[name].Default != nil {
+			continue
+		}
+		what := ""
+		if t.Args[name].Description != "" {
+			what = " (" + t.Args[name].Description + ")"
+		}
+		return "", coleo.Errorf(coleo.EInvalid,
+			"the template needs the argument %s%s: add --arg %s=VALUE; nothing was started",
+			name, what, name)
+	}
+	return placeholder.ReplaceAllStringFunc(t.Prompt, func(found string) string {
+		name := found[2 : len(found)-2]
+		if value, given := args[name]; given {
+			return value
+		}
+		return *t.Args[name].Default
+	}), nil
+}
+
+func (t Template) hasArgs() string {
+	if len(t.Args) == 0 {
+		return ", and none at all"
+	}
+	return "; it has " + strings.Join(t.argNames(), ", ")
+}
+
+// Fill fills in what a request leaves out. It changes nothing that the request has. A label
+// of the request replaces the template's label with the same key. Fill returns EInvalid if
+// the arguments do not fit, or if they have no use because the request has a prompt.
+func (t Template) Fill(q *wire.SpawnRequest, args map[string]string) error {
+	if q.InitialPrompt == "" {
+		prompt, err := t.Expand(args)
+		if err != nil {
+			return err
+		}
+		q.InitialPrompt = prompt
+	} else if len(args) > 0 {
+		return coleo.Errorf(coleo.EInvalid,
+			"the prompt replaces that of the template, so arguments have no use: leave out one of "+
+				"them; nothing was started")
+	}
+	if q.Model == "" && q.Provider == "" {
+		q.Provider, q.Model = t.Provider, t.Model
+	}
+	fill(&q.Harness, t.Harness)
+	fill(&q.Fallback, t.Fallback)
+	fill(&q.PermissionMode, t.PermissionMode)
+	fill(&q.Policy, t.Policy)
+	fill(&q.OnLimit, t.OnLimit)
+	fill(&q.ContinueWith, t.ContinueWith)
+	if q.Sandbox == nil {
+		q.Sandbox = t.sandbox()
+	}
+	if q.Worktree == nil && t.Worktree {
+		q.Worktree = &wire.Worktree{Base: t.Base}
+	}
+	if len(q.Tools) == 0 && !q.NoTools {
+		q.Tools = t.Tools
+	}
+	if len(t.Labels) > 0 {
+		labels := maps.Clone(t.Labels)
+		maps.Copy(labels, q.Labels)
+		q.Labels = labels
+	}
+	return nil
+}
+
+func fill[T ~string](to *T, value T) {
+	if *to == "" {
+		*to = value
+	}
+}
+
+// Loosens returns what the template says that lets an arm do more than the defaults, in words
+// for a person. A flag may replace any of it.
+func (t Template) Loosens() []string {
+	var out []string
+	if t.PermissionMode == coleo.PermissionEdit || t.PermissionMode == coleo.PermissionAll {
+		out = append(out, "permission mode "+string(t.PermissionMode))
+	}
+	if t.Policy == coleo.PolicyRead {
+		out = append(out, "policy "+string(t.Policy))
+	}
+	if t.Sandbox == coleo.SandboxNone {
+		out = append(out, "no sandbox")
+	}
+	if len(t.Tools) > 0 {
+		out = append(out, "tools "+strings.Join(t.Tools, ","))
+	}
+	return out
+}
