@@ -138,8 +138,8 @@ func (b *Brain) configureTools(c *coleo.SpawnConfig, q wire.SpawnRequest, harnes
 	return coleo.CheckTools(c.Tools)
 }
 
-// fulfil starts the subarms that were approved on a host. If fulfil is interrupted or
-// cannot reach the host, the host's next beat starts it again.
+// fulfil starts the approved subarms of a host's arms. If fulfil is interrupted or cannot
+// reach the host, the host's next beat starts it again.
 func (b *Brain) fulfil(ctx context.Context, host string) {
 	var list []coleo.Suspension
 	if err := b.askHost(ctx, host, bus.OpRequests, bus.DefaultTimeout, nil, &list); err != nil {

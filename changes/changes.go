@@ -189,7 +189,7 @@ type Checkpoint struct {
 	Left   []Left    `json:"left,omitempty"` // files that are not in it
 }
 
-// Restored says what a restore has done.
+// Restored is the result of a restore.
 type Restored struct {
 	N       int      `json:"n"`              // the checkpoint that was put back
 	Before  int      `json:"before"`         // a checkpoint from before the restore; it undoes the restore

@@ -88,7 +88,7 @@ func (f *Folder) keepPresent(ctx context.Context, arm string, note Note, target 
 	}
 }
 
-// between returns what differs between two trees.
+// between returns the files that differ between two trees.
 func (f *Folder) between(ctx context.Context, from, to string) ([]changes.RawEntry, error) {
 	out, err := f.repo.Output(ctx, "diff-tree", "-r", "--raw", "-z", "--no-renames", from, to)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/policy/reading"
 )
 
-// machine is this machine as the commands of an agent CLI see it.
+// machine is this machine with the environment of an agent CLI's commands.
 type machine struct {
 	reading.Here
 	env map[string]string

@@ -140,7 +140,7 @@ func (a arguments) shows(c gitCommand) bool {
 	return true
 }
 
-// onlyFiles reports whether all operands are files of a revision, as HEAD:FILE.
+// onlyFiles reports whether all operands have the form REVISION:FILE.
 func onlyFiles(operands []commandline.Word) bool {
 	return len(operands) > 0 && !slices.ContainsFunc(operands, func(w commandline.Word) bool { return !strings.Contains(w.Text, ":") })
 }
