@@ -19,16 +19,16 @@ const (
 	diffTimeout = 60 * time.Second
 	// restoreTimeout bounds a restore. It can end while an agent CLI is being started.
 	restoreTimeout = 120 * time.Second
-	// whyTime bounds the search for the calls of a diff, and whyHunks the number of its hunks
-	// that are looked up.
+	// whyTime bounds the search for the calls that made a diff. whyHunks bounds how many of
+	// its hunks are looked up.
 	whyTime  = 20 * time.Second
 	whyHunks = 500
-	// whyLines is how many lines of a hunk are looked up until one is found.
+	// whyLines is how many lines of a hunk are tried until a call is found for one.
 	whyLines = 3
 )
 
-// Diff returns what an arm has changed in its folder. If why is true, it tells for each hunk
-// which call of the arm made it.
+// Diff returns what an arm has changed in its folder. If why is true, Diff also finds the
+// call that made each hunk.
 //
 // Diff returns ENotFound if there is no such arm or checkpoint, EUnsupported if the arm's
 // folder is in no git repository, EExited if the arm has never run, and EUnavailable if the
@@ -61,7 +61,8 @@ func (b *Brain) Diff(ctx context.Context, idOrName string, w changes.Wish, why b
 	return d, err
 }
 
-// Checkpoints returns the checkpoints of an arm, in order. It returns the errors of Diff.
+// Checkpoints returns the checkpoints of an arm, the oldest first. It returns the errors of
+// Diff.
 func (b *Brain) Checkpoints(ctx context.Context, idOrName string) ([]changes.Checkpoint, error) {
 	var list []changes.Checkpoint
 	arm, err := b.Arm(ctx, idOrName)
@@ -91,7 +92,8 @@ type hunkWriters struct {
 	known map[string]changes.Why // by run and call
 }
 
-// tellWhy sets Why of the hunks, within bounds. Only the arm's own calls count.
+// tellWhy sets Why of each hunk, up to whyHunks and whyTime. It considers only calls of the
+// arm itself.
 func (b *Brain) tellWhy(ctx context.Context, arm coleo.Arm, d *changes.Diff) error {
 	w := hunkWriters{b, arm, d, map[string]runLog{}, map[string]changes.Why{}}
 	limited, cancel := context.WithTimeout(ctx, whyTime)
@@ -131,8 +133,8 @@ func (w *hunkWriters) file(ctx context.Context, f *changes.File, left *int) erro
 	return nil
 }
 
-// pathsOf returns the absolute paths of a file: without symbolic links, and as the arm's
-// model may name it.
+// pathsOf returns the absolute paths that the arm's model may use for a file: without
+// symbolic links, and with those of the arm's configuration.
 func (w *hunkWriters) pathsOf(name string) []string {
 	paths := []string{path.Join(w.diff.Root, name)}
 	if alias := w.diff.Alias; alias != "" {
@@ -161,8 +163,8 @@ func (w *hunkWriters) hunk(ctx context.Context, q graph.Question, h *changes.Hun
 	return err
 }
 
-// telling returns the lines by which a hunk is looked up: the longest ones. A hunk that only
-// deletes has one line without a text.
+// telling returns the lines by which a hunk is looked up: its longest ones. For a hunk that
+// only deletes, it returns one line without text.
 func telling(lines []changes.NewLine, start int) []changes.NewLine {
 	lines = slices.DeleteFunc(lines, func(l changes.NewLine) bool { return strings.TrimSpace(l.Text) == "" })
 	slices.SortStableFunc(lines, func(x, y changes.NewLine) int { return len(y.Text) - len(x.Text) })
@@ -172,7 +174,7 @@ func telling(lines []changes.NewLine, start int) []changes.NewLine {
 	return lines[:min(len(lines), whyLines)]
 }
 
-// read reads the log of a run once.
+// read returns the log of a run. It reads each log only once.
 func (w *hunkWriters) read(ctx context.Context, run string) (runLog, error) {
 	if log, ok := w.logs[run]; ok {
 		return log, nil
@@ -216,11 +218,11 @@ func (w *hunkWriters) tell(ctx context.Context, q graph.Question, f graph.Findin
 	return why, err
 }
 
-// commentKey is the setting that has the comments of an arm.
+// commentKey returns the name of the setting that stores an arm's comments.
 func commentKey(arm string) string { return "comments." + arm }
 
-// Comments returns the comments on an arm's changes that are not sent yet. It returns ENotFound
-// if there is no such arm.
+// Comments returns the comments on an arm's changes that have not been sent. It returns
+// ENotFound if there is no such arm.
 func (b *Brain) Comments(ctx context.Context, idOrName string) ([]changes.Comment, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -237,7 +239,7 @@ func (b *Brain) commentsOf(ctx context.Context, arm string) (list []changes.Comm
 	return list, err
 }
 
-// keepComments stores the comments of an arm. The caller holds commenting.
+// keepComments stores the comments of an arm. The caller must hold b.commenting.
 func (b *Brain) keepComments(ctx context.Context, arm string, list []changes.Comment) error {
 	if len(list) == 0 {
 		return b.DB.SetConfig(ctx, commentKey(arm), "")
@@ -249,44 +251,49 @@ func (b *Brain) keepComments(ctx context.Context, arm string, list []changes.Com
 	return b.DB.SetConfig(ctx, commentKey(arm), string(text))
 }
 
-// Comment stores one more comment, and returns all. It returns the errors of
-// changes.AddComment, and ENotFound if there is no such arm.
+// Comment stores one more comment, and returns all comments of the arm. It returns the
+// errors of changes.AddComment, and ENotFound if there is no such arm.
 func (b *Brain) Comment(ctx context.Context, idOrName string, c changes.Comment) ([]changes.Comment, error) {
-	arm, err := b.Arm(ctx, idOrName)
+	arm, list, err := b.lockComments(ctx, idOrName)
 	if err != nil {
 		return nil, err
 	}
-	b.commenting.Lock()
 	defer b.commenting.Unlock()
-	list, err := b.commentsOf(ctx, arm.ID)
-	if err != nil {
-		return nil, err
-	}
 	c.Time = b.Now().UTC()
 	if list, err = changes.AddComment(list, c); err != nil {
 		return nil, err
 	}
-	return list, b.keepComments(ctx, arm.ID, list)
+	return list, b.keepComments(ctx, arm, list)
 }
 
-// DropComments deletes the comments of an arm, and returns them.
+// DropComments deletes the comments of an arm, and returns the deleted ones. It returns
+// ENotFound if there is no such arm.
 func (b *Brain) DropComments(ctx context.Context, idOrName string) ([]changes.Comment, error) {
+	arm, list, err := b.lockComments(ctx, idOrName)
+	if err != nil {
+		return nil, err
+	}
+	defer b.commenting.Unlock()
+	return list, b.keepComments(ctx, arm, nil)
+}
+
+// lockComments locks b.commenting, and returns the id of an arm with its comments. The
+// caller must unlock b.commenting. After an error it is not locked.
+func (b *Brain) lockComments(ctx context.Context, idOrName string) (id string, list []changes.Comment, err error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	b.commenting.Lock()
-	defer b.commenting.Unlock()
-	list, err := b.commentsOf(ctx, arm.ID)
-	if err != nil {
-		return nil, err
+	if list, err = b.commentsOf(ctx, arm.ID); err != nil {
+		b.commenting.Unlock()
 	}
-	return list, b.keepComments(ctx, arm.ID, nil)
+	return arm.ID, list, err
 }
 
-// SendComments sends all comments of an arm as one prompt, and then forgets them. After an
-// error they are all kept, also if the prompt may have arrived. It returns EConflict if there
-// are none, and the errors of Prompt.
+// SendComments sends all comments of an arm as one prompt, and then deletes them. After an
+// error it deletes none, even if the prompt may have arrived. It returns EConflict if there
+// are no comments, and the errors of Prompt.
 func (b *Brain) SendComments(ctx context.Context, idOrName string) (changes.Sent, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {

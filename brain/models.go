@@ -34,9 +34,10 @@ func (b *Brain) prices() *pricebook.Book {
 	return b.Prices()
 }
 
-// Models returns the models of all harnesses with their prices, the number of arms that have
-// each, and where a user is logged in. A harness has the models of the catalogue, or those
-// of its provider in the price book. A host that does not answer is left out.
+// Models returns the models of all harnesses, each with its price and the number of arms
+// that have it. It also returns where a user is logged in. The models of a harness come
+// from the catalogue, or from its provider in the price book. Models leaves out hosts that
+// do not answer.
 func (b *Brain) Models(ctx context.Context) (wire.Models, error) {
 	out := wire.Models{Models: []wire.Model{}, Logins: []coleo.Login{}}
 	arms, err := b.Arms(ctx, true)
@@ -120,7 +121,8 @@ func (b *Brain) listModels(l *modelList, catalog modelresolver.Catalog) {
 	}
 }
 
-// priceOf returns the price of an offer, with the price of caches if the book has it.
+// priceOf returns the price of an offer. The prices of caches come from the price book, if
+// it has them.
 func (b *Brain) priceOf(o modelresolver.Offer) *coleo.Price {
 	p, ok := b.prices().Find(o.ProviderID, o.ModelID)
 	if ok && p.Input == o.Cost.Input && p.Output == o.Cost.Output {
@@ -133,12 +135,13 @@ func (b *Brain) priceOf(o modelresolver.Offer) *coleo.Price {
 	return &coleo.Price{Rates: rates, Source: o.Source}
 }
 
-// resolve replaces the model of c if it is not available, as the strategy allows. It
-// changes nothing for a harness without a list of models, for another model server and for
-// the scripted model. If there is no catalogue, it keeps the model unchecked.
+// resolve replaces the model of c if that model is not available and the strategy allows
+// another. It changes nothing for a harness without a list of models, for a model server of
+// the user's own, and for the scripted model. Without a catalogue, it keeps the model
+// unchecked.
 //
-// If kept is true, nobody asks for a model, and the arm keeps its own. If the arm has that
-// one only in place of another one, resolve looks for the other one again.
+// If kept is true, the caller asks for no model, and the arm keeps its model. If that model
+// is a replacement, resolve tries the originally requested model again.
 //
 // resolve returns nil if the arm gets the model that was asked for. It returns ENotFound if
 // the strategy allows no model, and EInvalid if the agent CLI has no such model.
@@ -210,8 +213,8 @@ func (b *Brain) available(ctx context.Context, harness string, c coleo.SpawnConf
 		Strategy: cmp.Or(wish.Strategy, coleo.FallbackAny), Time: b.Now().UTC()}, nil
 }
 
-// knownModel returns EInvalid if a harness says how its models are called, and this one is
-// called in another way. The agent CLI would end at its start, or at the first prompt.
+// knownModel returns EInvalid if the model's name does not have the form that the harness
+// requires. With such a name, the agent CLI would end at its start or at the first prompt.
 func knownModel(i coleo.Info, provider, model string) error {
 	if i.ModelPattern == "" || slices.Contains(i.ModelNames, model) {
 		return nil
@@ -232,10 +235,10 @@ func tellChange(reply *wire.SpawnReply, change *coleo.ModelFallback) {
 	}
 }
 
-// SwitchModel gives an arm another model. If the agent CLI takes a model only at its start,
-// SwitchModel ends it and resumes the conversation, but only if the order allows a restart
-// and the arm is idle. Otherwise the next start takes the model. A model that is not
-// available is replaced as at a start.
+// SwitchModel gives an arm another model. Some agent CLIs take a model only at their start.
+// If the order allows a restart and the arm is idle, SwitchModel restarts such an agent CLI
+// and resumes the conversation. Otherwise the model takes effect at the next start.
+// SwitchModel replaces a model that is not available, as a start does.
 func (b *Brain) SwitchModel(ctx context.Context, idOrName string, o coleo.ModelOrder) (coleo.ModelSwitch, error) {
 	o.Scope = coleo.ModelScope(first(string(o.Scope), string(coleo.ScopeArm)))
 	arm, err := b.Arm(ctx, idOrName)
@@ -293,8 +296,8 @@ func (b *Brain) resolveOrder(ctx context.Context, arm coleo.Arm, o *coleo.ModelO
 	return change, err
 }
 
-// orderModel gives an order for a model to the arm's host. The model of the next start of an
-// arm that no host knows is only in its row.
+// orderModel sends an order for a model to the arm's host. If no host knows the arm, only
+// its row has the model of the next start.
 func (b *Brain) orderModel(ctx context.Context, arm coleo.Arm, o coleo.ModelOrder,
 	change *coleo.ModelFallback) (bus.ModelReport, error) {
 	if o.Scope == coleo.ScopeDefault {
@@ -321,7 +324,7 @@ func (b *Brain) knowsDefaults(host string) error {
 	return nil
 }
 
-// fallbackSeen notes that a person has seen which model an arm has in place of another one.
+// fallbackSeen records that a person has seen the replacement of an arm's model.
 func (b *Brain) fallbackSeen(ctx context.Context, arm coleo.Arm) (coleo.ModelSwitch, error) {
 	if arm.ModelFallback == nil {
 		return coleo.ModelSwitch{}, coleo.Errorf(coleo.EConflict, "arm %s has the model that was asked for", arm.Name)

@@ -12,7 +12,7 @@ import (
 )
 
 // Runs returns the runs of all hosts that match the filter f, the newest first. It also
-// returns the cursor for the next call: the runs before the returned ones. Runs returns
+// returns a cursor; the next call with this cursor returns older runs. Runs returns
 // EInvalid for a bad cursor or an unknown outcome. It returns ENotFound if f names an
 // unknown arm.
 func (b *Brain) Runs(ctx context.Context, f wire.RunFilter) ([]coleo.Run, string, error) {
@@ -41,8 +41,8 @@ func (b *Brain) Runs(ctx context.Context, f wire.RunFilter) ([]coleo.Run, string
 	return list, cursorOf(next), err
 }
 
-// FindRun returns one run. The id can be cut to a beginning that only one run has. FindRun
-// returns ENotFound if there is no such run, and EInvalid if several have this beginning.
+// FindRun returns the run whose id begins with id. It returns ENotFound if there is no such
+// run, and EInvalid if there are several.
 func (b *Brain) FindRun(ctx context.Context, id string) (coleo.Run, error) { return b.DB.Run(ctx, id) }
 
 // LastRun returns the newest ended run of an arm. It returns ENotFound if there is no
@@ -64,8 +64,8 @@ func (b *Brain) LastRun(ctx context.Context, idOrName string) (wire.LastRun, err
 	return wire.LastRun{Run: e.Run, Time: e.Time, RunEnd: end}, err
 }
 
-// Cost returns what arms have cost since a time, grouped by keys. If idOrName is not "", only
-// what that arm has used counts. Cost returns ENotFound if there is no such arm.
+// Cost returns what arms have cost since a time, grouped by keys. If idOrName is not "",
+// Cost counts only that arm. It returns ENotFound if there is no such arm.
 func (b *Brain) Cost(ctx context.Context, idOrName string, by []cost.Key, since time.Time) (cost.Report, error) {
 	if idOrName != "" {
 		arm, err := b.DB.Arm(ctx, idOrName)
@@ -79,8 +79,8 @@ func (b *Brain) Cost(ctx context.Context, idOrName string, by []cost.Key, since 
 	return cost.Tell(used, by, b.prices(), b.Now().Location()), err
 }
 
-// Queue changes the queue of an arm, or asks for it if o.Step is empty. The queue is on
-// the arm's host, and a change is on that host's disk when Queue returns.
+// Queue changes and returns the queue of an arm. If o.Step is empty, it changes nothing.
+// The arm's host keeps the queue. A change is on that host's disk when Queue returns.
 //
 // Queue returns ENotFound if there is no such arm or entry. It returns EInvalid for a bad
 // order, EConflict if the queue is full, and EBusy if the entry is just being sent. It
@@ -124,9 +124,9 @@ func (b *Brain) understandsFiles(host string) error {
 			"run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
 }
 
-// Steer sends a prompt for now to an arm, also while a turn runs. The result says how the
-// prompt reached the agent CLI. Steer returns the errors of Prompt and Interrupt. It
-// returns EBlocked if a dialog is open.
+// Steer sends a prompt to an arm at once, even during a turn. The result says how the
+// prompt reached the agent CLI. Steer returns the errors of Prompt and Interrupt, and
+// EBlocked if a dialog is open.
 func (b *Brain) Steer(ctx context.Context, idOrName string, p coleo.Prompt) (coleo.Steering, error) {
 	var out coleo.Steering
 	err := b.commanded(ctx, idOrName, bus.OpSteer, PromptTime(p.Text)+promptTimeout, func(arm coleo.Arm) any {

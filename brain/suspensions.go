@@ -14,8 +14,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// Suspensions returns everything for which an arm waits: the dialog on its screen, and what
-// it has asked with Coleo's tools. For the arm "" it returns what all arms wait for. It
+// Suspensions returns everything that an arm waits for: the dialog on its screen, and its
+// open calls of Coleo's tools. For the arm "", it returns the suspensions of all arms. It
 // returns ENotFound if there is no such arm.
 func (b *Brain) Suspensions(ctx context.Context, idOrName string) ([]coleo.Suspension, error) {
 	if idOrName != "" {
@@ -31,12 +31,12 @@ func (b *Brain) Suspensions(ctx context.Context, idOrName string) ([]coleo.Suspe
 }
 
 // AnswerSuspension answers one suspension, and returns it with its answer. The parameter by
-// says who answers. Without an arm, the id is looked for among all arms. Without an id, the
-// arm must wait for exactly one thing.
+// says who answers. Without an arm, AnswerSuspension looks for the id among all arms.
+// Without an id, exactly one suspension must be open.
 //
-// AnswerSuspension returns ENotFound if nothing with this id waits, EConflict with the list
-// if an id is needed, and EInvalid if the decision does not fit. It also returns the errors
-// of Respond.
+// AnswerSuspension returns ENotFound if no suspension has this id, and EInvalid if the
+// decision does not fit. If an id is needed, it returns EConflict with the list. It also
+// returns the errors of Respond.
 func (b *Brain) AnswerSuspension(ctx context.Context, idOrName, id string, d coleo.Decision,
 	by string) (coleo.Suspension, error) {
 	list, err := b.Suspensions(ctx, idOrName)
@@ -112,8 +112,9 @@ func (b *Brain) knowsTools(host string, o bus.SpawnOrder) error {
 		"not all of these tools for arms: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
 }
 
-// configureTools sets the tools of an arm. Without a word in the request, the arm keeps its
-// tools, and a new arm has those of config.toml, if its harness supports MCP.
+// configureTools sets the tools of an arm. If the request does not mention tools, an
+// existing arm keeps its tools. A new arm then gets the tools of config.toml, if its
+// harness supports MCP.
 func (b *Brain) configureTools(c *coleo.SpawnConfig, q wire.SpawnRequest, harness string, known bool) error {
 	switch {
 	case q.NoTools && len(q.Tools) > 0:
@@ -137,8 +138,8 @@ func (b *Brain) configureTools(c *coleo.SpawnConfig, q wire.SpawnRequest, harnes
 	return coleo.CheckTools(c.Tools)
 }
 
-// fulfil carries out the approved requests of the arms of a host: it starts subarms. If it
-// cannot reach the host, or is interrupted, the host's next beat makes it try again.
+// fulfil starts the approved subarms of a host's arms. If fulfil is interrupted or cannot
+// reach the host, the host's next beat starts it again.
 func (b *Brain) fulfil(ctx context.Context, host string) {
 	var list []coleo.Suspension
 	if err := b.askHost(ctx, host, bus.OpRequests, bus.DefaultTimeout, nil, &list); err != nil {
@@ -172,7 +173,7 @@ func (b *Brain) dropRequest(id string) {
 	delete(b.requests, id)
 }
 
-// fulfilOne starts the subarm of one request, and tells the host what became of it.
+// fulfilOne starts the subarm of one request, and reports the result to the host.
 func (b *Brain) fulfilOne(ctx context.Context, host string, s coleo.Suspension) {
 	out := coleo.RequestOutcome{Text: fmt.Sprintf("The subarm %s has started and gets its prompt. "+
 		"Call %s with the name %s to wait for its answer.", s.Request.Name, coleo.ToolAwaitArm, s.Request.Name)}
@@ -190,12 +191,13 @@ func (b *Brain) fulfilOne(ctx context.Context, host string, s coleo.Suspension) 
 	}
 }
 
-// errUnread means that the parent of a subarm may run, but that nobody reads its screen now.
+// errUnread means that the parent of a subarm may be running, but no host agent reads its
+// screen.
 var errUnread = errors.New("its parent is not read now")
 
 // startSubarm makes the row of a subarm and orders its start. If the row exists, an earlier
-// attempt was cut off, and startSubarm only sends the order again. The host agent starts a
-// subarm once, however often it gets the order.
+// attempt was interrupted, and startSubarm only repeats the order. The host agent starts
+// the subarm only once, even if the order is repeated.
 func (b *Brain) startSubarm(ctx context.Context, host string, s coleo.Suspension) error {
 	arm, err := b.DB.Arm(ctx, s.Request.Arm)
 	known := err == nil

@@ -1,8 +1,8 @@
-// Package changes says what an arm has changed in its folder, against the commit at which
+// Package changes describes what an arm has changed in its folder since the commit at which
 // its work began.
 //
-// It has the types for that, and reads what git prints. Its functions are pure. Package
-// changes/folder runs git.
+// The package has the types, and parses what git prints. Its functions are pure. It does
+// not run git: package changes/folder does.
 package changes
 
 import (
@@ -14,20 +14,20 @@ import (
 const (
 	MaxFiles = 5_000    // files
 	MaxPatch = 10 << 20 // bytes of the patch
-	// MaxFile is the size of the largest file that is compared, in bytes. A larger one does
-	// not fit into a patch.
+	// MaxFile is the size of the largest file that is compared, in bytes. A larger file
+	// does not fit into a patch.
 	MaxFile = MaxPatch
 )
 
-// Wish says which changes somebody wants to see.
+// Wish says which changes a Diff shall show, and in which detail.
 type Wish struct {
-	// Paths are files and folders, relative to the arm's folder or absolute. Without any,
-	// all changes of the repository count.
+	// Paths are files and folders, relative to the arm's folder or absolute. An empty list
+	// means the whole repository.
 	Paths []string `json:"paths,omitempty"`
 	// Stat leaves out the patch and the hunks.
 	Stat bool `json:"stat,omitempty"`
-	// Binary puts binary files into the patch. Without it, the patch only says that they
-	// differ, and git cannot apply it.
+	// Binary puts binary files into the patch. Otherwise the patch only says that binary
+	// files differ, and git cannot apply the patch.
 	Binary bool `json:"binary,omitempty"`
 	// Checkpoint asks for what changed from the checkpoint before this one up to this one.
 	// nil asks for the present changes of the folder.
@@ -37,15 +37,16 @@ type Wish struct {
 // Diff is what changed between two trees of files.
 type Diff struct {
 	Root string `json:"root"` // the top folder of the repository; paths are relative to it
-	// Alias is Root as the arm's configuration names it, if that has symbolic links.
+	// Alias is the path of Root with the symbolic links that the arm's configuration has;
+	// "" if it has none.
 	Alias string    `json:"alias,omitempty"`
-	Base  string    `json:"base"`           // the commit that it is compared with; "" if there was none yet
+	Base  string    `json:"base"`           // the commit that the files are compared with; "" if there was none
 	Head  string    `json:"head,omitempty"` // the commit that is HEAD now; "" if there is none yet
-	Time  time.Time `json:"time"`           // when it was read
+	Time  time.Time `json:"time"`           // when the Diff was read
 	Files []File    `json:"files"`          // sorted by path
-	// Left lists what was not compared, and why.
+	// Left lists the files that were not compared, each with a reason.
 	Left []Left `json:"left,omitempty"`
-	// Cut says for people what a bound has cut off; "" if everything is there.
+	// Cut says for people what a bound has cut off; "" if nothing.
 	Cut string `json:"cut,omitempty"`
 	// Patch is a patch for git apply. In JSON it is base64, because files can have any bytes.
 	Patch []byte `json:"patch,omitempty"`
@@ -58,15 +59,15 @@ type Kind string
 const (
 	Added    Kind = "added"
 	Deleted  Kind = "deleted"
-	Modified Kind = "modified" // its content or its mode
-	Renamed  Kind = "renamed"  // perhaps modified, too
+	Modified Kind = "modified" // the content or the mode changed
+	Renamed  Kind = "renamed"  // the content may have changed too
 	Retyped  Kind = "retyped"  // a file became a symbolic link, or the other way round
 )
 
 // File is one file that changed.
 type File struct {
-	// Path is the file's name below Root. OldPath is its name before, if it was renamed. If a
-	// name is no UTF-8, the field with Raw has its bytes.
+	// Path is the file's path relative to Root. OldPath is the path before a rename; ""
+	// without a rename. RawPath and RawOldPath have the bytes of a path that is not UTF-8.
 	Path       string `json:"path"`
 	RawPath    []byte `json:"rawPath,omitempty"`
 	OldPath    string `json:"oldPath,omitempty"`
@@ -76,19 +77,19 @@ type File struct {
 	// 120000 (symbolic link) and 160000 (submodule); "" if there is no file.
 	OldMode string `json:"oldMode,omitempty"`
 	NewMode string `json:"newMode,omitempty"`
-	// Binary means that lines are not counted. Otherwise LinesAdded and LinesDeleted are the
-	// numbers of lines.
+	// Binary means that git treats the file as binary and counts no lines. Otherwise
+	// LinesAdded and LinesDeleted are the numbers of lines.
 	Binary       bool `json:"binary,omitempty"`
 	LinesAdded   int  `json:"linesAdded"`
 	LinesDeleted int  `json:"linesDeleted"`
-	// These say where the change is. Several can be true.
+	// The next five fields say where the change is. Several can be true.
 	Committed bool `json:"committed,omitempty"` // in commits since Base
 	Staged    bool `json:"staged,omitempty"`    // in the index
 	Unstaged  bool `json:"unstaged,omitempty"`  // in the work folder
 	Untracked bool `json:"untracked,omitempty"` // in the work folder; git does not know the file
 	Conflict  bool `json:"conflict,omitempty"`  // a merge left it with conflicts
-	// Offset and Length say where the file is in the patch, in bytes. Length is 0 if it is
-	// not there.
+	// Offset and Length say where the file's part of the patch is, in bytes. Length is 0 if
+	// the patch does not have the file.
 	Offset int    `json:"offset,omitempty"`
 	Length int    `json:"length,omitempty"`
 	Hunks  []Hunk `json:"hunks,omitempty"`
@@ -107,25 +108,26 @@ func nameOf(text string, raw []byte) string {
 	return text
 }
 
-// named returns a name as JSON can have it, and its bytes if these differ.
+// named returns a name as valid UTF-8 for JSON. raw has the bytes of a name that is not
+// UTF-8; nil otherwise.
 func named(name string) (text string, raw []byte) {
 	if utf8.ValidString(name) {
 		return name, nil
 	}
-	return string([]rune(name)), []byte(name) // each byte that is no UTF-8 becomes U+FFFD
+	return string([]rune(name)), []byte(name) // each byte that is not UTF-8 becomes U+FFFD
 }
 
-// Hunk is one changed place of a file. Lines count from 1. If a side has no lines, its start
-// is the line before the place.
+// Hunk is one changed place of a file. Line numbers count from 1. If a side has no lines,
+// its start is the line before the place.
 type Hunk struct {
 	OldStart int    `json:"oldStart"`
 	OldLines int    `json:"oldLines"`
 	NewStart int    `json:"newStart"`
 	NewLines int    `json:"newLines"`
-	Section  string `json:"section,omitempty"` // what git writes behind the numbers, such as a function
-	Offset   int    `json:"offset"`            // in the patch, in bytes; it begins with @@
+	Section  string `json:"section,omitempty"` // what git writes after the line numbers, such as the name of a function
+	Offset   int    `json:"offset"`            // of the hunk's @@ in the patch, in bytes
 	Length   int    `json:"length"`
-	Why      *Why   `json:"why,omitempty"` // if it was asked for
+	Why      *Why   `json:"why,omitempty"` // nil unless the caller asked for it
 }
 
 // Why says which call of which run made a hunk. Certainty is as in package graph.
@@ -136,22 +138,23 @@ type Why struct {
 	Prompt    string `json:"prompt,omitempty"`
 	Call      string `json:"call,omitempty"` // the id of the call
 	Tool      string `json:"tool,omitempty"` // its name
-	// Time is when the call ended, or began if its end is not known. The recording of the
-	// arm's start Generation shows that moment. Offset is where the prompt is in it, in bytes.
+	// Time is when the call ended, or when it began if the end is not known. The recording
+	// of the start Generation shows that moment. Offset is the position of the prompt in
+	// that recording, in bytes.
 	Time       *time.Time `json:"time,omitempty"`
 	Generation int        `json:"generation,omitempty"`
 	Offset     int64      `json:"offset,omitempty"`
-	// Approval is how the dialog of the call was answered; "" if no dialog is matched with it.
-	// Policy is the rule that answered, and Approver is the caller who did.
+	// Approval is the answer to the call's dialog; "" if no dialog is matched with the
+	// call. Policy is the rule that answered, and Approver is the caller who answered.
 	Approval string `json:"approval,omitempty"`
 	Policy   string `json:"policy,omitempty"`
 	Approver string `json:"approver,omitempty"`
 }
 
-// Left is something that was not compared, kept or restored.
+// Left is a path that was left out of a comparison, a checkpoint or a restore.
 type Left struct {
 	Path    string `json:"path"`
-	RawPath []byte `json:"rawPath,omitempty"` // the bytes of a path that is no UTF-8
+	RawPath []byte `json:"rawPath,omitempty"` // the bytes of a path that is not UTF-8
 	Why     string `json:"why"`
 }
 
@@ -169,14 +172,14 @@ func (l Left) Name() string { return nameOf(l.Path, l.RawPath) }
 const (
 	AtStart       = "start"          // the arm was about to start
 	AfterTurn     = "turn"           // a turn has ended
-	BeforeRestore = "before restore" // the files as they were before a restore
-	AfterRestore  = "restore"        // the files that a restore has put back
+	BeforeRestore = "before restore" // keeps the files that a restore is about to replace
+	AfterRestore  = "restore"        // keeps the files that a restore has put back
 )
 
 // Checkpoint is the state of an arm's files at one time.
 type Checkpoint struct {
 	N      int       `json:"n"`      // its number, from 0
-	Commit string    `json:"commit"` // a commit that no branch has; its tree has the files
+	Commit string    `json:"commit"` // a commit outside of all branches; its tree has the files
 	Parent string    `json:"parent,omitempty"`
 	Tree   string    `json:"tree"`
 	Time   time.Time `json:"time"`
@@ -186,11 +189,11 @@ type Checkpoint struct {
 	Left   []Left    `json:"left,omitempty"` // files that are not in it
 }
 
-// Restored says what a restore has done.
+// Restored is the result of a restore.
 type Restored struct {
 	N       int      `json:"n"`              // the checkpoint that was put back
-	Before  int      `json:"before"`         // the checkpoint of the files before: restore it to undo the restore
+	Before  int      `json:"before"`         // a checkpoint from before the restore; it undoes the restore
 	Written []string `json:"written"`        // the files that were put back
-	Deleted []string `json:"deleted"`        // the files that had been made since
-	Left    []Left   `json:"left,omitempty"` // what was not put back, and why
+	Deleted []string `json:"deleted"`        // the files that were made after the checkpoint
+	Left    []Left   `json:"left,omitempty"` // the files that were not put back, each with a reason
 }

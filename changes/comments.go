@@ -8,11 +8,11 @@ import (
 	"coleo.dev"
 )
 
-// The bounds of the comments of one arm. They go to the agent CLI as one prompt.
+// The bounds of one arm's comments. The agent CLI gets all comments as one prompt.
 const (
 	MaxComments = 100
-	MaxComment  = 4 << 10 // bytes of the text of one
-	// MaxCommentPrompt is the size of the largest prompt that has all of them, in bytes.
+	MaxComment  = 4 << 10 // bytes of the text of one comment
+	// MaxCommentPrompt is the largest size of the prompt with all comments, in bytes.
 	MaxCommentPrompt = 64 << 10
 )
 
@@ -24,8 +24,9 @@ type Comment struct {
 	Time time.Time `json:"time,omitzero"` // serve sets it
 }
 
-// AddComment returns a list with one more comment. It returns EInvalid if the comment is
-// none, and EConflict if there are too many.
+// AddComment returns the list with one more comment. It returns EInvalid if the comment
+// lacks a file, a line or a text, or if its text is too long. It returns EConflict if the
+// list would exceed a bound.
 func AddComment(list []Comment, c Comment) ([]Comment, error) {
 	c.Text = strings.TrimSpace(c.Text)
 	switch {
@@ -56,7 +57,7 @@ func CommentPrompt(list []Comment) string {
 	return b.String()
 }
 
-// Sent says what became of comments that were to be sent.
+// Sent reports how many comments were sent, and with which prompt.
 type Sent struct {
 	Comments int           `json:"comments"` // how many were sent
 	Receipt  coleo.Receipt `json:"receipt"`  // of the prompt

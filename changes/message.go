@@ -70,8 +70,8 @@ func readLeft(text string) (Left, bool) {
 	return LeaveOut(name, why), nameErr == nil && whyErr == nil
 }
 
-// Show returns a path as people can read it in one line. A path with control characters, or
-// one that is no UTF-8, is in quotes.
+// Show returns a path for people, in one line. It quotes a path that has control characters
+// or is not UTF-8.
 func Show(path string) string {
 	if quoted := strconv.Quote(path); strings.ContainsAny(quoted, `\`) {
 		return quoted

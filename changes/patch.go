@@ -7,14 +7,14 @@ import (
 	"strconv"
 )
 
-// part is what a patch has of one file, or of one half of a file that was retyped.
+// part is the part of a patch about one file. A retyped file has two parts.
 type part struct {
 	offset, length int
 	hunks          []Hunk
 }
 
-// Every line of a file's content has a mark before it, and a line of a binary file has no
-// blank. So these begin nothing else.
+// These strings begin only headers: a patch puts a mark before every line of a file's
+// content, and the lines of a binary file have no blank.
 var (
 	fileStart = []byte("diff --git ")
 	hunkStart = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)`)
@@ -63,15 +63,16 @@ func hunkOf(line []byte) (Hunk, bool) {
 		Section: section}, true
 }
 
-// CutPatch cuts a patch that git did not finish before its last file. The rest applies.
+// CutPatch removes the last file from a patch that git did not finish. The result is a
+// whole patch that git can apply.
 func CutPatch(patch []byte) []byte {
 	last := bytes.LastIndex(patch, append([]byte("\n"), fileStart...))
-	return patch[:last+1] // nothing if there is but one file
+	return patch[:last+1] // empty if the patch has only one file
 }
 
-// Assemble returns the files of the entries, with their places in the patch. The entries and
-// the patch have the same files in the same order, but the patch may end earlier. The flags
-// come from where, by path.
+// Assemble returns the files of the entries, with their positions in the patch. The entries
+// and the patch have the same files in the same order, but the patch may end earlier. The
+// parameter where has the flags of each file, by path.
 func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, where map[string]Entry,
 	committed map[string]bool) []File {
 	files := []File{} // never null in JSON
@@ -93,7 +94,7 @@ func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, where ma
 	return files
 }
 
-// take gives the file its parts of the patch, and returns the others.
+// take gives the file its parts of the patch, and returns the remaining parts.
 func (f *File) take(parts []part) []part {
 	own := 1
 	if f.Kind == Retyped {
@@ -124,7 +125,7 @@ func kindOf(e RawEntry) Kind {
 	return Modified
 }
 
-// Sum returns the numbers of lines that all files gained and lost.
+// Sum returns how many lines all files gained and lost.
 func Sum(files []File) (added, deleted int) {
 	for _, f := range files {
 		added, deleted = added+f.LinesAdded, deleted+f.LinesDeleted
@@ -132,7 +133,7 @@ func Sum(files []File) (added, deleted int) {
 	return added, deleted
 }
 
-// Text returns the part of the patch for one hunk, and nil if it is not there.
+// Text returns the part of the patch for one hunk, or nil if the patch lacks the hunk.
 func (d Diff) Text(h Hunk) []byte {
 	if h.Offset < 0 || h.Length < 0 || h.Offset+h.Length > len(d.Patch) {
 		return nil
@@ -161,7 +162,7 @@ func (d Diff) NewLines(h Hunk) (added []NewLine) {
 	return added
 }
 
-// CutNote says what was cut, for people; "" if nothing was.
+// CutNote says for people what was cut off; "" if nothing.
 func CutNote(files int, moreFiles, patchCut bool, withoutPatch int) string {
 	switch {
 	case moreFiles && patchCut:

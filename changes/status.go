@@ -8,16 +8,17 @@ import (
 	"coleo.dev"
 )
 
-// submodule is the mode of a submodule.
+// submodule is the mode that git gives a submodule.
 const submodule = "160000"
 
-// noMode is the mode of a file that is not there.
+// noMode is the mode that git gives a file that does not exist.
 const noMode = "000000"
 
-// Entry is one path of which git says that it changed.
+// Entry is one path that git status reports as changed.
 type Entry struct {
 	Path string // its bytes
-	// Mode and ID are those of the file in HEAD; "" if it is not there.
+	// Mode and ID are the mode and the id of the file in HEAD; "" if HEAD does not have the
+	// file.
 	Mode, ID string
 	// Submodule means that the path is a submodule in the index.
 	Submodule bool
@@ -27,7 +28,7 @@ type Entry struct {
 
 // Status is the output of git status.
 type Status struct {
-	Head    string // the commit; "" if there is none yet
+	Head    string // the commit id; "" before the first commit
 	Entries []Entry
 	Nested  []string // folders with a repository of their own, with a slash at the end
 }
@@ -103,14 +104,14 @@ type RawEntry struct {
 	OldPath, Path    string // their bytes; OldPath is "" unless the file was renamed
 }
 
-// Lines are the numbers of lines that a file gained and lost.
+// Lines says how many lines a file gained and lost.
 type Lines struct {
 	Added, Deleted int
 	Binary         bool // lines are not counted
 }
 
-// ParseRaw reads the output of git diff --raw -z, perhaps with --numstat behind it. The
-// result lines has the numbers of lines by path.
+// ParseRaw reads the output of git diff --raw -z, perhaps followed by that of --numstat.
+// The result lines has the line counts by path.
 func ParseRaw(out []byte) (entries []RawEntry, lines map[string]Lines, err error) {
 	lines = map[string]Lines{}
 	fields := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")

@@ -13,9 +13,9 @@ import (
 // fence matches a fenced block of a text in Markdown.
 var fence = regexp.MustCompile("(?ms)^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```[ \t]*$")
 
-// Extract returns the JSON of an answer, without spaces around its parts. The answer is
-// JSON, or it has exactly one fenced block, and that is JSON. Any text around the block is
-// ignored. Otherwise Extract returns an error that says why there is no JSON.
+// Extract returns the JSON of an answer, without spaces around its parts. The answer must
+// be JSON, or have exactly one fenced block whose content is JSON. Extract ignores text
+// around the block. It returns EInvalid with the reason if there is no such JSON.
 func Extract(answer string) (json.RawMessage, error) {
 	answer = strings.TrimSpace(answer)
 	if answer == "" {
@@ -46,15 +46,15 @@ func compact(text string) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// Answer says whether the answer of a run fits its schema. The parameter end is the end of
-// the run, whose answer must be whole. Answer also reports whether asking the model again
-// can help. It cannot if the answer itself is not known.
+// Answer checks the answer of a run against its schema. The parameter end is the end of the
+// run, whose answer must not be shortened. canRetry reports whether asking the model again
+// can help. It is false if the answer itself is not known.
 func Answer(c coleo.Check, end coleo.RunEnd) (v coleo.Validated, canRetry bool) {
 	if !end.Whole {
 		return coleo.Validated{Error: "no source but the screen has the answer, and the screen may lack a part of it"}, false
 	}
 	schema, err := Compile("schema", c.Schema)
-	if err != nil { // it was accepted once, perhaps by another version
+	if err != nil { // another version of Coleo may have accepted the schema
 		return coleo.Validated{Error: err.Error()}, false
 	}
 	raw, err := Extract(end.Answer)

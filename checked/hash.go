@@ -8,12 +8,12 @@ import (
 	"errors"
 )
 
-// Spec is what a specHash is made of: with what a run was begun, and what was asked.
+// Spec is the input of a specHash: the configuration of a run and its prompt.
 type Spec struct {
 	Harness string   `json:"harness"`
 	Model   string   `json:"model"` // PROVIDER/MODEL or MODEL; "" if the agent CLI has chosen it
-	Args    []string `json:"args"`  // which the user has added to the agent CLI's command line
-	Mode    string   `json:"mode"`  // the mode that was seen, or else the permission mode
+	Args    []string `json:"args"`  // arguments that the user has added to the agent CLI's command line
+	Mode    string   `json:"mode"`  // the mode that the agent CLI has shown, or else the permission mode
 	// Asked is nil for a prompt that is not checked.
 	Asked *Asked `json:"asked,omitempty"`
 }

@@ -8,9 +8,9 @@ import (
 	"coleo.dev"
 )
 
-// Accept checks what a caller has given with a prompt, before anything is typed. If there
-// is an input schema, Accept also says whether the input fits it. An input that does not
-// fit is an error too. All errors are EInvalid.
+// Accept checks the schemas and the input of a prompt, before anything is typed. With an
+// input schema, it also returns the result of checking the input. It returns EInvalid for
+// every fault, including an input that does not fit.
 func Accept(c coleo.Check) (input coleo.Validated, err error) {
 	switch {
 	case c.Retries < 0 || c.Retries > coleo.MaxRetries:
@@ -44,7 +44,7 @@ func Accept(c coleo.Check) (input coleo.Validated, err error) {
 
 func unsent(err error) error { return coleo.Errorf(coleo.EInvalid, "%w: nothing was typed", err) }
 
-// What Coleo adds to the caller's text.
+// The texts that Coleo adds to the caller's text.
 const (
 	beforeInput  = "\n\nThe input, as JSON: "
 	beforeSchema = "\n\nAnswer with JSON alone. It must fit this JSON Schema: "
@@ -86,7 +86,7 @@ func Plain(raw json.RawMessage) string {
 		}
 		b.WriteString(text[:at])
 		text = text[at:]
-		n := 2 // of \n and of the like
+		n := 2 // the length of \n and similar escapes
 		if char, ok := html[text[:min(len(text), 6)]]; ok {
 			b.WriteString(char)
 			n = 6
@@ -104,8 +104,8 @@ var html = map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&"}
 // quotedPrompt is how many characters of a prompt are enough to recognise it.
 const quotedPrompt = 80
 
-// Again returns the check and the text of the prompt that asks a model again. The
-// parameter run is the run whose answer does not fit. It must have retries left.
+// Again returns the check and the text of the prompt that asks a model again. The parameter
+// run is the run whose answer does not fit. The run must have retries left.
 func Again(run coleo.Receipt, fault coleo.Validated) (coleo.Check, string) {
 	next := *run.Check
 	next.Input, next.InputSchema = nil, nil

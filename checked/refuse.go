@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// document is a decoded JSON Schema. Its keys are the JSON Pointers of all objects in it
-// that can be schemas.
+// document is a decoded JSON Schema. It maps JSON Pointers to all objects in the schema
+// that can be schemas themselves.
 type document map[string]map[string]any
 
 // dataWords are keywords whose values are data and not schemas.
 var dataWords = []string{"const", "enum", "default", "examples"}
 
-// refuse returns why a schema cannot be used, or "" if it can. It refuses what the library
-// would load from elsewhere, and what would check one value without an end.
+// refuse returns why a schema is unusable, or "" for a usable one. It refuses references
+// that the library would load from elsewhere, and references that would check one value
+// forever.
 func refuse(root any) string {
 	switch root.(type) {
 	case bool, map[string]any:
@@ -64,7 +65,7 @@ func escape(key string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }
 
-// unknownReference returns why the references of an object are not understood, or "".
+// unknownReference returns why Coleo does not support a reference in the object, or "".
 func unknownReference(at string, object map[string]any) string {
 	for _, word := range []string{"$dynamicRef", "$recursiveRef"} {
 		if _, ok := object[word].(string); ok {
@@ -86,8 +87,8 @@ const (
 	left    = 2
 )
 
-// circles reports whether a way from the object at a pointer leads back to it, through
-// keywords that check the same value.
+// circles reports whether an object of the schema leads back to itself through keywords
+// that check the same value. The search starts at the object at the pointer.
 func (d document) circles(at string, seen map[string]int) bool {
 	switch seen[at] {
 	case entered:
@@ -105,7 +106,7 @@ func (d document) circles(at string, seen map[string]int) bool {
 	return false
 }
 
-// inPlace returns the pointers of the schemas to which the object at a pointer passes the
+// inPlace returns the pointers of the schemas that the object at the pointer applies to the
 // same value.
 func (d document) inPlace(at string) (out []string) {
 	object := d[at]

@@ -21,11 +21,12 @@ var versions = []string{"", "https://json-schema.org/draft/2020-12/schema", "htt
 	"https://json-schema.org/draft-07/schema#"}
 
 // Compile compiles a JSON Schema. The parameter what names the schema in errors. Compile
-// returns EInvalid if the schema is too large or no schema of a known draft, if it refers
-// to something outside itself, or if checking against it would never end.
+// returns EInvalid for a schema that is too large, has an unknown draft or is malformed. It
+// also returns EInvalid if the schema refers outside of itself, or if a check would never
+// end.
 func Compile(what string, raw json.RawMessage) (s *Schema, err error) {
 	defer func() {
-		if p := recover(); p != nil { // the library panics at some schemas that are wrong
+		if p := recover(); p != nil { // the library panics for some malformed schemas
 			s, err = nil, coleo.Errorf(coleo.EInvalid, "the %s is no JSON Schema: %v", what, oneLine(fmt.Sprint(p)))
 		}
 	}()
@@ -52,15 +53,15 @@ func Compile(what string, raw json.RawMessage) (s *Schema, err error) {
 }
 
 const (
-	// validationTime bounds one validation. A schema that branches and refers to itself can
-	// take longer than anybody waits, and the end of a run must not wait for that.
+	// validationTime bounds one validation. A recursive schema with alternatives can take
+	// almost forever, and the end of a run must not wait for that.
 	validationTime = 5 * time.Second
-	// maxDepth is how many lists and objects of a value may be inside one another. The
-	// library needs seconds for a few thousand, and no answer needs a hundred.
+	// maxDepth bounds the nesting of lists and objects in a value. The library needs
+	// seconds for a depth of a few thousand. Answers need less than a hundred.
 	maxDepth = 100
 )
 
-// Validate says whether a JSON value fits the schema.
+// Validate checks a JSON value against the schema.
 func (s *Schema) Validate(raw json.RawMessage) coleo.Validated {
 	var value any
 	if err := json.Unmarshal(raw, &value); err != nil {
@@ -86,7 +87,7 @@ func (s *Schema) Validate(raw json.RawMessage) coleo.Validated {
 	}
 }
 
-// deeper reports whether more than n lists and objects are inside one another.
+// deeper reports whether lists and objects are nested more than n levels deep.
 func deeper(value any, n int) bool {
 	inner := func(v any) bool { return deeper(v, n-1) }
 	switch v := value.(type) {
@@ -119,7 +120,7 @@ func place(text string) (path, rest string) {
 			break
 		}
 		text = after
-		if !strings.HasPrefix(name, "/") { // the root, or a schema that is named by its id
+		if !strings.HasPrefix(name, "/") { // the root, or a schema with an id as its name
 			at = ""
 			continue
 		}
@@ -131,8 +132,9 @@ func place(text string) (path, rest string) {
 	return path, oneLine(text)
 }
 
-// descent returns the way through the value for one step from a schema to a schema inside
-// it. The parameter keys is the JSON Pointer of that step without its first slash.
+// descent returns the step through the value that belongs to one step from a schema to an
+// inner schema. The parameter keys is the JSON Pointer of the schema's step, without its
+// first slash.
 func descent(keys string) string {
 	word, key, _ := strings.Cut(keys, "/")
 	switch word {
@@ -142,11 +144,11 @@ func descent(keys string) string {
 		"unevaluatedProperties":
 		return "/*"
 	}
-	return "" // the same value is checked against one more schema
+	return "" // the inner schema checks the same value
 }
 
-// maxFault is the largest length of a fault, in characters. A fault quotes what does not
-// fit, which can be a whole answer.
+// maxFault is the largest length of a fault, in characters. A fault quotes the part that
+// does not fit, which can be a whole answer.
 const maxFault = 400
 
 // oneLine returns a text as one line of at most maxFault characters.
@@ -154,7 +156,7 @@ func oneLine(text string) string {
 	return shorten(strings.Join(strings.Fields(text), " "), maxFault)
 }
 
-// shorten returns at most n characters of a text, and … if it has cut any.
+// shorten returns at most n characters of a text. If it has cut the text, … follows.
 func shorten(text string, n int) string {
 	if letters := []rune(text); len(letters) > n {
 		return string(letters[:n]) + "…"

@@ -1,5 +1,5 @@
-// Package cost says what models have cost, and how well that is known. It has pure
-// functions only: the caller passes the usage and the prices.
+// Package cost computes what models have cost, and says how certain each amount is. Its
+// functions are pure: the caller passes the usage and the prices.
 package cost
 
 import (
@@ -12,8 +12,8 @@ import (
 	"coleo.dev"
 )
 
-// Key is a word by which usage is grouped. Programs send keys, so their meaning never
-// changes.
+// Key is a word that names a grouping of usage. Programs send keys, so a key never changes
+// its meaning.
 type Key string
 
 // The keys.
@@ -28,8 +28,8 @@ const (
 
 var keys = []Key{ByArm, ByDay, ByModel, ByProject, ByRun, ByHarness}
 
-// ParseKeys parses keys with commas between. It returns EInvalid for an unknown key, and for
-// one that comes twice. Without any key, it returns ByArm.
+// ParseKeys parses a list of keys, separated by commas. It returns EInvalid for an unknown
+// or repeated key. For an empty text, it returns ByArm.
 func ParseKeys(text string) ([]Key, error) {
 	var out []Key
 	for word := range strings.SplitSeq(text, ",") {
@@ -51,11 +51,11 @@ func ParseKeys(text string) ([]Key, error) {
 	return out, nil
 }
 
-// Source says who has told what something costs: coleo.PriceSource of the price by which it
-// was computed, or Reported.
+// Source says where a cost comes from: the source of the price that it was computed with,
+// or Reported.
 type Source = coleo.PriceSource
 
-// Reported means that the agent CLI itself has said what the calls cost.
+// Reported means that the agent CLI itself reported the cost.
 const Reported Source = "agent"
 
 // Row is the cost of one group.
@@ -69,31 +69,33 @@ type Row struct {
 // Amount is usage with its cost.
 type Amount struct {
 	Calls     int     `json:"calls"`
-	Input     int     `json:"input_tokens"`  // with those of caches
+	Input     int     `json:"input_tokens"`  // includes tokens of caches
 	Cached    int     `json:"cached_tokens"` // the part of Input that came from a cache
 	Written   int     `json:"written_tokens"`
 	Output    int     `json:"output_tokens"`
 	Reasoning int     `json:"reasoning_tokens"`
 	Dollars   float64 `json:"dollars"`
-	// Parts says how much of Dollars each source has told. The part of coleo.PriceUnknown is
-	// 0: Unpriced has its tokens.
+	// Parts splits Dollars by source. The part of coleo.PriceUnknown is 0: Unpriced counts
+	// its tokens.
 	Parts map[Source]float64 `json:"parts"`
-	// Unpriced is how many of the tokens have no price, so that Dollars lacks them.
+	// Unpriced is the number of tokens without a known price. Dollars does not include
+	// them.
 	Unpriced int `json:"unpriced_tokens"`
-	// Estimated is how many of the tokens the agent CLI has only estimated. The model has
-	// told all others.
+	// Estimated is the number of tokens that the agent CLI has estimated. The model has
+	// reported all others.
 	Estimated int `json:"estimated_tokens"`
-	// TokensFrom says who has told the tokens: "transcript", "http" or "account".
+	// TokensFrom lists the sources of the token counts: "transcript", "http" or "account".
 	TokensFrom []string `json:"tokens_from"`
 }
 
-// Report has a row for each group, the dearest first, and the total.
+// Report has a row for each group and the total. The most expensive group comes first; with
+// ByDay, the newest day does.
 type Report struct {
 	Rows  []Row  `json:"rows"`
 	Total Amount `json:"total"`
 }
 
-// Prices finds prices. A pricebook.Book is an example.
+// Prices finds the prices of models. A pricebook.Book implements it.
 type Prices interface {
 	// Override returns the user's own price of a model.
 	Override(provider, model string) (coleo.Price, bool)
@@ -101,10 +103,11 @@ type Prices interface {
 	Find(provider, model string) (coleo.Price, bool)
 }
 
-// Tell groups usage by keys and adds up its cost. Days are those of the time zone.
+// Tell groups usage by keys and adds up its cost. Days begin at midnight in the given time
+// zone.
 //
-// The user's own price of a model counts first. Then comes what the agent CLI has said that
-// its calls cost, and then the price of the book.
+// The user's own price of a model has the highest priority. Next comes the cost that the
+// agent CLI has reported, and then the price that prices.Find returns.
 func Tell(list []coleo.UsageEntry, by []Key, prices Prices, zone *time.Location) Report {
 	groups := map[string]*Row{}
 	out := Report{Rows: []Row{}, Total: newAmount()}
@@ -153,7 +156,7 @@ func valueOf(u coleo.UsageEntry, key Key, zone *time.Location) string {
 	return ""
 }
 
-// price returns the cost of an entry in US dollars, and who has told it.
+// price returns the cost of an entry in US dollars, and the source of that cost.
 func price(u coleo.UsageEntry, prices Prices) (float64, Source) {
 	if p, ok := prices.Override(u.Provider, u.Model); ok {
 		return p.Of(u.Usage, u.Context), p.Source

@@ -6,10 +6,10 @@ import (
 	"coleo.dev"
 )
 
-// Apply returns the snapshot of an arm after the event e. It does not change s. The
-// first event of a zero Snapshot decides of which arm the snapshot is. An event of
-// another arm changes nothing. An event that s knows already changes nothing, and so
-// does one with an unreadable payload. Give it the events in the order of the log.
+// Apply returns the snapshot of an arm after the event e. It does not change s. Call it for
+// each event, in the order of the log. The first event of a zero Snapshot sets the arm.
+// Apply ignores events of other arms, events that s knows already, and events with an
+// unreadable payload.
 func Apply(s Snapshot, e coleo.Event) Snapshot {
 	if s.Arm == "" {
 		s.Arm = e.Arm
@@ -44,7 +44,7 @@ func Apply(s Snapshot, e coleo.Event) Snapshot {
 	return s
 }
 
-// stopped returns s without what ends with the agent CLI.
+// stopped returns s without everything that ends with the agent CLI, such as its dialog.
 func (s Snapshot) stopped() Snapshot {
 	s.Dialog, s.Tools, s.Background, s.Detail, s.Thinking = nil, nil, "", "", false
 	return s
@@ -107,7 +107,7 @@ func (s Snapshot) work(e coleo.Event) Snapshot {
 	case coleo.ToolEnd:
 		s.Tools = without(s.Tools, func(t Tool) bool { return t.ID == w.ID && t.Run == e.Run })
 	default:
-		if e.Run == s.Run { // the rest is of the newest run
+		if e.Run == s.Run { // the other fields describe the newest run
 			return s.told(e, w)
 		}
 	}
@@ -147,7 +147,7 @@ func (s Snapshot) call(e coleo.Event, c coleo.ToolCall) Snapshot {
 	return s
 }
 
-// told applies work that a snapshot shows only of its run.
+// told applies work that a snapshot shows for its newest run alone.
 func (s Snapshot) told(e coleo.Event, w coleo.Work) Snapshot {
 	switch w := w.(type) {
 	case coleo.Turn:

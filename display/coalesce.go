@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// The usual times of a Coalescer. A person sees a change within half a second, and a page
-// draws at most four times a second.
+// The usual times of a Coalescer. With them, a person sees a change within half a second,
+// and a page draws at most four times a second.
 const (
-	Window  = 250 * time.Millisecond // without a change, until a change is told
-	MaxWait = 500 * time.Millisecond // after the first change, until it is told in any case
+	Window  = 250 * time.Millisecond // how long a key must be unchanged before Next returns it
+	MaxWait = 500 * time.Millisecond // after its first change, Next returns a key in any case
 )
 
 // Clock is a source of time.
@@ -30,10 +30,10 @@ func (System) Now() time.Time { return time.Now() }
 // After returns a channel that gets the time after the duration d.
 func (System) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// Coalescer bundles changes of things with keys. A key is told when nothing has changed
-// under it for Window, and at the latest MaxWait after its first change. It is told once
-// for all changes before. A new Coalescer tells nothing by itself. Several goroutines
-// can call Changed; one goroutine calls Next.
+// Coalescer bundles changes. Each change has a key. Next returns a key when it has not
+// changed for the window, and at the latest maxWait after its first change. It then returns
+// the key once for all its changes. Several goroutines can call Changed. Only one goroutine
+// may call Next.
 type Coalescer struct {
 	window, most time.Duration
 	clock        Clock
@@ -43,7 +43,7 @@ type Coalescer struct {
 	woken   chan struct{} // has room for one
 }
 
-// span has the times of the first and of the last change that were not told.
+// span has the times of the first and the last change that Next has not returned.
 type span struct{ first, last time.Time }
 
 // NewCoalescer returns a Coalescer with the given times. A Clock of nil is the System.
@@ -66,7 +66,7 @@ func (c *Coalescer) Changed(key string) {
 	}
 	s.last = now
 	if c.waiting[key] = s; ok {
-		return // Next looks when the key was due before, and sees that it waits longer
+		return // Next wakes at the earlier time, and then waits for the later one
 	}
 	select {
 	case c.woken <- struct{}{}:
@@ -95,8 +95,8 @@ func (c *Coalescer) Next(ctx context.Context) ([]string, error) {
 	}
 }
 
-// due removes the keys that are due, and returns them. If there are none, it returns the
-// time until the next one. That time is 0 if no key waits.
+// due removes and returns the keys that are due. If no key is due, it returns the time
+// until the next one. That time is 0 if there are no keys.
 func (c *Coalescer) due() (keys []string, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

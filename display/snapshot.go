@@ -16,8 +16,8 @@ const (
 	MaxText = 2 << 10
 	// MaxPrompt is the largest size of a snapshot's Prompt, in bytes.
 	MaxPrompt = 1 << 10
-	// MaxTools is how many running tools a snapshot has. A reply has a few calls; the
-	// oldest of more are calls whose end was never told.
+	// MaxTools is how many running tools a snapshot has. A reply has only a few calls. If
+	// there are more, the oldest ones have ended without an event.
 	MaxTools = 32
 	// maxTitle is the largest size of a tool's Title, in bytes: a line of a wide screen.
 	maxTitle = 200
@@ -43,7 +43,7 @@ type Snapshot struct {
 	Usage    *Tokens   `json:"usage,omitempty"`     // of the whole conversation, after its last run
 	Tools    []Tool    `json:"tools,omitempty"`     // the tools that run, oldest first
 	Text     string    `json:"text,omitempty"`      // the end of the last text of the run
-	Thinking bool      `json:"thinking,omitempty"`  // the model thinks; it has written no text since
+	Thinking bool      `json:"thinking,omitempty"`  // the model thinks, and has not written text since
 	Problem  string    `json:"problem,omitempty"`   // the last error that the agent CLI has reported in the run
 	Compacts int       `json:"compacted,omitempty"` // how often the conversation was shortened in the run
 
@@ -93,8 +93,7 @@ func (s Snapshot) TasksDone() int {
 	return n
 }
 
-// With returns s with what the row of its arm says. The row can know of an end that no
-// event tells.
+// With returns s with the data of its arm's row. The row can show an end that has no event.
 func (s Snapshot) With(arm coleo.Arm) Snapshot {
 	s.Arm, s.Queue = arm.ID, arm.Queue
 	if arm.State != "" {

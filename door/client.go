@@ -12,7 +12,8 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// The pauses before the next attempt to connect. The pause doubles after each failure.
+// Bounds of the pause before the next attempt to connect. The pause doubles after each
+// failure.
 const (
 	firstRetry = 20 * time.Millisecond
 	lastRetry  = time.Second
@@ -21,12 +22,13 @@ const (
 // Client sends the requests of one arm to the arm's door.
 type Client struct{ Path string }
 
-// Call sends a request and returns the text of its result. While the door is closed, Call
-// tries again, and it sends the same request again after each lost connection. It calls
-// waiting with the id of the suspension for which the call waits. Call returns ctx's error
-// when ctx ends. Other errors come from the door, or say that another user has the socket.
+// Call sends a request and returns the text of its result. If the door is closed, Call
+// tries again. After a lost connection, Call sends the same request again. If the request
+// waits for a suspension, Call passes its id to waiting. Call returns ctx's error when ctx
+// ends. Other errors come from the door, or say that another user owns the socket.
 //
-// The caller must call got after it has passed the text on. got tells the door.
+// The caller must call got after it has delivered the text to the model. got reports the
+// delivery to the door.
 func (c Client) Call(ctx context.Context, q Request, waiting func(id string)) (text string, got func(), err error) {
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
 		text, got, err := c.try(ctx, q, waiting)

@@ -1,5 +1,5 @@
-// Package door is the way from an arm to its host agent: one unix socket in the arm's
-// folder, which takes calls of Coleo's own tools for this arm alone.
+// Package door connects an arm to its host agent. Each arm has a unix socket in its folder.
+// The socket takes calls of Coleo's own tools, for this arm alone.
 //
 // A caller connects, sends a Request as one line of JSON, and reads lines of JSON until it
 // has the result:
@@ -9,12 +9,12 @@
 //	← {"key":"k1","result":"They chose: Red"}
 //	→ {"key":"k1","got":true}            the caller has passed the result on
 //
-// In place of result, the last line can have error. A request with a known key is the same
-// request. So a caller that loses the connection sends its request again, and nothing
-// happens twice. A connection carries out one request at a time.
+// If the call fails, the answer has error in place of result. After a lost connection, the
+// caller sends its request again with the same key. The door recognizes the key and does
+// not carry the request out twice. A connection carries out one request at a time.
 //
-// Only processes of the same user can connect. A caller shows no token, because the socket
-// is the arm's: see docs/security.md.
+// Only processes of the same user can connect. A caller needs no token, because each socket
+// belongs to one arm: see docs/security.md.
 package door
 
 import (
@@ -38,7 +38,7 @@ type Request struct {
 	Key       string          `json:"key"` // drawn at random by the caller, at most 64 bytes
 	Tool      string          `json:"tool,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Got means that the caller has passed the result of the request with this key on.
+	// Got means that the caller has delivered the result of the request with this key.
 	Got bool `json:"got,omitempty"`
 }
 

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// maxConnections is the number of connections of one door. An agent CLI has one for
-	// each call that waits. Further connections are closed at once.
+	// maxConnections bounds the connections of one door. An agent CLI has one for each call
+	// that waits. The door closes further connections at once.
 	maxConnections = 64
-	// lineTimeout is the time in which the rest of a line must arrive after the caller has
-	// connected or has got a result.
+	// lineTimeout bounds the wait for a whole line. It starts when the caller has connected
+	// or has received a result.
 	lineTimeout = 30 * time.Second
 	// writeTimeout bounds the wait for a caller that reads nothing.
 	writeTimeout = 10 * time.Second
@@ -26,11 +26,11 @@ const (
 
 // Handler carries out the calls of one arm.
 type Handler interface {
-	// Call carries out a request and returns the text for the model. If the call waits for
-	// an answer, it first calls waiting with the id of the suspension. When ctx ends, the
-	// caller has gone away, and the result reaches nobody.
+	// Call carries out a request and returns the text for the model. If the request must
+	// wait for a suspension, Call first passes the id of the suspension to waiting. The end
+	// of ctx means that the caller has disconnected and cannot receive the result.
 	Call(ctx context.Context, q Request, waiting func(id string)) (string, error)
-	// Got notes that the result of the request with this key has reached the model.
+	// Got records that the result of the request with this key has reached the model.
 	Got(ctx context.Context, key string)
 }
 
@@ -46,8 +46,8 @@ type Door struct {
 }
 
 // Open opens a door at path. The function admit returns an error for a process that must
-// not use the door; nil admits every process of the user. Open returns the errors of
-// localsocket.Listen.
+// not use the door. If admit is nil, every process of the user may use it. Open returns the
+// errors of localsocket.Listen.
 func Open(path string, admit func(localsocket.Peer) error, h Handler) (*Door, error) {
 	l, err := localsocket.Listen(path, admit)
 	if err != nil {
@@ -59,7 +59,7 @@ func Open(path string, admit func(localsocket.Peer) error, h Handler) (*Door, er
 	return d, nil
 }
 
-// Close closes the door and its connections. It returns when no call runs any more.
+// Close closes the door and its connections, and waits until all calls have returned.
 func (d *Door) Close() error {
 	d.end()
 	err := d.listener.Close()
@@ -121,7 +121,7 @@ func (d *Door) serve(ctx context.Context, conn net.Conn) {
 	defer cancel()
 	lines := make(chan []byte, 1)
 	d.running.Go(func() {
-		defer cancel() // the caller has gone away
+		defer cancel() // the caller has disconnected
 		defer close(lines)
 		read(conn, lines)
 	})
@@ -136,8 +136,8 @@ func (d *Door) serve(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// read passes on the lines of a connection, until it ends, sends too long a line or sends
-// more than one line ahead.
+// read sends the lines of a connection to lines. It stops when the connection ends, when a
+// line is too long, or when the caller sends too many requests ahead.
 func read(conn net.Conn, lines chan<- []byte) {
 	_ = conn.SetReadDeadline(time.Now().Add(lineTimeout))
 	scanner := bufio.NewScanner(conn)
@@ -154,7 +154,7 @@ func read(conn net.Conn, lines chan<- []byte) {
 	}
 }
 
-// answer carries out one request. It returns false if the connection is of no more use.
+// answer carries out one request. It returns false if the connection must be closed.
 func (d *Door) answer(ctx context.Context, conn net.Conn, line []byte) bool {
 	var q Request
 	if err := json.Unmarshal(line, &q); err != nil {

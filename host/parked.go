@@ -12,16 +12,17 @@ import (
 	"coleo.dev/store"
 )
 
-// maxWake is the longest time between two looks whether a parked arm may go on. Its wake
-// time is a time of day, which a laptop that slept or a new clock can reach suddenly.
+// maxWake is the longest time between two checks whether a parked arm may continue. The
+// wake time is a time of day. So it can pass suddenly, after a laptop has slept or its
+// clock was set.
 const maxWake = 15 * time.Second
 
-// maxErrors bounds the errors that an arm keeps for the end of its turn. An agent CLI tells
-// one or two.
+// maxErrors bounds the errors that an arm keeps for the end of its turn. An agent CLI
+// reports one or two.
 const maxErrors = 10
 
-// keepErrors keeps what a record tells of errors that end a turn. What the model does after
-// an error shows that the turn went on. The caller holds mu.
+// keepErrors keeps the errors of a record that may end the turn. Work of the model after an
+// error shows that the turn has continued, so it drops the errors. The caller must hold mu.
 func (a *arm) keepErrors(w work) {
 	for _, activity := range w.list {
 		switch told := activity.Work.(type) {
@@ -42,9 +43,9 @@ func (a *arm) forgetErrors() {
 	a.errors = nil
 }
 
-// noteLimit sets the limit with which a turn has ended, and the outcome, in the turn's end. It
-// does nothing if the turn has not ended by an error: neither the screen nor the record
-// tells one, or nothing proves the end.
+// noteLimit sets the limit and the outcome in end, if the turn has ended at a limit. It
+// does nothing if neither the screen nor the record shows an error, or if nothing proves
+// the end of the turn.
 func (a *arm) noteLimit(s coleo.Session, end *coleo.RunEnd) {
 	a.mu.Lock()
 	errors := a.errors
@@ -60,12 +61,12 @@ func (a *arm) noteLimit(s coleo.Session, end *coleo.RunEnd) {
 	}
 }
 
-// park parks the arm of a record if its run has ended at a limit, and returns the events. The
-// caller writes them together with the end of the run. A compaction does not park the arm,
-// because a prompt to go on would not repeat it.
+// park parks the arm of a record if its run has ended at a limit, and returns the events.
+// The caller writes them together with the end of the run. A compaction does not park the
+// arm, because the prompt that continues an arm would not repeat a compaction.
 //
-// The parameter replied says whether the model has replied in the run. If not, and the agent
-// CLI forgets such a turn, the arm goes on with the prompt of the run.
+// The parameter replied says whether the model has replied in the run. Some agent CLIs
+// forget a turn without a reply. There the arm later continues with the prompt of the run.
 func park(r *store.ArmRecord, run coleo.Receipt, end coleo.RunEnd, replied bool) []coleo.Event {
 	if end.Limit == nil || run.Compact {
 		return nil
@@ -77,8 +78,8 @@ func park(r *store.ArmRecord, run coleo.Receipt, end coleo.RunEnd, replied bool)
 	return setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.Told()})
 }
 
-// unpark makes sure that the arm of a record does not go on by itself, and returns the events.
-// It returns nil if the arm was not about to.
+// unpark ends the parking of the arm of a record, and removes a waiting prompt that would
+// continue the arm. It returns the events, or nil if there was nothing to do.
 func unpark(r *store.ArmRecord, why string) []coleo.Event {
 	q, changed := queue.Unpark(queueOf(r))
 	if !changed {
@@ -87,7 +88,8 @@ func unpark(r *store.ArmRecord, why string) []coleo.Event {
 	return setParked(r, q, coleo.ParkChange{Step: coleo.ParkEnded, Why: why})
 }
 
-// setParked stores the queue of an arm that is parked, or is not parked any more.
+// setParked stores the queue of an arm after its parking has begun, changed or ended. It
+// returns the events.
 func setParked(r *store.ArmRecord, q coleo.Queue, c coleo.ParkChange) []coleo.Event {
 	if c.Step != coleo.ParkBegun && r.Queue != nil && r.Queue.Parked != nil {
 		c.Parked = r.Queue.Parked.Told()
@@ -98,9 +100,9 @@ func setParked(r *store.ArmRecord, q coleo.Queue, c coleo.ParkChange) []coleo.Ev
 	return []coleo.Event{event(r.ID, coleo.EventParked, c)}
 }
 
-// goOn puts the prompt with which a parked arm goes on into the queue, if it is time and the
-// prompt may be sent now. One write takes the arm out of its parking place and adds the
-// prompt. So a kill neither loses the prompt nor makes it twice. The caller holds delivering.
+// goOn adds the prompt that continues a parked arm to the queue, if the wake time has come
+// and the prompt may be sent now. One write ends the parking and adds the prompt. So a kill
+// neither loses nor repeats the prompt. The caller must hold delivering.
 func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 	reading := s.State()
 	may := func(r *store.ArmRecord) bool {
@@ -123,8 +125,8 @@ func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 	}
 }
 
-// continued takes the arm of a record out of its parking place, and adds the prompt with which
-// it goes on. It returns the events.
+// continued ends the parking of the arm of a record, and adds the prompt that continues the
+// arm. It returns the events.
 func (a *arm) continued(r *store.ArmRecord, why string) []coleo.Event {
 	text, id := coleo.ContinuePrompt, rand.Text()
 	if p := queueOf(r).Parked; p != nil && p.Prompt != "" {
@@ -137,8 +139,8 @@ func (a *arm) continued(r *store.ArmRecord, why string) []coleo.Event {
 	return append(events, setQueue(r, q, coleo.QueueAdded, id)...)
 }
 
-// untilWake returns how long to wait before the next look whether a parked arm may go on. It
-// returns 0 if the arm does not go on by itself.
+// untilWake returns the time until the next check whether a parked arm may continue. It
+// returns 0 if the arm does not continue by itself.
 func (a *arm) untilWake() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"coleo.dev/store"
 )
 
-// The time that one prompt of a queue has for its delivery. It is the time that serve
-// gives a prompt: an agent CLI can be unresponsive while it reads a long prompt.
+// The time for the delivery of one prompt of a queue. Serve gives a prompt the same time.
+// An agent CLI can be unresponsive while it reads a long prompt.
 const (
 	followUpTime  = 90 * time.Second
 	followUpPerKB = 6 * time.Second // for each 1,000 bytes of the prompt
@@ -25,8 +25,8 @@ const (
 // following is what an arm needs to send its queue.
 type following struct {
 	nudge chan struct{} // wakes sendQueue; nil before the first session
-	// moves counts what can make a prompt that was refused possible: changes of the
-	// session, orders about the queue, the end of a lease.
+	// moves counts events after which a refused prompt may be accepted: changes of the
+	// session, orders about the queue, and ends of leases.
 	moves uint64
 	tried uint64 // moves at the beginning of the last attempt that was refused; 0 if there was none
 
@@ -60,7 +60,7 @@ func (h *Host) queue(ctx context.Context, o bus.QueueOrder) (any, error) {
 	return coleo.QueueReport{ID: o.ID, Queue: queueOf(&a.record)}, nil
 }
 
-// notGone returns ENotFound if the arm was removed, or if another host has taken it.
+// notGone returns ENotFound if the arm was removed or handed over to another host.
 func (a *arm) notGone() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -70,7 +70,7 @@ func (a *arm) notGone() error {
 	return coleo.Errorf(coleo.ENotFound, "no arm called %q on this host any more", a.record.Name)
 }
 
-// orderQueue changes the queue as a person has ordered. The change is on the disk when
+// orderQueue carries out a person's order about the queue. The change is on the disk when
 // orderQueue returns. For an added entry, orderQueue sets o.ID.
 func (a *arm) orderQueue(ctx context.Context, o *coleo.QueueOrder) error {
 	var refusal error
@@ -139,7 +139,7 @@ func setQueue(r *store.ArmRecord, q coleo.Queue, step coleo.QueueStep, id string
 	return []coleo.Event{event(r.ID, coleo.EventQueue, change)}
 }
 
-// wake makes sendQueue look whether a prompt can be sent.
+// wake makes sendQueue check whether it can send a prompt.
 func (a *arm) wake() {
 	a.mu.Lock()
 	nudge := a.following.nudge
@@ -150,11 +150,11 @@ func (a *arm) wake() {
 	a.mu.Unlock()
 	select {
 	case nudge <- struct{}{}:
-	default: // it looks anyway, or the arm has no session
+	default: // a check is due already, or the arm has no session
 	}
 }
 
-// moved is like wake, after something that can make a refused prompt possible.
+// moved is like wake. Call it after an event that moves counts.
 func (a *arm) moved() {
 	a.mu.Lock()
 	a.following.moves++
@@ -162,8 +162,8 @@ func (a *arm) moved() {
 	a.wake()
 }
 
-// permitted notes that the arm's holder has got a permit. A prompt may have been refused
-// because it had none.
+// permitted records that the arm's holder has received a permit. An earlier prompt may have
+// been refused for lack of one.
 func (a *arm) permitted() {
 	a.mu.Lock()
 	lacked := a.following.unpermitted
@@ -177,7 +177,7 @@ func (a *arm) permitted() {
 // sendQueue sends the prompts of the queue through session s, one at a time, each as soon
 // as it may be sent. It ends when ctx ends.
 func (a *arm) sendQueue(ctx context.Context, s coleo.Session, nudge <-chan struct{}) {
-	lease := time.NewTimer(0) // fires when a lease ends; at first, to look at once
+	lease := time.NewTimer(0) // fires when a lease ends, and once at the beginning
 	defer lease.Stop()
 	wake := time.NewTimer(maxWake) // fires when a parked arm may go on
 	defer wake.Stop()
@@ -202,8 +202,8 @@ func (a *arm) sendQueue(ctx context.Context, s coleo.Session, nudge <-chan struc
 	}
 }
 
-// leasedUntil returns when the lease ends that keeps the queue from being sent. It
-// returns the zero time if there is none.
+// leasedUntil returns the end of the lease that blocks the queue. It returns the zero time
+// if there is no such lease.
 func (a *arm) leasedUntil() time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -245,7 +245,7 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		head, rest, ok := queue.Take(queueOf(r))
 		if taken = ok && a.mayFollow(s, reading, head) && sameEntry(head, first); !taken {
-			return nil // changed meanwhile: that has woken sendQueue
+			return nil // the queue has changed meanwhile, and that has woken sendQueue
 		}
 		r.Intended = append(slices.Clip(r.Intended), run)
 		return setQueue(r, rest, coleo.QueueSent, run.ID)
@@ -262,11 +262,13 @@ func sameEntry(a, b coleo.Queued) bool {
 	return a.ID == b.ID && a.Text == b.Text && slices.Equal(a.Files, b.Files)
 }
 
-// mayFollow reports whether the prompt e of the queue may be sent now: the session is idle,
-// which is known and proven, it shows no dialog, no run is open, no prompt is on its way,
-// and nobody types by hand. A prompt with which a parked arm goes on may also be sent while
-// the session shows the error of the last turn. mayFollow returns false if nothing has
-// changed since a prompt was refused. The caller holds mu.
+// mayFollow reports whether the prompt e of the queue may be sent now. The session must be
+// idle by proof and show no dialog. No run may be open, no prompt may be on its way, and
+// nobody may be typing by hand.
+//
+// A prompt that continues a parked arm may also be sent while the session shows the error
+// of the last turn. mayFollow returns false if nothing has changed since a prompt was
+// refused. The caller must hold mu.
 func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool {
 	calm := func(r coleo.Reading) bool {
 		ready := r.State == coleo.Idle || r.State == coleo.Failed && e.Continues > 0
@@ -338,12 +340,12 @@ func (a *arm) putBack(ctx context.Context, e coleo.Queued, begun uint64, refusal
 	}
 }
 
-// settleTaken handles a prompt of the queue if the error of SendPrompt does not say
-// whether the prompt has arrived. It begins the prompt's run if there is proof that it
-// has. Otherwise it records the prompt as lost and pauses the queue.
+// settleTaken handles a prompt of the queue if the error of SendPrompt leaves open whether
+// the prompt has arrived. If the arrival is proven, settleTaken begins the prompt's run.
+// Otherwise it records the prompt as lost and pauses the queue.
 func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receipt, cause error) {
 	var e *coleo.Error
-	told := errors.As(cause, &e) && e.Code == coleo.EPromptLost && e.Screen != nil // the session has told it
+	told := errors.As(cause, &e) && e.Code == coleo.EPromptLost && e.Screen != nil // the session has reported the loss
 	err := errors.New("nothing proves that it has arrived")
 	if !told {
 		err = a.settle(ctx, s, run)
@@ -381,8 +383,8 @@ func pauseAfter(r *store.ArmRecord, p coleo.Receipt) []coleo.Event {
 	return setQueue(r, queue.Pause(queueOf(r), why, false), coleo.QueuePaused, p.ID)
 }
 
-// pauseAnew pauses the queue of an arm that starts with a new conversation, and returns
-// the events. It leaves an empty queue as it is. The arm is not parked any more.
+// pauseAnew pauses the queue of an arm that starts with a new conversation, and ends the
+// arm's parking. It returns the events. It does not pause an empty queue.
 func pauseAnew(r *store.ArmRecord) []coleo.Event {
 	events := unpark(r, "the arm was started with a new conversation")
 	q := queueOf(r)

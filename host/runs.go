@@ -39,7 +39,7 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 		return coleo.Receipt{}, err
 	}
 	o.Prompt.Files, o.Prompt.Check = nil, nil
-	if !o.Prompt.Interrupt && !o.Prompt.Unproven { // both are for an arm that may be at work, in the mode it has
+	if !o.Prompt.Interrupt && !o.Prompt.Unproven { // both are for an arm that may be at work, in its present mode
 		if err := a.settleMode(ctx, s); err != nil {
 			return coleo.Receipt{}, err
 		}
@@ -86,8 +86,8 @@ func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 	return a.deliver(ctx, s, run, c.Compact)
 }
 
-// deliver stores the prompt of run as intended, calls send to send the prompt, and
-// begins the run. send returns the receipt of the prompt. The caller holds delivering.
+// deliver stores the prompt of run as intended, calls send to send the prompt, and begins
+// the run. send returns the receipt of the prompt. The caller must hold delivering.
 func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 	send func(context.Context) (coleo.Receipt, error)) (coleo.Receipt, error) {
 	a.forgetErrors()
@@ -261,7 +261,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	a.noteLimit(s, &end)
 	checkAnswer(*run, &end)
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		shown := shownWork(*r, run.ID, end, noModel) // before closing, which changes the trace
+		shown := shownWork(*r, run.ID, end, noModel) // must come before closing, which changes the trace
 		return append(shown, closing(r, run.ID, end)...)
 	})
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package limit knows when a limit of a model ends, and what a parked arm does then. Its
-// functions are pure: each takes the time as a parameter.
+// Package limit computes when a limit of a model ends, and plans how a parked arm waits for
+// that. Its functions are pure: each takes the time as a parameter.
 package limit

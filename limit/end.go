@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// farthest is the longest time for which a limit can last. A later end is a misreading,
-// because plans renew monthly.
+// farthest is the longest time that a limit can last. Plans renew monthly, so a later end
+// is a misreading.
 const farthest = 32 * 24 * time.Hour
 
-// lately is how long a time of day may be past and still mean today. An agent CLI that
-// shows "resets 3am" at 3:01 means a limit that has just ended.
+// lately is how far in the past a time of day may be and still mean today. If an agent CLI
+// shows "resets 3am" at 3:01, the limit has just ended.
 const lately = 10 * time.Minute
 
-// End returns when a limit ends, as an error message says it at the time now. It returns
-// false if the message tells no time, or an impossible one. A time of day without a zone
-// is in the zone of now.
+// End returns when a limit ends. It parses an error message that was shown at the time now.
+// It returns false if the message has no time, or an impossible one. A time of day without
+// a zone is in the zone of now.
 //
 // These forms are understood:
 //
@@ -41,7 +41,7 @@ func End(text string, now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// lead is what comes before a time. Without it, a number in the message is no time.
+// lead matches the words before a time. A number without such words is not a time.
 const lead = `(?i)\b(?:re?try|retrying|try again|resets?|reset|available again|renews?|refresh(?:es)?)[a-z_"']*` +
 	`(?:[ -](?:again|after|will|your|limit|usage|access|quota))*[\s"':=,·]*`
 
@@ -59,7 +59,8 @@ var (
 		`(\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(\d{4})\b)?(?:,?\s*(?:at\s+)?` + hour + `)?` + zone)
 )
 
-// ownRetry is what an agent CLI says of its own tries. They are over when its turn has ended.
+// ownRetry matches a message about the agent CLI's own retries. These retries are over when
+// the turn has ended.
 var ownRetry = regexp.MustCompile(`(?i)\bretrying in \d+(\.\d+)? ?[a-z]+`)
 
 const (
@@ -117,14 +118,14 @@ func delay(text string, now time.Time) (time.Time, bool) {
 	return now.Add(all), true
 }
 
-// letterAt reports whether a letter is at a place of the text, so that a word goes on there:
-// "3 m" is no time in "3 more".
+// letterAt reports whether the text has a letter at the position. Then the match is only
+// the beginning of a word, such as "3 m" in "3 more".
 func letterAt(text string, at int) bool {
 	return at < len(text) && at > 0 && text[at-1] != ' ' && (text[at]|0x20) >= 'a' && (text[at]|0x20) <= 'z'
 }
 
-// bareSeconds reports whether the words before a number without a unit say that it is a
-// number of seconds. In "resets 3" it is not.
+// bareSeconds reports whether a number without a unit means seconds, judging by the words
+// before the number. In "resets 3" it does not.
 func bareSeconds(words string) bool {
 	words = strings.ToLower(words)
 	return strings.Contains(words, "after") || strings.Contains(words, "seconds")
@@ -149,8 +150,8 @@ func unitOf(word string) time.Duration {
 	return 24 * time.Hour
 }
 
-// clock reads a time of day, with a day of the week or "tomorrow" before it. A time of day
-// that is past means tomorrow.
+// clock reads a time of day. A day of the week or "tomorrow" may come before it. Without
+// either, a time of day in the past means tomorrow.
 func clock(text string, now time.Time) (time.Time, bool) {
 	m := clockForm.FindStringSubmatch(text)
 	if m == nil {
@@ -188,8 +189,8 @@ var weekdays = map[string]time.Weekday{"sun": 0, "mon": 1, "tue": 2, "wed": 3, "
 var months = map[string]time.Month{"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8,
 	"sep": 9, "oct": 10, "nov": 11, "dec": 12}
 
-// date reads a day of a month. Without a time of day, the limit ends at the end of that
-// day's first minute. Without a year, it is the next such day.
+// date reads a day of a month. Without a year, it means the next such day. Without a time
+// of day, the limit ends one minute after that day begins.
 func date(text string, now time.Time) (time.Time, bool) {
 	m := dateForm.FindStringSubmatch(text)
 	if m == nil {
@@ -212,7 +213,7 @@ func date(text string, now time.Time) (time.Time, bool) {
 		}
 	}
 	end := time.Date(year, months[strings.ToLower(m[1])], day, h, minute, 0, 0, here.Location())
-	if end.Day() != day { // there is no 31st of that month
+	if end.Day() != day { // the month does not have that day
 		return time.Time{}, false
 	}
 	if m[3] == "" && end.Before(now.AddDate(0, -6, 0)) {
@@ -221,8 +222,8 @@ func date(text string, now time.Time) (time.Time, bool) {
 	return end, true
 }
 
-// timeOfDay returns an hour from 0 to 23 and a minute. A time with neither minutes nor "am"
-// is none: it is some other number.
+// timeOfDay returns an hour from 0 to 23 and a minute. A number with neither minutes nor
+// "am" or "pm" is not a time of day.
 func timeOfDay(hourWord, minuteWord, half string) (hour, minute int, ok bool) {
 	hour, err := strconv.Atoi(hourWord)
 	if err != nil || minuteWord == "" && half == "" {
@@ -246,8 +247,8 @@ func timeOfDay(hourWord, minuteWord, half string) (hour, minute int, ok bool) {
 	return hour, minute, true
 }
 
-// in returns now in a zone. Without a zone, it is the zone of now. It returns false if the
-// zone is unknown.
+// in returns now in the given zone. If zone is "", it returns now unchanged. It returns
+// false if the zone is unknown.
 func in(now time.Time, zone string) (time.Time, bool) {
 	if zone == "" {
 		return now, true

@@ -7,26 +7,26 @@ import (
 	"coleo.dev"
 )
 
-// MaxTries is how often an arm goes on by itself without one turn that succeeds. Then it
-// waits for a person. With the longest back-off, these tries take more than a day.
+// MaxTries is how often an arm continues by itself if each turn meets a limit again. After
+// that, the arm waits for a person. With the longest waits, the tries take more than a day.
 const MaxTries = 30
 
-// The bounds of the wait. A wait doubles with each try, from the first wait of its kind to
-// its longest wait.
+// The bounds of a wait. Each try doubles the wait, from the first to the longest wait of
+// the limit's kind.
 const (
-	// margin is added to a time that the agent CLI tells, because its clock and the model's
-	// are not equal.
+	// margin is added to the end that the agent CLI shows, because the clocks of machine
+	// and model differ.
 	margin = 2 * time.Second
-	// jitterPart and maxJitter spread the arms of a fleet that met one limit together: each
-	// waits up to a tenth longer, and at most five minutes.
+	// jitterPart and maxJitter spread arms that met the same limit at the same time. Each
+	// waits up to a tenth longer, but at most five minutes.
 	jitterPart = 10
 	maxJitter  = 5 * time.Minute
 )
 
 type wait struct{ first, longest time.Duration }
 
-// waits has the waits for limits whose end nobody tells. Requests per minute pass within
-// minutes, and quotas within hours.
+// waits has the waits for limits whose end is not known. A limit on requests per minute
+// ends within minutes, and a quota renews within hours.
 var waits = map[coleo.LimitKind]wait{
 	coleo.LimitRate:     {time.Minute, time.Hour},
 	coleo.LimitOverload: {time.Minute, time.Hour},
@@ -34,9 +34,9 @@ var waits = map[coleo.LimitKind]wait{
 	coleo.LimitQuota:    {30 * time.Minute, 2 * time.Hour},
 }
 
-// Plan returns how an arm is parked that has met the limit l in a run. The parameter tries
-// says how often the arm has gone on by itself since its last turn without a limit. The
-// parameter arm is the arm's id: it decides how much longer this arm waits than others.
+// Plan returns the parking of an arm that has met the limit l in a run. The parameter tries
+// is how often the arm has continued by itself since its last turn without a limit. The
+// parameter arm is the arm's id, which determines the arm's share of the jitter.
 func Plan(l coleo.Limit, run, arm string, tries int, on coleo.OnLimit) coleo.Parked {
 	p := coleo.Parked{Limit: l, Run: run, Try: tries + 1}
 	switch {
@@ -54,8 +54,8 @@ func Plan(l coleo.Limit, run, arm string, tries int, on coleo.OnLimit) coleo.Par
 	return p
 }
 
-// untilPassed returns how long to wait for the end of a limit. A limit that comes again
-// right after the told time is waited for longer than was told.
+// untilPassed returns how long to wait for the end of a limit. If the limit has come back
+// after its announced end, the wait is longer than announced.
 func untilPassed(l coleo.Limit, tries int) time.Duration {
 	w := waits[l.Kind]
 	if l.Until.IsZero() {
@@ -79,11 +79,11 @@ func doubled(w wait, times int) time.Duration {
 	return min(d, w.longest)
 }
 
-// spread returns a wait that is up to a tenth longer than d. The same arm gets the same
-// part of it each time.
+// spread returns a wait that is up to a tenth longer than d. The arm's id determines how
+// much longer.
 func spread(d time.Duration, arm string) time.Duration {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(arm)) // it never fails
+	_, _ = h.Write([]byte(arm)) // a hash never returns an error
 	most := min(d/jitterPart, maxJitter)
 	return d + time.Duration(float64(most)*float64(h.Sum32())/float64(1<<32))
 }

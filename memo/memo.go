@@ -1,5 +1,6 @@
-// Package memo changes the JSON value that is kept with an arm, and checks it against its
-// schema. A change that is refused changes nothing. The package does no input or output.
+// Package memo changes the JSON value of an arm's memo, and checks the value against its
+// schema. A function that returns an error returns the memo unchanged. The package does no
+// input or output.
 package memo
 
 import (
@@ -12,8 +13,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// WithSchema returns the memo with another schema. It returns EInvalid if the schema is none,
-// or if the value does not fit it.
+// WithSchema returns the memo with another schema. It returns EInvalid if the schema is not
+// a JSON Schema, or if the value does not fit it.
 func WithSchema(m wire.Memo, schema json.RawMessage) (wire.Memo, error) {
 	if _, err := checked.Compile("schema of the memo", schema); err != nil {
 		return m, err
@@ -38,8 +39,8 @@ func Set(m wire.Memo, value json.RawMessage, now time.Time) (wire.Memo, error) {
 	return fitting(m, next)
 }
 
-// Merge returns the memo with a part of its value changed, as JSON Merge Patch (RFC 7396)
-// says: a key of patch replaces the same key of the value, and null removes it. It returns
+// Merge applies a JSON Merge Patch (RFC 7396) to the value, and returns the memo. Each key
+// of the patch replaces the same key of the value. A null removes the key. Merge returns
 // the errors of Set.
 func Merge(m wire.Memo, patch json.RawMessage, now time.Time) (wire.Memo, error) {
 	change, err := decode(patch)
@@ -59,8 +60,8 @@ func Merge(m wire.Memo, patch json.RawMessage, now time.Time) (wire.Memo, error)
 	return Set(m, value, now)
 }
 
-// fitting returns the memo next if its value is not too large and fits its schema. Otherwise
-// it returns m.
+// fitting returns next if its value is not too large and fits its schema. Otherwise it
+// returns m and EInvalid.
 func fitting(m, next wire.Memo) (wire.Memo, error) {
 	if len(next.Value) > wire.MaxMemo {
 		return m, coleo.Errorf(coleo.EInvalid, "the value has %d bytes, more than %d", len(next.Value), wire.MaxMemo)
@@ -78,7 +79,7 @@ func fitting(m, next wire.Memo) (wire.Memo, error) {
 	return next, nil
 }
 
-// merged carries out a JSON Merge Patch.
+// merged returns value after the JSON Merge Patch.
 func merged(value, patch any) any {
 	change, ok := patch.(map[string]any)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"coleo.dev"
 )
 
-// Verdict is what a policy says of a request.
+// Verdict is a policy's answer to a request: allow, ask or deny.
 type Verdict string
 
 // The verdicts, from the mildest to the strictest.
@@ -18,12 +18,12 @@ const (
 	Deny  Verdict = "deny"
 )
 
-// strictness orders the verdicts. The verdict "" says nothing.
+// strictness orders the verdicts. The verdict "" means that no rule applies.
 var strictness = map[Verdict]int{"": 0, Allow: 1, Ask: 2, Deny: 3}
 
 func stricter(a, b Verdict) bool { return strictness[a] > strictness[b] }
 
-// Category says what a tool can do.
+// Category is a group of tools with similar effects, such as reading or editing.
 type Category string
 
 // The categories of tools.
@@ -50,8 +50,8 @@ func CategoryOf(k coleo.ToolKind) Category {
 type Rule struct {
 	Tool     string   `toml:"tool"` // the agent CLI's name of a tool
 	Category Category `toml:"category"`
-	// Command is a command with its arguments, as words between blanks. The last word *
-	// stands for any further arguments. Each command of a line needs a rule.
+	// Command is a command with its arguments, separated by blanks. A * as the last word
+	// stands for any further arguments. A line with several commands needs a rule for each.
 	Command string  `toml:"command"`
 	Verdict Verdict `toml:"decision"`
 }
@@ -67,7 +67,7 @@ func (r Rule) name() string {
 	return "category " + string(r.Category)
 }
 
-// level says how special a rule is. Within one scope, the most special rules decide.
+// level says how specific a rule is. Within one scope, the most specific rules decide.
 func (r Rule) level() int {
 	switch {
 	case r.Command != "":
@@ -78,7 +78,7 @@ func (r Rule) level() int {
 	return 1
 }
 
-// PresetRead allows to read files of the workspace, and commands that only do so.
+// PresetRead allows reading files of the workspace, and commands that only read such files.
 const PresetRead = "read"
 
 // Scope is a set of rules with one author. The strictest of all scopes decides.
@@ -86,8 +86,8 @@ type Scope struct {
 	Name   string // "project", "user" or "host"
 	Preset string `toml:"preset"` // "" or PresetRead
 	Rules  []Rule `toml:"rule"`
-	// Untrusted rules can only deny: they came with the repository, and nobody has
-	// trusted them yet.
+	// Untrusted means that the rules came with the repository and the user has not trusted
+	// them. Such rules can only deny.
 	Untrusted bool
 }
 
@@ -125,14 +125,14 @@ func (r Rule) check() error {
 	return nil
 }
 
-// Grant is what a person has allowed for a while: for an arm, for one start of an arm, or
-// for a conversation. It answers what a policy would ask. It never allows what a rule
-// denies.
+// Grant is a permission that a person has given for a limited time: to an arm, to one start
+// of an arm, or to a conversation. It allows requests that the rules would ask about. It
+// never overrides a rule that denies.
 type Grant struct {
 	Rule             // its verdict is not used
 	ID     string    // for messages
-	Arm    string    // "" for each arm
-	Start  int       // the number of the arm's start; 0 for each start
-	Thread string    // the agent CLI's id of a conversation; "" for each conversation
-	Ends   time.Time // zero if it has no end
+	Arm    string    // "" for every arm
+	Start  int       // the number of the arm's start; 0 for every start
+	Thread string    // the agent CLI's id of a conversation; "" for every conversation
+	Ends   time.Time // zero for a grant without an end
 }

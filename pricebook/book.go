@@ -1,8 +1,8 @@
-// Package pricebook says what models cost, and who has told each price. It has prices that
-// are a part of Coleo, those that 'coleo models refresh' has fetched, and the user's own.
+// Package pricebook has the prices of models, each with its source. The sources are a table
+// inside of Coleo, the prices that 'coleo models refresh' has fetched, and the user's own
+// prices.
 //
-// Looking up a price makes no network call. Only Refresh makes one, and only if a user has
-// named an address.
+// Only Refresh uses the network, and only with an address that a user has given.
 package pricebook
 
 import (
@@ -15,15 +15,15 @@ import (
 	"coleo.dev/modelresolver"
 )
 
-// Book has the prices of models. Its methods can be called at the same time. The zero Book
-// has the six prices of the published specification only.
+// Book has the prices of models. It is safe for concurrent use. The zero Book has only the
+// six prices of the published specification.
 type Book struct {
 	overrides map[string]coleo.Price
-	layers    []*Prices // the one that counts first at the front
+	layers    []*Prices // highest priority first
 }
 
-// New returns a book in which the prices of overrides count first, by PROVIDER/MODEL or
-// MODEL. Then come the layers in their order, which can be nil.
+// New returns a book. Prices in overrides, by PROVIDER/MODEL or MODEL, have the highest
+// priority. The layers follow in their order. A layer can be nil.
 func New(overrides map[string]coleo.Price, layers ...*Prices) *Book {
 	layers = slices.DeleteFunc(layers, func(p *Prices) bool { return p == nil })
 	return &Book{overrides, layers}
@@ -32,7 +32,7 @@ func New(overrides map[string]coleo.Price, layers ...*Prices) *Book {
 // Prices are the prices of one source, by PROVIDER/MODEL.
 type Prices struct {
 	Source coleo.PriceSource
-	Date   string // when the source told them, as 2026-01-31
+	Date   string // when the source published them, as 2026-01-31
 	ByName map[string]coleo.Price
 }
 
@@ -46,9 +46,9 @@ func (b *Book) Override(provider, model string) (coleo.Price, bool) {
 	return coleo.Price{}, false
 }
 
-// Find returns the price of a model. If the argument provider is "", it looks at the
-// vendors of models, and a date or "latest" at the end of the name does not matter. If
-// nobody knows the price, Find returns false.
+// Find returns the price of a model, or false if no source has it. If provider is "", Find
+// searches the prices of the vendors, and ignores a date or "latest" at the end of the
+// name.
 func (b *Book) Find(provider, model string) (coleo.Price, bool) {
 	if p, ok := b.Override(provider, model); ok {
 		return p, true
@@ -66,12 +66,12 @@ func (b *Book) Find(provider, model string) (coleo.Price, bool) {
 	return coleo.Price{}, false
 }
 
-// vendors are the providers that make models themselves, in the order in which a model
-// without a provider is looked up.
+// vendors lists the providers that make models. Find searches them in this order for a
+// model without a provider.
 var vendors = []string{"anthropic", "openai", "google", "xai", "deepseek", "mistral", "alibaba", "moonshotai", "zai",
 	"minimax", "meta", "cohere"}
 
-// release matches what names a release of a model at the end of its name.
+// release matches the date or "latest" at the end of a model's name.
 var release = regexp.MustCompile(`-(20\d{6}|20\d\d-\d\d-\d\d|latest)$`)
 
 func (p *Prices) find(provider, model string) (coleo.Price, bool) {
@@ -95,8 +95,8 @@ func (p *Prices) find(provider, model string) (coleo.Price, bool) {
 	return coleo.Price{}, false
 }
 
-// Of returns the models of a provider with their prices, sorted by name. A price of the
-// user's own replaces that of the layers.
+// Of returns the models of a provider with their prices, sorted by name. The user's own
+// price of a model replaces the price in the layers.
 func (b *Book) Of(provider string) []coleo.PricedModel {
 	found := map[string]bool{}
 	var out []coleo.PricedModel
@@ -121,8 +121,8 @@ func (b *Book) Of(provider string) []coleo.PricedModel {
 	return out
 }
 
-// Fill returns a copy of a catalogue with prices for the models without one. A price of
-// the user's own replaces that of the catalogue.
+// Fill returns a copy of a catalogue, and adds prices to models without a price. The user's
+// own price of a model replaces the price in the catalogue.
 func (b *Book) Fill(c modelresolver.Catalog) modelresolver.Catalog {
 	out := modelresolver.Catalog{Connected: c.Connected}
 	for _, p := range c.Providers {

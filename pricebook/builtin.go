@@ -12,15 +12,15 @@ import (
 	"coleo.dev"
 )
 
-// table is the data of BuiltIn: one model in a line. The columns are the name, then the
-// rates of input, output, cache reads and cache writes. More columns are tiers, as
-// ABOVE:INPUT:OUTPUT:READ:WRITE. The first lines say where the prices come from.
+// table is the data of BuiltIn. Each line has one model: its name, then the rates of input,
+// output, cache reads and cache writes. Further columns are tiers, as
+// ABOVE:INPUT:OUTPUT:READ:WRITE. The first lines name the source of the prices.
 //
 //go:embed models.dev.tsv
 var table string
 
-// BuiltIn returns the prices that are a part of Coleo: those of the document of models.dev,
-// for the providers that agent CLIs use most.
+// BuiltIn returns the prices that are a part of Coleo. They come from the document of
+// models.dev, and cover the providers that agent CLIs use most.
 var BuiltIn = sync.OnceValue(func() *Prices {
 	p, err := parseTable(table)
 	if err != nil {
@@ -78,7 +78,7 @@ func parseRates(columns []string) (coleo.Rates, error) {
 	return r, CheckRates(r)
 }
 
-// formatTable returns the lines of a table with the prices, after the head.
+// formatTable returns the text of a table: the head, and then a line for each price.
 func formatTable(head string, prices map[string]coleo.Price) string {
 	var b strings.Builder
 	b.WriteString(head)

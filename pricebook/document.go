@@ -12,12 +12,12 @@ import (
 	"coleo.dev"
 )
 
-// MaxDocument is the largest size of a document of models.dev that is read, in bytes. In
-// September 2026 it had 6 MB.
+// MaxDocument is the largest size of a models.dev document that Coleo reads, in bytes. In
+// September 2026 the document had 6 MB.
 const MaxDocument = 64 << 20
 
-// document holds what Coleo reads of the document https://models.dev/api.json: providers by
-// their ids, with models by their ids.
+// document holds the parts of https://models.dev/api.json that Coleo reads: providers by
+// id, each with its models by id.
 type document map[string]struct {
 	Models map[string]struct {
 		Cost *cost `json:"cost"`
@@ -45,9 +45,9 @@ type tier struct {
 	} `json:"tier"`
 }
 
-// ParseDocument parses the document of models.dev. It ignores models without a price and
-// keys that it does not know. It returns EInvalid with the place and the reason if a price
-// is no price, or if the document has no model with a price at all.
+// ParseDocument parses the document of models.dev. It ignores unknown keys and models
+// without a price. It returns EInvalid, with the place and the reason, for an invalid price
+// and for a document without any price.
 func ParseDocument(data []byte) (map[string]coleo.Price, error) {
 	out, err := parseDocument(data)
 	if err != nil {
@@ -123,8 +123,7 @@ func (r rates) of() (coleo.Rates, error) {
 // highest known one is 600.
 const mostDollars = 1e6
 
-// CheckRates returns an error if a rate cannot be a price: it is negative, too high or no
-// number.
+// CheckRates returns an error if a rate is negative, too high or not a number.
 func CheckRates(r coleo.Rates) error {
 	for _, f := range []float64{r.Input, r.Output, r.CacheRead, r.CacheWrite} {
 		if !(f >= 0 && f <= mostDollars) || math.IsNaN(f) {

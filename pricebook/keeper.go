@@ -9,21 +9,21 @@ import (
 	"coleo.dev"
 )
 
-// Keeper keeps a book, and reads the file with the fetched prices again when it has
-// changed. Its methods can be called at the same time.
+// Keeper has the current Book. It reads the file with the fetched prices again after the
+// file has changed. It is safe for concurrent use.
 type Keeper struct {
 	path string
 	own  map[string]coleo.Price
 	log  *slog.Logger
 
 	mu   sync.Mutex
-	at   time.Time // when the file was changed; zero if there is none
+	at   time.Time // when the file was last changed; zero if there is no file
 	size int64
 	book *Book
 }
 
 // NewKeeper returns a keeper for the user's own prices and the file at path, which Refresh
-// writes. A damaged file is logged, and does not count.
+// writes. It logs and ignores a damaged file.
 func NewKeeper(own map[string]coleo.Price, path string, log *slog.Logger) *Keeper {
 	return &Keeper{path: path, own: own, log: log}
 }

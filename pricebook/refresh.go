@@ -30,9 +30,9 @@ type kept struct {
 	Prices map[string]coleo.Price `json:"prices"`
 }
 
-// Refresh fetches the document of models.dev from an address and writes its prices to the
-// file at path. It returns how many models have a price. It replaces the file only after it
-// has read and checked the whole document, so after an error the file is as before.
+// Refresh fetches the document of models.dev from an address, and writes its prices to the
+// file at path. It returns the number of models with a price. It replaces the file only
+// after it has checked the whole document. After an error, the file is unchanged.
 //
 // Refresh returns EInvalid for a bad address or a bad document. It returns EUnavailable if
 // the server does not answer in time, or does not send the whole document.
@@ -85,7 +85,7 @@ func fetch(ctx context.Context, client *http.Client, address string) ([]byte, er
 	return data, nil
 }
 
-// whyNot returns a short form of an error of a client, without the address.
+// whyNot shortens an error of an HTTP client, and removes the address from it.
 func whyNot(ctx context.Context, err error) error {
 	var outer *url.Error
 	switch {
@@ -99,7 +99,8 @@ func whyNot(ctx context.Context, err error) error {
 	return err
 }
 
-// replace writes a file so that a reader finds the old content or the new one.
+// replace replaces a file in one step. A reader finds the whole old content or the whole
+// new one.
 func replace(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -118,8 +119,8 @@ func replace(path string, text []byte) error {
 	return err
 }
 
-// Load returns the prices that Refresh has kept in the file at path. If there is no such
-// file, it returns nil and no error. It returns EInvalid if the file is damaged.
+// Load returns the prices in the file at path, which Refresh has written. Without such a
+// file, it returns nil and no error. It returns EInvalid for a damaged file.
 func Load(path string) (*Prices, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

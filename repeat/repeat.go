@@ -1,6 +1,6 @@
-// Package repeat carries out tasks again and again, each at its own interval. It is the
-// one place for work that no event starts: keeping a database small, looking for arms to
-// hand over, and the like.
+// Package repeat runs tasks periodically, each at its own interval. All work that no event
+// starts is such a task. Examples are keeping a database small and looking for arms to hand
+// over.
 package repeat
 
 import (
@@ -14,20 +14,20 @@ import (
 	"coleo.dev"
 )
 
-// Task is work that is carried out again and again.
+// Task is work that runs periodically.
 type Task struct {
 	ID    string
-	Every time.Duration // from the end of one time to the beginning of the next
-	// Immediate means that the first time comes at once. Otherwise it comes after Every.
+	Every time.Duration // from the end of one Do to the beginning of the next
+	// Immediate means that the first Do begins at once. Otherwise it begins after Every.
 	Immediate bool
-	// Do carries out the task once. Its context ends when the task is removed. An error is
-	// logged, and the task goes on.
+	// Do carries out the task once. Its context ends when the task is removed. The Registry
+	// logs an error of Do, and continues with the task.
 	Do func(context.Context) error
 	// Shutdown, if it is set, is called once, after the last Do has returned.
 	Shutdown func()
 }
 
-// Registry has the tasks that are being repeated. It is safe for concurrent use.
+// Registry runs tasks periodically. It is safe for concurrent use.
 type Registry struct {
 	log *slog.Logger
 
@@ -47,9 +47,9 @@ func New(log *slog.Logger) *Registry {
 	return &Registry{log: log, tasks: map[string]*running{}}
 }
 
-// Add begins to repeat a task, until ctx ends or the task is removed. It returns EConflict
-// if a task with this id is being repeated. It returns EInvalid for a task without an id,
-// an interval or Do. It returns EUnavailable after StopAll.
+// Add starts a task, which runs until ctx ends or the task is removed. Add returns EInvalid
+// for a task without an id, an interval or Do. It returns EConflict if the id is in use,
+// and EUnavailable after StopAll.
 func (r *Registry) Add(ctx context.Context, t Task) error {
 	if t.ID == "" || t.Every <= 0 || t.Do == nil {
 		return coleo.Errorf(coleo.EInvalid, "repeat %q every %s: a task needs an id, an interval and work to do", t.ID,
@@ -94,7 +94,7 @@ func (r *Registry) run(ctx context.Context, one *running) {
 	}
 }
 
-// Remove ends a task and waits until it has ended. It returns ENotFound if there is no
+// Remove stops a task and waits until it has ended. It returns ENotFound if there is no
 // such task.
 func (r *Registry) Remove(id string) error {
 	r.mu.Lock()
@@ -113,8 +113,8 @@ func (one *running) end() {
 	<-one.ended
 }
 
-// StopAll ends all tasks, waits until they have ended, and takes no more. A second call
-// does nothing.
+// StopAll stops all tasks and waits until they have ended. After that, Add accepts no
+// tasks. A second call does nothing.
 func (r *Registry) StopAll() {
 	r.mu.Lock()
 	r.stopped = true
@@ -122,14 +122,14 @@ func (r *Registry) StopAll() {
 	r.tasks = map[string]*running{}
 	r.mu.Unlock()
 	for _, one := range all {
-		one.stop() // all at the same time, and then wait for each
+		one.stop() // stop all tasks first, so that they end at the same time
 	}
 	for _, one := range all {
 		<-one.ended
 	}
 }
 
-// List returns the tasks that are being repeated, sorted by id.
+// List returns all tasks, sorted by id.
 func (r *Registry) List() []Task {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,16 +9,17 @@ import (
 	"coleo.dev/sandbox/inside"
 )
 
-// Box is what a program sees of the machine. All paths are absolute, and have the same name
-// inside as outside. Of two places where one is within the other, the inner one counts.
+// Box lists what a program sees of the machine. All paths are absolute. A path is the same
+// inside and outside of the sandbox. Where one place lies within another, the inner place
+// decides.
 type Box struct {
 	Workdir  string   // the folder in which the program starts
 	Home     string   // an empty folder inside, except for the places below
 	System   []Place  // programs and settings of the system
 	Readable []Place  // the program can read these
 	Writable []Place  // the program can also write these
-	Hidden   []Hidden // files within the others that nobody may see
-	Offline  bool     // the program has a network with loopback alone
+	Hidden   []Hidden // files within the other places that appear empty inside
+	Offline  bool     // the program gets a network with only the loopback interface
 }
 
 // Place is a file or a folder that exists.
@@ -28,7 +29,7 @@ type Place struct {
 	Link   string // if set, the place is a symbolic link with this text
 }
 
-// Hidden is a file or a folder that exists, and that is empty inside.
+// Hidden is a file or a folder that exists outside, and appears empty inside.
 type Hidden struct {
 	Path   string
 	Folder bool
@@ -40,8 +41,9 @@ type Programs struct {
 	Coleo string // path of a program of Coleo that knows the verbs of package inside
 }
 
-// Argv returns the beginning of a command line that runs a program in the box. The command
-// line of the program must follow. The processes are children of the process that runs it.
+// Argv returns the beginning of a command line that runs a program in the box. The caller
+// appends the command line of the program. All processes of the box are descendants of the
+// process that runs the command line.
 func (b Box) Argv(p Programs) []string {
 	argv := append([]string{p.Coleo, inside.StartVerb, "--", p.Bwrap}, namespaces(b.Offline)...)
 	argv = append(argv, "--tmpfs", "/tmp")
@@ -54,16 +56,16 @@ func (b Box) Argv(p Programs) []string {
 	return append(argv, "--chdir", b.Workdir, "--", p.Coleo, inside.EnterVerb, "--")
 }
 
-// namespaces returns the options that take the machine away from the program.
+// namespaces returns the options that separate the program from the machine.
 //
-// As root, the program has the user id of root outside too, without any right of root.
-// Without --cap-drop, it could mount the root folder again and write to it. Without the
-// remount, it could write the kernel's settings in /proc/sys, because they belong to root.
+// If Coleo runs as root, the program has root's user id outside too, but none of root's
+// rights. Without --cap-drop, it could mount the root folder again and write to it. Without
+// the remount, it could write the kernel's settings in /proc/sys, because root owns them.
 //
-// --new-session is missing, because the agent CLI needs its terminal. A filter keeps it
-// from typing there (see package inside). --die-with-parent is missing too: it would kill
-// the agent CLI where the holder and its guard end it in order. They end the whole
-// namespace, because they end its first process.
+// --new-session is left out, because the agent CLI needs its terminal. A filter keeps the
+// agent CLI from typing there (see package inside). --die-with-parent is left out too: it
+// would kill the agent CLI at once, while the holder and its guard end it in order. They
+// end the first process of the namespace, and the kernel then ends all others.
 func namespaces(offline bool) []string {
 	out := []string{"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup",
 		"--cap-drop", "ALL", "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"}
@@ -90,7 +92,8 @@ func (m mount) args() []string {
 	return []string{m.option, cmp.Or(m.Source, m.Path), m.Path}
 }
 
-// mounts returns the mounts in their order. A folder comes before what is within it.
+// mounts returns the mounts in the order of their making. A folder comes before the mounts
+// within it.
 func (b Box) mounts(p Programs) []mount {
 	list := []mount{{Place: Place{Path: b.Home}, option: "--tmpfs"}}
 	add := func(option string, rank int, places ...Place) {
@@ -110,7 +113,7 @@ func (b Box) mounts(p Programs) []mount {
 	return slices.DeleteFunc(list, func(m mount) bool { return m.Link != "" && covered(list, m.Path) })
 }
 
-// covered reports whether the nearest mount above path brings the real file at path with it.
+// covered reports whether the nearest mount above path already shows the real file at path.
 func covered(list []mount, path string) bool {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if at := slices.IndexFunc(list, func(m mount) bool { return m.Path == dir }); at >= 0 {

@@ -1,9 +1,9 @@
-// Package sandbox says what an agent CLI sees in its sandbox, and builds the command line
-// that makes the sandbox. It finds the files of programs, and finds out which sandboxes a
-// machine can make. It starts no agent CLI.
+// Package sandbox decides what an agent CLI sees in its sandbox, and builds the command
+// line that makes the sandbox. It finds the files that a program needs, and tests whether
+// the machine can make sandboxes. It starts no agent CLI.
 //
-// What is not listed is not there. A Box lists all that a program sees of the machine. The
-// program in the folder inside is part of each command line.
+// A Box lists everything that a program sees of the machine. Whatever the Box does not list
+// does not exist inside. Each command line also runs a program of package inside.
 package sandbox
 
 //platform:linux Sandboxes of arms = bubblewrap, in namespaces of their own

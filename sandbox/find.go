@@ -11,13 +11,13 @@ import (
 	"coleo.dev"
 )
 
-// systemFolders have the programs of the system and their settings. They have nothing of a
-// user, and no socket.
+// systemFolders have the system's programs and their settings. They have no user's files
+// and no sockets.
 var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store",
 	"/gnu/store", "/snap"}
 
-// System returns the folders of the system that every sandbox shows, and what stays hidden
-// there. A folder that this machine does not have is left out.
+// System returns the system's folders that every sandbox shows, and the files in them that
+// stay hidden. It leaves out folders that this machine does not have.
 func System() (shown []Place, hidden []Hidden) {
 	for _, dir := range systemFolders {
 		info, err := os.Lstat(dir)
@@ -31,7 +31,7 @@ func System() (shown []Place, hidden []Hidden) {
 			shown = append(shown, Place{Path: dir})
 		}
 	}
-	// The settings of the network may be a link to a file outside of /etc.
+	// This file can be a symbolic link to a file outside of /etc.
 	const names = "/etc/resolv.conf"
 	if real, err := filepath.EvalSymlinks(names); err == nil && !Within("/etc", real) {
 		shown = append(shown, Place{Path: real})
@@ -39,8 +39,8 @@ func System() (shown []Place, hidden []Hidden) {
 	return shown, secrets("/etc")
 }
 
-// secrets returns the files and folders below dir that only their owner or group can read.
-// For root they would be readable inside too.
+// secrets returns the files and folders below dir that not everybody can read. If Coleo
+// runs as root, the program could read them inside too.
 func secrets(dir string) (out []Hidden) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == dir {
@@ -62,8 +62,8 @@ func secrets(dir string) (out []Hidden) {
 	return out
 }
 
-// maxLinks bounds the number of symbolic links from a program's path to its file, as the
-// kernel does.
+// maxLinks bounds the number of symbolic links from a program's path to its file. The
+// kernel has the same bound.
 const maxLinks = 40
 
 // finder collects the places of programs.
@@ -74,11 +74,12 @@ type finder struct {
 	links int
 }
 
-// ProgramFiles returns the places that a sandbox must show so that the program at path can
-// run: the program itself, the packages beside it, and the program that interprets it. What
-// lies in the system's folders is left out, because System has it. The parameter path may be
-// a name, which is looked up in the folders of search. It returns ENotInstalled if there is
-// no such program.
+// ProgramFiles returns the places that a sandbox must show so that a program can run. These
+// are the program itself, the packages beside it, and the program that interprets it.
+// Places in the system's folders are left out, because System returns them.
+//
+// The parameter path is a path, or a name to look up in the folders of search. ProgramFiles
+// returns ENotInstalled if there is no such program.
 func ProgramFiles(path string, search []string) ([]Place, error) {
 	f := &finder{path: search, seen: map[string]bool{}}
 	if !strings.Contains(path, "/") {
@@ -127,7 +128,8 @@ func (f *finder) program(path string) bool {
 	return true
 }
 
-// follow adds the symbolic links on the way to path, and returns the path without them.
+// follow adds the symbolic links on the way to path. It returns the path of the file that
+// they lead to, and false if there is none.
 func (f *finder) follow(path string) (string, bool) {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	at := "/"
@@ -162,7 +164,7 @@ func (f *finder) follow(path string) (string, bool) {
 //     of Python on which the environment is based
 //   - the folder lib beside the program's folder bin
 //
-// It never adds the folder above bin, which for programs of a user has other files too.
+// It never adds the folder above bin, because a user's folder can have other files there.
 func (f *finder) addFiles(file string) {
 	if before, _, ok := strings.Cut(file, "/node_modules/"); ok {
 		f.add(Place{Path: before + "/node_modules"})
@@ -184,8 +186,8 @@ func (f *finder) addFiles(file string) {
 	}
 }
 
-// pythonBase returns the folder of the program on which an environment of Python is based,
-// by the settings of the environment. It returns "" if there are none.
+// pythonBase returns the folder of the Python program on which an environment is based. It
+// reads that folder from the environment's settings, and returns "" if they are missing.
 func pythonBase(settings string) string {
 	text, err := os.ReadFile(settings)
 	if err != nil {
@@ -199,8 +201,8 @@ func pythonBase(settings string) string {
 	return ""
 }
 
-// interpreterOf returns the program that interprets a script, as its first line names it. It
-// returns "" for a program that is no script.
+// interpreterOf returns the program that the first line of a script names as its
+// interpreter. It returns "" for a program that is not a script.
 func interpreterOf(file string) string {
 	f, err := os.Open(file)
 	if err != nil {

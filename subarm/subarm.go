@@ -11,15 +11,15 @@ import (
 	"coleo.dev"
 )
 
-// Bounds for subarms. An agent CLI takes some hundred megabytes of memory, and a person has to
-// follow what all of them do.
+// Bounds for subarms. Each agent CLI takes some hundred megabytes of memory, and a person
+// must be able to follow the work of all of them.
 const (
-	// MaxDepth is the largest depth of an arm. The subarm of a person's arm has the depth 1. A
-	// subarm can divide its work once more.
+	// MaxDepth is the largest depth of an arm. An arm that a person starts has the depth 0,
+	// and its subarm has the depth 1.
 	MaxDepth = 2
-	// MaxChildren is how many subarms of one arm can live at the same time.
+	// MaxChildren is how many live subarms one arm can have at a time.
 	MaxChildren = 4
-	// MaxFleet is how many subarms can live at the same time, of all arms together.
+	// MaxFleet is how many live subarms all arms together can have at a time.
 	MaxFleet = 16
 
 	// MaxPrompt is the largest size of a subarm's first prompt and of a message, in bytes. A
@@ -34,7 +34,8 @@ type Parent struct {
 	Name    string
 	Harness string
 	Config  coleo.SpawnConfig
-	// Permissions has the permission modes that the arm has now. The least of them counts.
+	// Permissions lists the permission modes that the arm has now. The most restrictive one
+	// counts.
 	Permissions []coleo.PermissionMode
 }
 
@@ -47,9 +48,9 @@ type Wish struct {
 	PermissionMode coleo.PermissionMode `json:"permission_mode"`
 }
 
-// Grant returns the request for a subarm, if the parent may have such a subarm. The request
-// lacks the id. Otherwise Grant returns EForbidden, or EInvalid for a wish that is no subarm.
-// Grant looks at the folder, and does not count the subarms: see Room.
+// Grant checks a wish and returns the request for the subarm, without an id. It returns
+// EForbidden if the parent may not have such a subarm, and EInvalid for a malformed wish.
+// Grant checks that the folder exists. It does not count subarms: see Room.
 func Grant(p Parent, w Wish) (coleo.ArmRequest, error) {
 	if err := Possible(p.Config); err != nil {
 		return coleo.ArmRequest{}, err
@@ -77,7 +78,7 @@ func Grant(p Parent, w Wish) (coleo.ArmRequest, error) {
 		PermissionMode: mode}, nil
 }
 
-// Possible returns EForbidden if an arm with the configuration c can have no subarm at all.
+// Possible returns EForbidden if an arm with the configuration c may never have a subarm.
 func Possible(c coleo.SpawnConfig) error {
 	switch {
 	case c.Depth >= MaxDepth:

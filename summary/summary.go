@@ -1,9 +1,9 @@
 // Package summary makes the summary of a conversation: its first prompt, its last prompts,
-// its last answer, the files that were changed, and the tasks that are open. Every text is
-// one of the conversation itself, shortened. No model is asked.
+// its last answer, the changed files and the open tasks. Every text is a shortened text of
+// the conversation itself. No model is asked.
 //
-// The same conversation gives the same summary, however it is split into pages. Each new
-// message changes the summary, and never makes it longer than its bounds.
+// The same conversation gives the same summary, even if its messages come in other pages. A
+// summary never exceeds its bounds.
 //
 // The package imports the root package only, and does no input or output.
 package summary
@@ -32,11 +32,11 @@ func Kinds() []coleo.EventKind {
 	return []coleo.EventKind{coleo.EventSpawned, coleo.EventConversation, coleo.EventFileChanged, coleo.EventTasks}
 }
 
-// Maker makes the summary of one conversation. Give it the messages in their order, and the
-// events of each arm that may have had the conversation.
+// Maker makes the summary of one conversation. The caller passes the messages in their
+// order, and the events of each arm that may have had the conversation.
 type Maker struct {
 	out   coleo.ThreadSummary
-	files []string // the last changed one is at the end
+	files []string // the most recently changed file is last
 	tasks coleo.Event
 	has   bool // the arm whose events are read has the conversation
 }
@@ -65,8 +65,8 @@ func (m *Maker) Message(t coleo.ThreadMessage) {
 	}
 }
 
-// Arm begins with the events of another arm. The argument has says whether the arm has the
-// conversation as long as no event names one.
+// Arm announces the events of another arm. The argument has says whether the arm has the
+// conversation until an event names one.
 func (m *Maker) Arm(has bool) { m.has = has }
 
 // Event takes the next event of the arm. It ignores what the arm did in other
@@ -96,7 +96,7 @@ func (m *Maker) Event(e coleo.Event) {
 	}
 }
 
-// Summary returns the summary of all that was taken.
+// Summary returns the summary of all messages and events so far.
 func (m *Maker) Summary() coleo.ThreadSummary {
 	out := m.out
 	out.Files = slices.Clone(m.files[max(0, len(m.files)-mostFiles):])
@@ -108,7 +108,7 @@ func (m *Maker) Summary() coleo.ThreadSummary {
 		}
 	}
 	var list coleo.TasksUpdated
-	_ = json.Unmarshal(m.tasks.Payload, &list) // without such an event there are no tasks
+	_ = json.Unmarshal(m.tasks.Payload, &list) // without such an event, the list stays empty
 	for _, t := range list.Tasks {
 		switch {
 		case t.Status == coleo.TaskDone:
@@ -122,7 +122,8 @@ func (m *Maker) Summary() coleo.ThreadSummary {
 	return out
 }
 
-// cut returns at most n characters of a text. What is left out at the end is shown by "…".
+// cut returns at most n characters of a text. If it shortens the text, the result ends with
+// "…".
 func cut(text string, n int) string {
 	text = strings.TrimSpace(text)
 	letters := []rune(text)

@@ -15,15 +15,15 @@ import (
 	"coleo.dev/record"
 )
 
-// Ours is the file with what users say of threads: titles, and which threads are deleted.
-// Several goroutines can use it at the same time.
+// Ours is the file with the users' own data about threads: titles and marks of deletion. It
+// is safe for concurrent use.
 type Ours struct {
 	Path string
 
 	mu sync.Mutex
 }
 
-// mark is what a user says of one thread.
+// mark is the user's own data about one thread.
 type mark struct {
 	Harness string `json:"harness"`
 	ID      string `json:"id"`

@@ -28,10 +28,10 @@ type known struct {
 // row identifies a record within a place.
 type row struct{ path, name string }
 
-// Refresh looks which threads there are in the places, and reads the headers of those that
-// have changed. It forgets threads that are in none of the places. If ctx ends first, it
-// returns the number of threads that it has not read. The texts in failed say which places
-// could not be listed, and why.
+// Refresh lists the threads in the places, and reads the headers of changed threads. It
+// deletes threads outside of the places from the index. If ctx ends first, it returns the
+// number of unread threads. The texts in failed name the places that could not be listed,
+// each with a reason.
 func (x *Index) Refresh(ctx context.Context, places []Place) (unread int, failed []string, err error) {
 	x.writing.Lock()
 	defer x.writing.Unlock()

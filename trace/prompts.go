@@ -7,15 +7,15 @@ import (
 	"coleo.dev"
 )
 
-// Runs says which runs and prompts an arm has. It implements Prompts.
+// Runs lists the open runs and the intended prompts of an arm. It implements Prompts.
 type Runs struct {
 	Open     []coleo.Receipt // the open runs, in order
 	Intended []coleo.Receipt // the prompts that are about to be typed
 }
 
-// RunOf returns the run that a prompt of the record has begun. These runs fit, best first:
-// an open run behind the given run that has the same text, the run of an intended prompt
-// with the same text, the given run if it is open, and the newest open run.
+// RunOf returns the run that a prompt of the record has begun. It prefers, in this order:
+// an open run after the given run with the same text, the run of an intended prompt with
+// the same text, the given run if it is open, and the newest open run.
 func (r Runs) RunOf(text, run string) (found string, wait bool) {
 	now := slices.IndexFunc(r.Open, func(o coleo.Receipt) bool { return o.ID == run })
 	for _, o := range r.Open[now+1:] {
@@ -38,8 +38,8 @@ func (r Runs) RunOf(text, run string) (found string, wait bool) {
 	return "", sending
 }
 
-// sameText reports whether an agent CLI has recorded the prompt sent. Agent CLIs wrap
-// prompts differently, and some add text of their own.
+// sameText reports whether the text recorded is the prompt sent. Agent CLIs wrap prompts in
+// different ways, and some add text of their own.
 func sameText(recorded, sent string) bool {
 	recorded, sent = strings.Join(strings.Fields(recorded), " "), strings.Join(strings.Fields(sent), " ")
 	return sent != "" && strings.Contains(recorded, sent)

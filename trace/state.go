@@ -11,22 +11,22 @@ import (
 // with each conversation.
 const mostPlaces = 8
 
-// State is what the next activity of an arm is added to. The zero State is that of an
-// arm without activities. A State is stored as JSON.
+// State says how far an arm's sources have been read, and what the run in progress has
+// done. The zero State is that of an arm without activities. A State is stored as JSON.
 type State struct {
 	Places []Place `json:"places,omitempty"` // the newest is the last
 
-	Run   string `json:"run,omitempty"`   // to which the activities belong; "" if to no open run
+	Run   string `json:"run,omitempty"`   // the open run that the activities belong to; "" if none
 	Turn  int    `json:"turn,omitempty"`  // number of the run's newest turn; 0 if there is none
 	Reply string `json:"reply,omitempty"` // the agent CLI's id of the reply in that turn
-	// Replied means that the newest reply is over, because a tool has answered it. What
-	// the model does next is a new turn.
+	// Replied means that a tool has answered the newest reply, which is therefore over. The
+	// next work of the model begins a new turn.
 	Replied bool   `json:"replied,omitempty"`
 	Blocks  int    `json:"blocks,omitempty"` // number of texts in the newest turn
 	Text    bool   `json:"text,omitempty"`   // the run has an assistant_text
 	Open    []Call `json:"open,omitempty"`   // calls without an end, in order
 	Model   string `json:"model,omitempty"`
-	Mode    string `json:"mode,omitempty"` // the mode that was told last
+	Mode    string `json:"mode,omitempty"` // the mode of the newest event about a mode
 	// Shown is the mode that the screen showed last. It is "" if the screen has shown none.
 	Shown string `json:"shown,omitempty"`
 }
@@ -35,7 +35,7 @@ type State struct {
 type Place struct {
 	Record   string   `json:"record"`
 	Position int64    `json:"position"`
-	Keys     []string `json:"keys,omitempty"` // of the activities at exactly this position
+	Keys     []string `json:"keys,omitempty"` // keys of the activities at exactly this position
 }
 
 // Call is a call of a tool that has not ended.
@@ -57,8 +57,7 @@ func (s State) Orphans(run string) []string {
 	return out
 }
 
-// Begin returns the State at the beginning of a run. Activities belong to the run from
-// now on.
+// Begin returns the State at the beginning of a run. Later activities belong to this run.
 func (s State) Begin(run string) State {
 	return State{Places: s.Places, Run: run, Model: s.Model, Mode: s.Mode, Shown: s.Shown}
 }
@@ -71,8 +70,8 @@ func (s State) End(run string) State {
 	return s.Begin("")
 }
 
-// ShowMode returns the State after the screen has shown a mode, and the events. It tells
-// nothing if the screen has shown the same mode before.
+// ShowMode returns the State after the screen has shown a mode, and the events. It returns
+// no events if the mode has not changed.
 func (s State) ShowMode(mode string, at time.Time) (State, []coleo.Event) {
 	if mode == s.Shown {
 		return s, nil

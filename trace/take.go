@@ -8,20 +8,21 @@ import (
 	"coleo.dev"
 )
 
-// Prompts says to which run the work behind a prompt belongs.
+// Prompts finds the run of a prompt, to which the work after the prompt belongs.
 type Prompts interface {
-	// RunOf returns the open run that the prompt with this text has begun. It returns
-	// the given run if no other run fits. It returns wait if the prompt is on its way,
-	// so that its run has not begun yet.
+	// RunOf returns the open run that the prompt with this text has begun, or the given run
+	// if no other run fits. If wait is true, the prompt is still being typed, and its run
+	// has not begun.
 	RunOf(text, run string) (found string, wait bool)
 }
 
 // Take adds activities of one record to s, in order. It returns the new State and the
-// events, without the fields that only a log sets, and without the arm. Activities that
-// s knows already are left out.
+// events. The events lack the arm, and the fields that only a log sets. Take skips
+// activities that s knows already.
 //
-// Take stops before a prompt whose run has not begun yet. The result left has the
-// activities from there on. The caller gives them to Take again when the run has begun.
+// Take stops before a prompt whose run has not begun. The result left has the remaining
+// activities, from that prompt on. The caller passes them to Take again when the run has
+// begun.
 func (s State) Take(record string, list []coleo.Activity, prompts Prompts) (next State, events []coleo.Event,
 	left []coleo.Activity) {
 	for i, a := range list {
@@ -67,7 +68,7 @@ func (s State) add(a coleo.Activity) (State, []coleo.Event) {
 		t.end(w)
 	case coleo.ReplyUsage:
 		t.useModel(w.Model)
-		if a.Reply != "" { // Gemini tells the tokens of a reply before its calls
+		if a.Reply != "" { // Gemini CLI records the tokens of a reply before its calls
 			t.reply()
 		}
 		t.tell(w)
@@ -78,8 +79,8 @@ func (s State) add(a coleo.Activity) (State, []coleo.Event) {
 		t.Model = w.To
 		t.tell(w)
 	case coleo.ModeChanged:
-		// What the screen shows is newer than any record, so a record tells the mode only
-		// if the screen shows none.
+		// The screen is newer than any record. So the record's mode counts only if the
+		// screen has shown none.
 		if w.To == t.Mode || t.Shown != "" {
 			break
 		}
@@ -110,7 +111,7 @@ func (t *teller) tell(w coleo.Work) {
 	t.events = append(t.events, e)
 }
 
-// reply begins a turn if the activity belongs to another reply than the last one.
+// reply begins a turn if the activity belongs to a new reply.
 func (t *teller) reply() {
 	same := !t.Replied
 	if t.from.Reply != "" {
@@ -135,7 +136,7 @@ func (t *teller) block(b coleo.Block) coleo.Block {
 
 func (t *teller) call(c coleo.ToolCall) {
 	if slices.ContainsFunc(t.Open, func(o Call) bool { return o.ID == c.ID }) {
-		return // a source may tell a call again when its arguments are whole
+		return // a source may report a call again when its arguments are complete
 	}
 	open := Call{ID: c.ID, Kind: c.Kind}
 	if c.Kind == coleo.ToolEdit {
@@ -148,8 +149,8 @@ func (t *teller) call(c coleo.ToolCall) {
 	}
 }
 
-// end tells the end of a call. The end of an unknown call is told too: its beginning may
-// have been lost with a record.
+// end adds the event for the end of a call. It does so for an unknown call too, because the
+// call's beginning may have been lost with a record.
 func (t *teller) end(e coleo.ToolEnd) {
 	t.Replied = true
 	i := slices.IndexFunc(t.Open, func(o Call) bool { return o.ID == e.ID })
@@ -179,7 +180,7 @@ func (t *teller) useModel(model string) {
 // use different names for the same arguments.
 func subagentOf(c coleo.ToolCall) coleo.SubagentStart {
 	var args map[string]any
-	_ = json.Unmarshal(c.Arguments, &args) // without arguments, only the id is told
+	_ = json.Unmarshal(c.Arguments, &args) // without arguments, the result has only the id
 	first := func(names ...string) string {
 		for _, name := range names {
 			if text, ok := args[name].(string); ok && text != "" {

@@ -17,16 +17,16 @@ import (
 	"syscall"
 )
 
-// store writes the bytes of files into the objects of the repository.
+// store writes the bytes of files as objects of the repository.
 //
-// Git itself would run the person's filters first, and would follow a symbolic link that
-// takes the place of a file meanwhile.
+// Git itself does not do that: it would run the user's filters first. It would also follow
+// a symbolic link that replaces a file at that moment.
 type store struct {
 	objects *os.Root
 	format  string
 }
 
-// object begins an object of git: its kind and its size in bytes.
+// object returns the header of a git object: its kind and its size in bytes.
 func object(size int64) string { return fmt.Sprintf("blob %d\x00", size) }
 
 func (s store) hash() hash.Hash {
@@ -36,7 +36,8 @@ func (s store) hash() hash.Hash {
 	return sha1.New() // #nosec: the format of the repository
 }
 
-// put stores a text and returns its id. The repository may have it already.
+// put stores a text and returns the id of its object. It does nothing if the repository has
+// the object already.
 func (s store) put(text []byte) (id string, err error) {
 	h := s.hash()
 	h.Write([]byte(object(int64(len(text)))))
@@ -59,14 +60,14 @@ func (s store) put(text []byte) (id string, err error) {
 	if err := z.Close(); err != nil {
 		return "", err
 	}
-	draft := filepath.Join(id[:2], "tmp_obj_"+rand.Text()) // git gc deletes such a file that a kill has left
+	draft := filepath.Join(id[:2], "tmp_obj_"+rand.Text()) // after a kill, git gc deletes a file with such a name
 	if err := writeNew(s.objects, draft, packed.Bytes(), 0o444); err != nil {
 		return "", err
 	}
 	return id, s.objects.Rename(draft, path)
 }
 
-// writeNew writes a file that is not there yet. After an error there is no file.
+// writeNew writes a file that must not exist yet. After an error, no file is left.
 func writeNew(root *os.Root, name string, text []byte, mode os.FileMode) error {
 	file, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
@@ -82,7 +83,7 @@ func writeNew(root *os.Root, name string, text []byte, mode os.FileMode) error {
 // errChanged says that a file was replaced while it was read.
 var errChanged = errors.New("it changed while it was read")
 
-// readFile reads a file whose entry is info. It follows no symbolic link.
+// readFile reads the file that info describes. It follows no symbolic link.
 func readFile(root *os.Root, name string, info fs.FileInfo) ([]byte, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -13,19 +13,19 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// path is a file that may have changed, with its mode and id in the base; "" if the base
-// does not have it.
+// path is a file that may have changed, with its mode and id in the base. Both are "" if
+// the base does not have the file.
 type path struct {
 	name     string
 	mode, id string
 	entry    changes.Entry
 }
 
-// Diff returns what changed in the folder since the commit base; "" is the tree without
-// files. It returns EInvalid if a path is not in the repository.
+// Diff returns what changed in the folder since the commit base. With base "", it compares
+// with a tree without files. It returns EInvalid if a path is outside of the repository.
 //
-// Diff asks git which files changed at all. Then it compares only these, in a small tree and
-// a small index of its own.
+// Diff first asks git which files changed. Then it compares only these files, in a small
+// tree and a small index of its own.
 func (f *Folder) Diff(ctx context.Context, base string, w changes.Wish, now time.Time) (changes.Diff, error) {
 	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Base: base, Time: now, Files: []changes.File{}}
 	only, err := f.within(w.Paths)
@@ -64,12 +64,12 @@ func (f *Folder) Diff(ctx context.Context, base string, w changes.Wish, now time
 	return d, f.compare(ctx, &d, c)
 }
 
-// since returns the files that may have changed since base, sorted, and those that commits
-// since then changed.
+// since returns the files that may have changed since base, sorted. It also returns which
+// files the commits after base changed.
 func (f *Folder) since(ctx context.Context, base string, status changes.Status) ([]path, map[string]bool, error) {
 	all := map[string]path{}
 	for _, e := range status.Entries {
-		if old, twice := all[e.Path]; twice { // deleted in the index, and untracked
+		if old, twice := all[e.Path]; twice { // the index deletes the file, and an untracked file has its place
 			old.entry.Untracked = old.entry.Untracked || e.Untracked
 			all[e.Path] = old
 			continue
@@ -103,7 +103,8 @@ func (f *Folder) since(ctx context.Context, base string, status changes.Status) 
 	return paths, committed, nil
 }
 
-// treeOf returns a name for the tree of a commit; "" is no commit.
+// treeOf returns a name for the tree of a commit. For the commit "", it names the tree
+// without files.
 func (f *Folder) treeOf(commit string) string {
 	if commit == "" {
 		return emptyTree[f.format]
@@ -111,7 +112,8 @@ func (f *Folder) treeOf(commit string) string {
 	return commit
 }
 
-// private is the environment of a git that uses an index and objects of its own.
+// private returns an environment in which git uses an index and a folder of objects that
+// belong to this Folder alone.
 func (f *Folder) private() []string {
 	objects := filepath.Join(f.repo.Common, "objects")
 	return []string{"GIT_INDEX_FILE=" + filepath.Join(f.own, "index"), "GIT_OBJECT_DIRECTORY=" + filepath.Join(f.own, "objects"),
@@ -123,8 +125,9 @@ func alternate(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
 }
 
-// smallTrees writes a tree with what the base has of the paths, and an index with what the
-// folder has of them. It returns the id of the tree. It adds to d.Left what it cannot read.
+// smallTrees writes a tree and an index that have the paths alone: the tree as they are in
+// the base, the index as they are in the folder. It returns the id of the tree. It adds
+// files that it cannot read to d.Left.
 func (f *Folder) smallTrees(ctx context.Context, d *changes.Diff, paths []path) (string, error) {
 	if err := errors.Join(f.forgetIndex(), os.MkdirAll(filepath.Join(f.own, "objects"), 0o700)); err != nil {
 		return "", err
@@ -154,15 +157,15 @@ func (f *Folder) smallTrees(ctx context.Context, d *changes.Diff, paths []path) 
 	if err := f.update(ctx, gone.String(), "--force-remove", "--stdin"); err != nil {
 		return "", err
 	}
-	// A file can vanish before git reads it, hence --remove.
+	// With --remove, git accepts a file that vanishes before git reads it.
 	err = f.update(ctx, present.String(), "--add", "--remove", "--replace", "--stdin")
 	return strings.TrimSpace(string(tree)), err
 }
 
-// forgetIndex removes the index of this Folder, which an earlier diff has left.
+// forgetIndex removes the index that an earlier diff of this Folder has left.
 func (f *Folder) forgetIndex() error { return os.RemoveAll(filepath.Join(f.own, "index")) }
 
-// update changes the index of this Folder by a list.
+// update passes a list of entries to git update-index, for the index of this Folder.
 func (f *Folder) update(ctx context.Context, list string, how ...string) error {
 	if list == "" {
 		return nil
@@ -174,8 +177,8 @@ func (f *Folder) update(ctx context.Context, list string, how ...string) error {
 
 func indexLine(mode, id, path string) string { return mode + " " + id + "\t" + path + "\x00" }
 
-// comparison is what Folder.compare compares: the tree from, with the tree to, or with the
-// index of this Folder if to is "".
+// comparison tells Folder.compare what to compare. It compares the tree from with the tree
+// to. If to is "", it compares from with the index of this Folder.
 type comparison struct {
 	from, to  string
 	env       []string

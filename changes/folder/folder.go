@@ -1,10 +1,10 @@
 // Package folder reads what changed in an arm's folder, and keeps and restores its files.
 //
-// It runs git by package workspace/git only. It never changes the index, the branches or the
-// stash of the repository. A diff writes its objects to a folder of its own. A checkpoint
-// writes objects and a ref below refs/coleo. Only a restore changes files.
+// It runs git only through package workspace/git. It never changes the index, the branches
+// or the stash of the repository. A diff writes its objects to a folder of its own. A
+// checkpoint writes objects and a ref below refs/coleo. Only a restore changes files.
 //
-// It does not know arms: its callers say which folder, which id and when.
+// It knows nothing about arms: the callers give it a folder, an id and a time.
 package folder
 
 import (
@@ -24,13 +24,13 @@ type Folder struct {
 	dir    string   // the folder, without symbolic links
 	asked  string   // the folder as the caller names it
 	files  *os.Root // the top folder of the repository
-	own    string   // a folder for the index and the objects of this Folder
+	own    string   // a temporary folder with the index and the objects of this Folder
 	format string   // of objects, sha1 or sha256; see readFormat
 }
 
-// Open opens the repository that a folder is in. Temporary files are made below scratch; ""
-// is the system's folder for them. Open returns EUnsupported if the folder is in no
-// repository.
+// Open opens the repository that has the folder dir. It makes temporary files below
+// scratch, or in the system's temporary folder if scratch is "". Open returns EUnsupported
+// if no repository has the folder.
 func Open(ctx context.Context, program git.Program, dir, scratch string) (*Folder, error) {
 	repo, err := program.Open(ctx, dir)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
@@ -67,7 +67,8 @@ func (f *Folder) Close() {
 // Root returns the top folder of the repository, without symbolic links.
 func (f *Folder) Root() string { return f.repo.Work }
 
-// alias returns the top folder as the caller's name of the folder has it, if that differs.
+// alias returns the path of the top folder with the symbolic links of the caller's path. It
+// returns "" if that path has none.
 func (f *Folder) alias() string {
 	below, _ := cutDir(f.dir, f.Root())
 	top := f.asked
@@ -80,15 +81,16 @@ func (f *Folder) alias() string {
 	return top
 }
 
-// emptyTree has the id of the tree without files, by the format of objects. Git knows it
-// without an object.
+// emptyTree has the id of the tree without files, by the format of objects. Git knows this
+// id even if no such object is stored.
 var emptyTree = map[string]string{
 	"sha1":   "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
 	"sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
 
-// readFormat asks for the format of objects, once. Whatever needs noID, treeOf or a store calls
-// it first. A plain diff does without, because each git takes some milliseconds.
+// readFormat asks git once for the format of objects. Call it before noID, treeOf or the
+// use of a store. A plain diff does not call it, because each start of git takes some
+// milliseconds.
 func (f *Folder) readFormat(ctx context.Context) error {
 	if f.format != "" {
 		return nil
@@ -104,7 +106,7 @@ func (f *Folder) readFormat(ctx context.Context) error {
 	return err
 }
 
-// noID is the id of nothing.
+// noID returns the id of zeros that git uses for a missing object.
 func (f *Folder) noID() string { return strings.Repeat("0", len(emptyTree[f.format])) }
 
 // status asks git what changed since HEAD.
@@ -126,7 +128,8 @@ func (f *Folder) commit(ctx context.Context, name string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// within returns the paths below Root that the caller's paths name.
+// within converts the caller's paths to paths relative to Root. It returns EInvalid for a
+// path that is not below Root.
 func (f *Folder) within(paths []string) ([]string, error) {
 	var out []string
 	for _, p := range paths {
@@ -145,7 +148,7 @@ func (f *Folder) within(paths []string) ([]string, error) {
 	return out, nil
 }
 
-// cutDir returns the path relative to a folder in which it is.
+// cutDir returns the path relative to dir. It returns false if the path is not in dir.
 func cutDir(path, dir string) (string, bool) {
 	if !filepath.IsAbs(path) {
 		return "", false
@@ -154,8 +157,8 @@ func cutDir(path, dir string) (string, bool) {
 	return rel, err == nil && filepath.IsLocal(rel)
 }
 
-// covers reports whether one of the paths is the path or a folder above it. Without paths,
-// everything is covered.
+// covers reports whether paths has the path or a folder above it. An empty list covers
+// every path.
 func covers(paths []string, path string) bool {
 	for _, p := range paths {
 		if p == "." || p == path || strings.HasPrefix(path, p+"/") {

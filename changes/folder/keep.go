@@ -16,13 +16,15 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// The bounds of a checkpoint. They keep a checkpoint from filling a disk. A folder over
-// MaxKept or MaxKeptBytes gets none; a file over MaxKeptFile is left out and named.
+// The bounds of a checkpoint. They keep checkpoints from filling the disk. A folder over
+// MaxKept or MaxKeptBytes gets no checkpoint. A file over MaxKeptFile is left out, and the
+// checkpoint names it.
 const (
 	MaxKept      = 20_000    // files that differ from HEAD
 	MaxKeptFile  = 50 << 20  // bytes of one file
 	MaxKeptBytes = 500 << 20 // bytes of all files that differ from HEAD
-	// MaxCheckpoints is how many checkpoints of an arm are kept besides its first one.
+	// MaxCheckpoints is how many checkpoints of an arm are kept, not counting the first
+	// one.
 	MaxCheckpoints = 200
 )
 
@@ -34,15 +36,15 @@ type Note struct {
 	Time   time.Time
 }
 
-// Keep makes a checkpoint of the files of the whole repository, besides those that git
-// ignores, for the arm with an id. If the files are those of the arm's newest checkpoint,
-// Keep returns that one and false. Keep returns EInvalid if the folder has more than a
-// checkpoint can have.
+// Keep makes a checkpoint for the arm with the given id. The checkpoint has all files of
+// the repository that git does not ignore. If nothing has changed since the arm's newest
+// checkpoint, Keep returns that checkpoint and false. Keep returns EInvalid if the files
+// exceed the bounds of a checkpoint.
 func (f *Folder) Keep(ctx context.Context, arm string, n Note) (changes.Checkpoint, bool, error) {
 	return f.keepWith(ctx, arm, n, nil)
 }
 
-// keepWith is like Keep, and also keeps the files with these names that git ignores.
+// keepWith is like Keep. It also keeps the files in also, even if git ignores them.
 func (f *Folder) keepWith(ctx context.Context, arm string, n Note, also []string) (changes.Checkpoint, bool, error) {
 	list, err := f.Checkpoints(ctx, arm)
 	if err == nil {
@@ -73,8 +75,8 @@ func (f *Folder) keepWith(ctx context.Context, arm string, n Note, also []string
 
 func sameLeft(x, y changes.Left) bool { return x.Name() == y.Name() }
 
-// writeTree writes a tree with the present files, to the byte, and returns its id. It
-// returns what is not in the tree.
+// writeTree writes a tree with the exact bytes of the present files. It returns the id of
+// the tree, and the files that are not in it.
 func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []string) (string, []changes.Left, error) {
 	paths, _, err := f.since(ctx, status.Head, status)
 	if err != nil {
@@ -123,7 +125,7 @@ func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []st
 	return tree, k.left, err
 }
 
-// keeping stores files, and collects lines for the index.
+// keeping stores files, and collects their lines for git update-index.
 type keeping struct {
 	f     *Folder
 	in    *parents

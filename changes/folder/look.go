@@ -9,13 +9,13 @@ import (
 	"syscall"
 )
 
-// gitlink is the mode of a submodule.
+// gitlink is the mode that git gives a submodule.
 const gitlink = "160000"
 
 // readable is the mode of access(2) that asks whether a file may be read.
 const readable = 4
 
-// parents says which folders are real ones. Git does not look behind a symbolic link.
+// parents tells real folders from symbolic links. Git does not look behind a symbolic link.
 type parents struct {
 	files *os.Root
 	known map[string]bool
@@ -40,7 +40,8 @@ func (p *parents) real(dir string) bool {
 	return real
 }
 
-// lstat returns what is at a path, or nil if nothing is there.
+// lstat returns what is at a path. It returns nil if nothing is there, or if a symbolic
+// link leads there.
 func (p *parents) lstat(name string) (fs.FileInfo, error) {
 	if !p.real(filepath.Dir(name)) {
 		return nil, nil
@@ -58,8 +59,8 @@ func (f *Folder) isSubmodule(name string) bool {
 	return err == nil
 }
 
-// look reports whether git can read what is at a path now. If it cannot, why says the
-// reason; why is "" if nothing is there that git could have.
+// look reports whether git can read what is at a path now. If git cannot, why gives the
+// reason. why is "" if the path has nothing that git could store.
 func (f *Folder) look(p path, in *parents, most int64) (found bool, why string) {
 	info, err := in.lstat(p.name)
 	if err != nil {

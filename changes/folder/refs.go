@@ -14,13 +14,13 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// The refs of an arm. No branch and no tag has what they have.
+// The refs of an arm. Only these refs reach the commits of checkpoints.
 const (
 	checkpointRefs = "refs/coleo/checkpoints/" // and the arm's id and a number
 	baseRefs       = "refs/coleo/base/"        // and the arm's id: the commit at which its work began
 )
 
-// armID matches the ids of arms that can be a part of a ref.
+// armID matches an arm's id that can be a part of a ref.
 var armID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 func checkID(arm string) error {
@@ -32,7 +32,7 @@ func checkID(arm string) error {
 
 func checkpointRef(arm string, n int) string { return checkpointRefs + arm + "/" + strconv.Itoa(n) }
 
-// author makes the commits of checkpoints.
+// author is the environment that names the author of the commits of checkpoints.
 var author = []string{"GIT_AUTHOR_NAME=Coleo", "GIT_AUTHOR_EMAIL=coleo@localhost", "GIT_COMMITTER_NAME=Coleo",
 	"GIT_COMMITTER_EMAIL=coleo@localhost"}
 
@@ -53,8 +53,9 @@ func (f *Folder) RememberBase(ctx context.Context, arm string) error {
 	return err
 }
 
-// Base returns the commit with which the arm's folder is compared: the one at which the work
-// of the arm began, and HEAD if that is not known. "" is the tree without files.
+// Base returns the commit with which the arm's folder is compared. That is the commit at
+// which the arm's work began, or HEAD if that commit is not known. Base returns "" if there
+// is no commit, or if the arm's work began before the first commit.
 func (f *Folder) Base(ctx context.Context, arm string) (string, error) {
 	if err := checkID(arm); err != nil {
 		return "", err
@@ -86,7 +87,7 @@ func (f *Folder) writeCheckpoint(ctx context.Context, arm string, c *changes.Che
 	return err
 }
 
-// Checkpoints returns the checkpoints of an arm, in order.
+// Checkpoints returns the checkpoints of an arm, the oldest first.
 func (f *Folder) Checkpoints(ctx context.Context, arm string) ([]changes.Checkpoint, error) {
 	if err := checkID(arm); err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func (f *Folder) Checkpoints(ctx context.Context, arm string) ([]changes.Checkpo
 		n, err := strconv.Atoi(number)
 		c, ok := changes.ReadMessage(parts[4])
 		if err != nil || !ok {
-			continue // somebody else made this ref
+			continue // the commit is not one of Coleo's
 		}
 		c.N, c.Commit, c.Parent, c.Tree = n, parts[1], parts[2], parts[3]
 		list = append(list, c)
@@ -129,8 +130,9 @@ func (f *Folder) checkpoint(ctx context.Context, arm string, n int) (c changes.C
 	return list[at], before, nil
 }
 
-// DiffCheckpoint returns what changed up to a checkpoint from the one before it. The first
-// one is compared with its parent. It returns ENotFound if there is no such checkpoint.
+// DiffCheckpoint returns what changed between the previous checkpoint and checkpoint n. It
+// compares the first checkpoint with the parent commit. It returns ENotFound if there is no
+// such checkpoint.
 func (f *Folder) DiffCheckpoint(ctx context.Context, arm string, n int, w changes.Wish) (changes.Diff, error) {
 	c, before, err := f.checkpoint(ctx, arm, n)
 	if err == nil {

@@ -15,13 +15,14 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// Restore puts the files of a checkpoint back, to the byte. It deletes the files that have
-// been made since, besides those that git ignores. It changes neither the index nor HEAD,
-// and no submodule.
+// Restore puts the exact bytes of a checkpoint's files back. It deletes files that were
+// made after the checkpoint, except those that git ignores. It does not change the index,
+// HEAD or any submodule.
 //
-// Before, it makes a checkpoint of the present files, so that a restore can be undone. It
-// then calls ready, and changes nothing if that returns an error. Restore returns ENotFound if
-// there is no such checkpoint. After any other error the result says what was done.
+// Restore first makes a checkpoint of the present files, so that the user can undo the
+// restore. Then it calls ready. If ready returns an error, Restore changes no file. Restore
+// returns ENotFound if there is no such checkpoint. After any other error, the result says
+// what was done.
 func (f *Folder) Restore(ctx context.Context, arm string, n int, note Note, ready func() error) (changes.Restored, error) {
 	r := changes.Restored{N: n, Written: []string{}, Deleted: []string{}}
 	target, _, err := f.checkpoint(ctx, arm, n)
@@ -61,9 +62,9 @@ func (f *Folder) Restore(ctx context.Context, arm string, n int, note Note, read
 	return r, err
 }
 
-// keepPresent makes a checkpoint of the present files, and returns what differs between it
-// and the target. The checkpoint also has the files with the names in also, and all other files
-// that git ignores and that are in the place of a file of the target.
+// keepPresent makes a checkpoint of the present files, and returns what differs between
+// that checkpoint and the target. The checkpoint also has the files in also, even if git
+// ignores them. It also has each ignored file that the target would overwrite.
 func (f *Folder) keepPresent(ctx context.Context, arm string, note Note, target changes.Checkpoint,
 	also []string) (changes.Checkpoint, []changes.RawEntry, error) {
 	for again := false; ; again = true {
@@ -87,7 +88,7 @@ func (f *Folder) keepPresent(ctx context.Context, arm string, note Note, target 
 	}
 }
 
-// between returns what differs between two trees.
+// between returns the files that differ between two trees.
 func (f *Folder) between(ctx context.Context, from, to string) ([]changes.RawEntry, error) {
 	out, err := f.repo.Output(ctx, "diff-tree", "-r", "--raw", "-z", "--no-renames", from, to)
 	if err != nil {
@@ -102,12 +103,13 @@ type putting struct {
 	f       *Folder
 	r       *changes.Restored
 	target  changes.Checkpoint
-	changed map[string]bool // the files that differed from the checkpoint's parent: their bytes are kept as they were
-	left    map[string]bool // files that a checkpoint does not have
+	changed map[string]bool // the files that differed from the parent; kept to the byte
+	left    map[string]bool // the files that the checkpoint left out
 }
 
-// all carries out the entries. What git ignores depends on the restored rules, so these come
-// first. A deleted folder can be in the way of a file, so files are deleted next.
+// all carries out the entries. It restores the files with ignore rules first, because they
+// decide what git ignores. It deletes files next, because a folder to be deleted can be in
+// the way of a restored file.
 func (p *putting) all(ctx context.Context, entries []changes.RawEntry) error {
 	var rules, gone, there []changes.RawEntry
 	for _, e := range entries {
@@ -148,7 +150,7 @@ func (p *putting) all(ctx context.Context, entries []changes.RawEntry) error {
 
 func (p *putting) leave(path, why string) { p.r.Left = append(p.r.Left, changes.LeaveOut(path, why)) }
 
-// ignored returns those of the paths that git ignores now.
+// ignored returns which of the paths git ignores now.
 func (p *putting) ignored(ctx context.Context, list []changes.RawEntry) (map[string]bool, error) {
 	var names strings.Builder
 	for _, e := range list {
@@ -158,7 +160,7 @@ func (p *putting) ignored(ctx context.Context, list []changes.RawEntry) (map[str
 		return nil, nil
 	}
 	out, err := p.f.repo.Run(ctx, git.Call{Args: []string{"check-ignore", "-z", "--stdin"}, Stdin: strings.NewReader(names.String())})
-	if err != nil && git.ExitCode(err) != 1 { // 1: none is ignored
+	if err != nil && git.ExitCode(err) != 1 { // exit code 1: git ignores none of them
 		return nil, err
 	}
 	ignored := map[string]bool{}
@@ -168,7 +170,7 @@ func (p *putting) ignored(ctx context.Context, list []changes.RawEntry) (map[str
 	return ignored, nil
 }
 
-// delete deletes a file, and the folders that are empty then.
+// delete deletes a file, and then the folders that have become empty.
 func (p *putting) delete(name string) {
 	err := p.f.files.Remove(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -208,8 +210,8 @@ func (p *putting) write(ctx context.Context, list []changes.RawEntry) error {
 	return nil
 }
 
-// checkOut writes those files into a folder of its own that were as git checks them out. It
-// returns the folder.
+// checkOut makes git check out, into a temporary folder, those files of the list that the
+// checkpoint has as its parent has them. It returns that folder.
 func (p *putting) checkOut(ctx context.Context, list []changes.RawEntry) (*os.Root, error) {
 	dir, err := os.MkdirTemp(p.f.own, "files-")
 	if err != nil {
@@ -248,8 +250,8 @@ func (p *putting) text(ctx context.Context, checkedOut *os.Root, e changes.RawEn
 	return checkedOut.ReadFile(e.Path)
 }
 
-// put writes one file or symbolic link in the place of what is there. The file is whole at
-// any moment.
+// put replaces what is at the entry's path by one file or symbolic link. It renames a
+// draft, so no reader sees half of a file.
 func (p *putting) put(e changes.RawEntry, text []byte) error {
 	files := p.f.files
 	if err := files.MkdirAll(filepath.Dir(e.Path), 0o777); err != nil {
@@ -280,8 +282,8 @@ func (p *putting) put(e changes.RawEntry, text []byte) error {
 	return err
 }
 
-// executable returns the bits that say who may execute a file: whoever may read it, if
-// anybody may.
+// executable returns the bits that say who may execute a file. If the mode makes the file
+// executable, everybody who may read it may execute it.
 func executable(was fs.FileInfo, mode fs.FileMode) fs.FileMode {
 	if mode&0o111 == 0 {
 		return 0

@@ -1,8 +1,8 @@
-// Package diffs says what an arm has changed in its folder, and keeps its files after each
-// turn.
+// Package diffs reads what an arm has changed in its folder, and makes a checkpoint of the
+// files after each turn.
 //
-// It knows neither sessions nor states: package host says when a turn has ended, and whether
-// files may be restored.
+// It does not know sessions or states. Package host decides when a turn has ended, and
+// whether files may be restored.
 package diffs
 
 import (
@@ -25,15 +25,16 @@ import (
 )
 
 const (
-	// keepTime bounds one checkpoint. A folder that takes longer gets no more of them from
-	// this process, because each would keep a processor busy after each turn.
+	// keepTime bounds the making of one checkpoint. A folder that takes longer gets no more
+	// checkpoints from this process. Otherwise it would keep a processor busy after each
+	// turn.
 	keepTime = 30 * time.Second
 	// pieceSize is the size of one piece of a diff, in bytes. With base64 it fits into a
 	// message of the bus.
 	pieceSize = 2 << 20
 	// readTime is how long a diff is kept for its other pieces.
 	readTime = time.Minute
-	// mostRead is how many diffs are kept so. Each has at most some 30 MB.
+	// mostRead is how many such diffs are kept at a time. Each has at most about 30 MB.
 	mostRead = 4
 )
 
@@ -45,7 +46,7 @@ type Arm struct {
 
 // Diffs reads and keeps the files of a host's arms. Its methods may run at the same time.
 type Diffs struct {
-	Environ []string // the user's environment, in which git is looked for
+	Environ []string // the user's environment; its PATH leads to git
 	Scratch string   // a folder for temporary files
 	Log     *slog.Logger
 	Now     func() time.Time
@@ -57,7 +58,7 @@ type Diffs struct {
 	read map[string]piecewise
 }
 
-// keeper is what Diffs knows of one arm.
+// keeper is what Diffs knows about one arm.
 type keeper struct {
 	files   sync.Mutex // held while checkpoints are written or restored
 	waiting bool       // a checkpoint is about to be made; Diffs.mu guards it
@@ -95,9 +96,10 @@ func (d *Diffs) open(ctx context.Context, a Arm) (*folder.Folder, error) {
 	return folder.Open(ctx, program, a.Folder, d.Scratch)
 }
 
-// Keep remembers where the work of an arm begins, and makes a checkpoint of its files if they
-// have changed. Its caller does not wait for it. If one is already about to be made, or if
-// the folder is in no repository, Keep does nothing. Failures go to the log.
+// Keep makes a checkpoint of the arm's files if they have changed. It also stores the
+// commit at which the arm's work begins. Keep can take up to keepTime, so callers run it in
+// a goroutine. It logs failures. It does nothing if a checkpoint of the arm is already
+// waiting, or if no repository has the folder.
 func (d *Diffs) Keep(ctx context.Context, a Arm, reason, run string) {
 	k := d.keeper(a.ID)
 	d.mu.Lock()
@@ -121,7 +123,7 @@ func (d *Diffs) Keep(ctx context.Context, a Arm, reason, run string) {
 	if err == nil || ctx.Err() != nil || code == coleo.EUnsupported || code == coleo.ENotInstalled {
 		return
 	}
-	if code == coleo.EInvalid || limited.Err() != nil { // the next one would cost as much
+	if code == coleo.EInvalid || limited.Err() != nil { // the next checkpoint would fail in the same way
 		d.mu.Lock()
 		k.none = true
 		d.mu.Unlock()
@@ -172,7 +174,8 @@ func (d *Diffs) Diff(ctx context.Context, a Arm, o bus.DiffOrder) (bus.Piece, er
 	return d.first(data), nil
 }
 
-// first returns the first piece of a diff, and keeps the diff for the others.
+// first returns the first piece of a diff, and keeps the diff until its other pieces are
+// read.
 func (d *Diffs) first(data []byte) bus.Piece {
 	if len(data) <= pieceSize {
 		return bus.Piece{Data: data, Total: len(data)}
@@ -193,7 +196,8 @@ func (d *Diffs) first(data []byte) bus.Piece {
 	return bus.Piece{ID: id, Data: data[:pieceSize], Total: len(data)}
 }
 
-// piece returns the piece of a kept diff that begins at from. The last piece ends it.
+// piece returns the piece of a kept diff that begins at the byte from. After the last
+// piece, the diff is dropped.
 func (d *Diffs) piece(id string, from int) (bus.Piece, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -208,7 +212,7 @@ func (d *Diffs) piece(id string, from int) (bus.Piece, error) {
 	return bus.Piece{ID: id, Data: bytes.Clone(p.data[from:end]), Total: len(p.data)}, nil
 }
 
-// Checkpoints returns the checkpoints of an arm, in order.
+// Checkpoints returns the checkpoints of an arm, the oldest first.
 func (d *Diffs) Checkpoints(ctx context.Context, a Arm) ([]changes.Checkpoint, error) {
 	f, err := d.open(ctx, a)
 	if err != nil {
@@ -218,9 +222,9 @@ func (d *Diffs) Checkpoints(ctx context.Context, a Arm) ([]changes.Checkpoint, e
 	return f.Checkpoints(ctx, a.ID)
 }
 
-// Restore puts the files of a checkpoint back: see folder.Folder.Restore. The function ready
-// is called with the top folder of the repository, before any file changes. No checkpoint
-// of the arm is made meanwhile.
+// Restore puts the files of a checkpoint back: see folder.Folder.Restore. It calls ready
+// with the top folder of the repository before it changes any file. No checkpoint of the
+// arm is made during a restore.
 func (d *Diffs) Restore(ctx context.Context, a Arm, n int, ready func(root string) error) (changes.Restored, error) {
 	k := d.keeper(a.ID)
 	k.files.Lock()

@@ -1,5 +1,7 @@
-// Package judge applies an arm's policy to an approval dialog of its agent CLI. It finds
-// out what the dialog asks about, reads the rules, and decides. It types nothing.
+// Package judge applies an arm's policy to an approval dialog of its agent CLI. It
+// determines which call the dialog is about, reads the rules, and decides. It types
+// nothing.
 //
-// It allows only what the agent CLI's hook has reported whole. When in doubt, it asks.
+// It allows only calls that the agent CLI's hook has reported in full. When in doubt, it
+// asks.
 package judge

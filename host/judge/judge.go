@@ -22,9 +22,9 @@ type Arm struct {
 	Environ func() ([]string, error)
 }
 
-// Decide returns what the arm's policy says of the approval dialog d of the session s.
-// Where anything is not known, the decision is to ask, and Why says what is not known.
-// Decide returns EStale if the dialog is no longer open.
+// Decide applies the arm's policy to the approval dialog d of the session s. If a needed
+// fact is not known, the decision is to ask, and Why names that fact. Decide returns EStale
+// if the dialog is no longer open.
 func Decide(ctx context.Context, rules files.Paths, a Arm, s coleo.Session, d coleo.Dialog) (coleo.PolicyDecision, error) {
 	out := coleo.PolicyDecision{Dialog: d.Fingerprint, Title: d.Title, Mode: a.Config.Policy}
 	out.Subject, out.SubjectCut = subjectOf(d.Subject)
@@ -45,7 +45,8 @@ func Decide(ctx context.Context, rules files.Paths, a Arm, s coleo.Session, d co
 	return out, nil
 }
 
-// decide decides about a request. The error unknown says what is not known of the request.
+// decide answers a request. The error unknown, if not nil, says which fact about the
+// request is not known.
 func decide(rules files.Paths, a Arm, q policy.Request, shell coleo.ShellRule, unknown error) policy.Decision {
 	ask := func(why error) policy.Decision {
 		return policy.Decision{Verdict: policy.Ask, Rule: policy.DefaultRule, Why: why.Error()}
@@ -79,8 +80,8 @@ func decide(rules files.Paths, a Arm, q policy.Request, shell coleo.ShellRule, u
 	return out
 }
 
-// askedTool returns the call that the dialog asks about. It returns EUnsupported if that is
-// not known.
+// askedTool returns the call that the dialog asks about. It returns EUnsupported if that
+// call is not known.
 func askedTool(ctx context.Context, s coleo.Session, dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	asker, ok := s.(coleo.ToolAsker)
 	if !ok {
@@ -96,7 +97,7 @@ func commandOf(q coleo.ToolRequest) []string {
 	return []string{q.Command}
 }
 
-// subjectOf returns a text for the log, and whether a part of the text was left out.
+// subjectOf shortens a text for the log. cut reports whether a part was left out.
 func subjectOf(text string) (subject string, cut bool) {
 	text = harmless(text)
 	if len(text) <= coleo.MaxPolicySubject {
@@ -105,7 +106,7 @@ func subjectOf(text string) (subject string, cut bool) {
 	return strings.ToValidUTF8(text[:coleo.MaxPolicySubject], ""), true
 }
 
-// harmless returns a text without the control characters that would act on a terminal.
+// harmless removes control characters from a text, because a terminal would act on them.
 func harmless(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {

@@ -12,14 +12,14 @@ import (
 	"coleo.dev/policy/reading"
 )
 
-// machine is this machine as the commands of an agent CLI see it.
+// machine is this machine with the environment of an agent CLI's commands.
 type machine struct {
 	reading.Here
 	env map[string]string
 }
 
-// machineOf returns the machine with the environment of an arm. The error says why that
-// environment is not known.
+// machineOf returns this machine with the environment of an arm. If that environment is not
+// known, the error says why.
 func machineOf(a Arm) (machine, error) {
 	m := machine{env: map[string]string{}}
 	if len(a.Config.Wrap) > 0 {
@@ -44,7 +44,7 @@ func machineOf(a Arm) (machine, error) {
 	return m, nil
 }
 
-// changing lists variables that change what a shell or a program does with a command. A
+// changing lists variables that change the meaning of a command for a shell or a program. A
 // name that ends in _ is a prefix.
 var changing = []string{"BASH_ENV", "ENV", "ZDOTDIR", "LD_", "BASH_FUNC_", "CDPATH", "GLOBIGNORE", "POSIXLY_CORRECT",
 	"SHELLOPTS", "BASHOPTS", "IFS", "GREP_OPTIONS", "RIPGREP_CONFIG_PATH", "DYLD_", "EXECIGNORE", "PROMPT_COMMAND",
@@ -81,8 +81,8 @@ func isProgram(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// shell returns the shell that runs the agent CLI's commands. The error says why it is not
-// known.
+// shell returns the shell that runs the agent CLI's commands. If the shell is not known,
+// the error says why.
 func (m machine) shell(rule coleo.ShellRule) (commandline.Shell, error) {
 	for _, name := range rule.Unless {
 		if _, set := m.env[name]; set {

@@ -1,12 +1,12 @@
-// Package commandline tells which programs a command line of a shell would start, and
+// Package commandline determines which programs a shell would start for a command line, and
 // with which arguments. It runs nothing.
 //
-// Parse follows the shell's rules only as far as it is certain of the result. What it is
-// not certain of is an error, which says what that is. So a caller that allows nothing
-// on an error never allows what it has not seen whole.
+// Parse applies the shell's rules only where the result is certain. Otherwise it returns an
+// error that names the uncertain part. So a caller that refuses every line with an error
+// never allows a command that it has not seen in full.
 //
-// These things of a line are followed: simple commands, pipes, lists, groups, subshells,
-// if, for over known words, variables that the line itself sets, file name
-// patterns of * and ?, command substitutions, short here-documents, and redirections
-// that write nowhere or only to /dev/null.
+// Parse understands simple commands, pipes, lists, groups, subshells, if, for over known
+// words, variables that the line itself sets, file name patterns of * and ?, command
+// substitutions, short here-documents, and redirections that write nowhere or only to
+// /dev/null.
 package commandline

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// MaxLine is the longest command line that is parsed, in bytes. People write shorter
-	// ones, and parsing takes longer than in proportion to the length.
+	// MaxLine is the largest size of a command line that Parse accepts, in bytes. People
+	// write shorter lines, and the time of parsing grows faster than the length.
 	MaxLine = 10_000
-	// mostCommands limits how many commands a line may start. Loops start each command
-	// of their body many times.
+	// mostCommands bounds the commands that a line may start. A loop starts the commands of
+	// its body many times.
 	mostCommands = 500
-	// deepest limits how deep groups, loops and substitutions may be nested.
+	// deepest bounds the nesting of groups, loops and substitutions.
 	deepest = 20
 )
 
@@ -28,8 +28,8 @@ type Shell string
 // The shells that Parse knows.
 const (
 	Bash  Shell = "bash"
-	POSIX Shell = "sh"  // dash, BusyBox, and what else is called sh
-	Zsh   Shell = "zsh" // only plain words, lists and pipes are followed
+	POSIX Shell = "sh"  // dash, BusyBox and every other shell called sh
+	Zsh   Shell = "zsh" // Parse understands only plain words, lists and pipes
 )
 
 // ShellOf returns the shell of a program such as /bin/bash. It returns false for a shell
@@ -54,8 +54,8 @@ type Command struct {
 // Word is one word of a command, as its program gets it.
 type Word struct {
 	Text string
-	// Unknown means that the text depends on the output of a command or on a variable.
-	// Then Text is "". Without quotes, an unknown word can become several words.
+	// Unknown means that the text depends on the output of a command or on a variable. Then
+	// Text is "". Without quotes, the shell can make several words of an unknown word.
 	Unknown bool
 	// Variable means that the text depends on a variable of the environment, which can hold
 	// a secret. Such a word is also unknown.
@@ -64,7 +64,7 @@ type Word struct {
 	Matched bool
 }
 
-// Unclear is the error of a line that Parse cannot follow.
+// Unclear is the error for a line that Parse cannot interpret with certainty.
 type Unclear struct{ Why string }
 
 func (u *Unclear) Error() string { return u.Why }
@@ -75,8 +75,8 @@ func unclear(format string, a ...any) error { return &Unclear{Why: fmt.Sprintf(f
 type Names func(dir string) ([]string, error)
 
 // Parse returns the commands that a shell in the folder dir would start for the line, in
-// any order. A command that runs only under a condition is among them. The error is an
-// *Unclear if the line cannot be followed.
+// any order. They include commands that run only under a condition. Parse returns an
+// *Unclear if it cannot interpret the line with certainty.
 func Parse(line string, shell Shell, dir string, names Names) ([]Command, error) {
 	if err := checkText(line); err != nil {
 		return nil, err
@@ -109,8 +109,8 @@ func hasComment(file *syntax.File) bool {
 	return found
 }
 
-// variantOf returns the language of a shell. Zsh gets that of bash: what checkZsh lets
-// pass means the same in both.
+// variantOf returns the language of a shell. Zsh gets the language of bash, because
+// checkZsh accepts only lines that mean the same in both.
 func variantOf(shell Shell) syntax.LangVariant {
 	if shell == POSIX {
 		return syntax.LangPOSIX
@@ -134,7 +134,8 @@ func checkText(line string) error {
 	return nil
 }
 
-// checkDialect refuses what programs of the same shell read differently.
+// checkDialect refuses syntax that different programs of the same shell interpret
+// differently.
 func checkDialect(line string, shell Shell) error {
 	switch {
 	case shell == Zsh:
@@ -147,8 +148,8 @@ func checkDialect(line string, shell Shell) error {
 	return nil
 }
 
-// checkZsh refuses every character that means something else in zsh than in bash, also
-// within quotes.
+// checkZsh refuses every character whose meaning differs between zsh and bash, even within
+// quotes.
 func checkZsh(line string) error {
 	if i := strings.IndexAny(line, "*?[](){}~^#=<>!$`\\\n"); i >= 0 {
 		return unclear("%q can mean something else in zsh", line[i])
@@ -163,20 +164,20 @@ type walker struct {
 	out   []Command
 	count *int // commands so far, also those of substitutions
 	depth int
-	// substituted is how many substitutions are around the part that is being followed.
+	// substituted is how many substitutions enclose the present part of the line.
 	substituted int
 
 	dir   string
 	moved bool // a cd has changed the folder for the rest of the first statement
 	// set has the variables of the line whose values are known.
 	set map[string]string
-	// conditional is true where a command may be left out. Nothing that outlasts the
-	// command may change there.
+	// conditional means that the shell may skip the present command. Such a command must
+	// not change anything that later commands depend on.
 	conditional bool
 }
 
-// inside returns a walker for a part of the line in which nothing may change that
-// outlasts it.
+// inside follows a part of the line. The part must not change anything that the rest of the
+// line depends on.
 func (w *walker) inside(part func(*walker) error) error {
 	w.depth++
 	if w.depth > deepest {
@@ -246,7 +247,7 @@ func (w *walker) binary(c *syntax.BinaryCmd) error {
 	return w.inside(func(w *walker) error { return w.list([]*syntax.Stmt{c.X, c.Y}) })
 }
 
-// chain follows a && b && c. The parser has made it ((a && b) && c).
+// chain follows a && b && c, which the parser nests as ((a && b) && c).
 func (w *walker) chain(c *syntax.BinaryCmd) error {
 	parts := []*syntax.Stmt{c.Y}
 	x := c.X
@@ -289,9 +290,9 @@ func (w *walker) in(dir string, s *syntax.Stmt) error {
 
 func plain(s *syntax.Stmt) bool { return !s.Negated && len(s.Redirs) == 0 && !s.Background }
 
-// changedDir returns the folder into which a statement such as `cd FOLDER` changes. What
-// comes after && runs there. What comes after that is unclear, because the command can
-// fail: so a cd is followed only at the beginning of a whole line.
+// changedDir returns the target of a statement such as `cd FOLDER`. The commands after &&
+// run in that folder. After the && list, the folder is uncertain, because cd can fail. So
+// Parse accepts a cd only at the beginning of a line.
 func (w *walker) changedDir(s *syntax.Stmt) (string, bool, error) {
 	c, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || len(c.Args) == 0 || c.Args[0].Lit() != "cd" {
@@ -354,7 +355,7 @@ func (w *walker) loop(c *syntax.ForClause) error {
 			return err
 		}
 	}
-	delete(w.set, name) // what it is after the loop depends on whether there were words
+	delete(w.set, name) // its value after the loop depends on whether the loop has run
 	return nil
 }
 

@@ -6,11 +6,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// nowhere is the file that forgets what is written to it.
+// nowhere is the device that discards its input.
 const nowhere = "/dev/null"
 
-// redirections returns the files that the shell opens for reading. It refuses those that
-// write to a file.
+// redirections returns the files that the shell opens for reading. It refuses redirections
+// that write to a file.
 func (w *walker) redirections(rs []*syntax.Redirect) ([]Word, error) {
 	var inputs []Word
 	for _, r := range rs {
@@ -40,8 +40,8 @@ func (w *walker) redirections(rs []*syntax.Redirect) ([]Word, error) {
 	return inputs, nil
 }
 
-// target returns the word behind the operator. A here-document has none; its text is
-// followed for the commands that it runs.
+// target returns the word after the operator. For a here-document, it returns no word, and
+// follows the commands in the text.
 func (w *walker) target(r *syntax.Redirect) (Word, error) {
 	if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc {
 		if w.substituted > 0 {
@@ -67,8 +67,8 @@ func (w *walker) target(r *syntax.Redirect) (Word, error) {
 	return words[0], nil
 }
 
-// document follows the text of a here-document. If its end is quoted, its text is a plain
-// one.
+// document follows the commands in the text of a here-document. If the end word is quoted,
+// the shell runs nothing in the text.
 func (w *walker) document(r *syntax.Redirect) error {
 	var p pieces
 	if text := r.Hdoc.Lit(); text != "" && r.Word.Lit() == "" {

@@ -11,31 +11,31 @@ import (
 )
 
 const (
-	// mostMatches limits how many names a file name pattern may match.
+	// mostMatches bounds the names that a file name pattern may match.
 	mostMatches = 500
-	// mostDocument is the longest here-document, in bytes. Shells give a longer one to the
-	// command through a file.
+	// mostDocument is the largest size of a here-document, in bytes. Shells pass longer
+	// ones to the command through a file.
 	mostDocument = 512
 )
 
-// ownName matches the names of variables that neither a shell nor a program gives a
-// meaning. Those have capital letters, except a few of zsh.
+// ownName matches names of variables that have no meaning for shells and programs. Names
+// with a meaning have capital letters, except for those in notOwn.
 var ownName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 
-// notOwn lists names that match ownName and mean something to a shell or to programs.
+// notOwn lists names that match ownName but have a meaning for a shell or for programs.
 var notOwn = []string{"path", "cdpath", "fpath", "manpath", "mailpath", "prompt", "status", "argv", "histchars", "home"}
 
 func isOwn(name string) bool { return ownName.MatchString(name) && !slices.Contains(notOwn, name) }
 
-// plainValue matches what the language of a program may be set to. A value with a slash
-// would name a file.
+// plainValue matches the values that a line may give to the variables in languageNames. A
+// value with a slash would name a file.
 var plainValue = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.@-]*)?$`)
 
-// languageNames are the variables that a line may set for one command. They choose the
-// language, the order of sorting, and whether there are colors.
+// languageNames lists the variables that a line may set for one command. They control the
+// language, the sort order and the colors.
 var languageNames = []string{"LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LANG", "NO_COLOR"}
 
-// checkEnv refuses to set any variable for a command but those of its language.
+// checkEnv refuses assignments before a command, except to the variables in languageNames.
 func checkEnv(assigns []*syntax.Assign) error {
 	for _, a := range assigns {
 		if a.Append || a.Naked || a.Array != nil || a.Index != nil || a.Name == nil {
@@ -93,8 +93,8 @@ func (w *walker) words(ws []*syntax.Word) ([]Word, error) {
 	return out, nil
 }
 
-// word returns the words that the shell makes of one word of the line. It is one word,
-// except for file name patterns.
+// word expands one word of the line as the shell does. The result is one word, or several
+// for a file name pattern.
 func (w *walker) word(word *syntax.Word) ([]Word, error) {
 	p, err := w.parts(word.Parts, false)
 	switch {
@@ -110,8 +110,8 @@ func (w *walker) word(word *syntax.Word) ([]Word, error) {
 	return []Word{{Text: p.text()}}, nil
 }
 
-// pieces is a word in the making. Special has for each byte of raw whether it is a
-// character of a pattern.
+// pieces collects the parts of a word. special says for each byte of raw whether it is a
+// pattern character.
 type pieces struct {
 	raw     []byte
 	special []bool
@@ -131,7 +131,7 @@ func (p *pieces) add(s string, special bool) {
 	}
 }
 
-// parts follows the parts of a word. Quoted says whether they are within double quotes.
+// parts follows the parts of a word. quoted means that they are within double quotes.
 func (w *walker) parts(parts []syntax.WordPart, quoted bool) (pieces, error) {
 	var p pieces
 	for i, part := range parts {
@@ -183,9 +183,9 @@ func opensAfterDollar(part syntax.WordPart) bool {
 	return false
 }
 
-// literal adds a text of the line, without the backslashes that quote.
+// literal adds a text of the line, without its quoting backslashes.
 func (p *pieces) literal(s string, quoted bool) error {
-	if s == "!" || s == "!=" || s == "[" || s == "]" { // alone, they are names of commands and of operators
+	if s == "!" || s == "!=" || s == "[" || s == "]" { // alone, these are commands and operators
 		p.add(s, false)
 		return nil
 	}
@@ -216,7 +216,7 @@ func (p *pieces) literal(s string, quoted bool) error {
 	return nil
 }
 
-// tellable are the variables of the environment that have no secret.
+// tellable lists variables of the environment that do not hold secrets.
 var tellable = []string{"HOME", "PWD", "OLDPWD", "USER", "LOGNAME", "SHELL", "PATH", "LANG", "TERM", "HOSTNAME"}
 
 // isSecret reports whether a parameter is a variable that can hold a secret.
@@ -226,10 +226,10 @@ func isSecret(name string) bool {
 
 var isName = regexp.MustCompile(`^[A-Za-z_]`)
 
-// afterName matches a character after which ~ and ^ are plain ones.
+// afterName matches a character after which ~ and ^ are plain characters.
 var afterName = regexp.MustCompile(`[A-Za-z0-9~^]`)
 
-// plainParameter matches the parameters whose value can be read without another effect.
+// plainParameter matches parameters whose expansion has no side effect.
 var plainParameter = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*|[0-9?#$!@*-])$`)
 
 // parameter follows $NAME and ${NAME}.
@@ -265,8 +265,8 @@ func (w *walker) substitution(x *syntax.CmdSubst) error {
 	return w.inside(func(w *walker) error { return w.list(x.Stmts) })
 }
 
-// match returns the names that a file name pattern matches. If there are none, it
-// returns the pattern: so the shell does.
+// match returns the names that a file name pattern matches. If there are none, it returns
+// the pattern itself, as the shell does.
 func (w *walker) match(p pieces) ([]Word, error) {
 	raw := p.text()
 	last := strings.LastIndexByte(raw, '/') + 1
@@ -305,14 +305,14 @@ func (w *walker) match(p pieces) ([]Word, error) {
 	return out, nil
 }
 
-// wild reports whether a name matches a pattern of * and ?. Names that begin with a dot
-// are matched only by a dot.
+// wild reports whether a name matches a pattern of * and ?. A leading dot in a name matches
+// only a dot in the pattern.
 func wild(pattern []byte, special []bool, name string) bool {
 	if strings.HasPrefix(name, ".") && (len(pattern) == 0 || pattern[0] != '.') {
 		return false
 	}
 	var expr strings.Builder
-	expr.WriteString(`(?is)^`) // a shell can be told that letters of both cases are the same
+	expr.WriteString(`(?is)^`) // an option of the shell makes patterns ignore case
 	for i, c := range pattern {
 		switch {
 		case special[i] && c == '*':
@@ -324,5 +324,5 @@ func wild(pattern []byte, special []bool, name string) bool {
 		}
 	}
 	re, err := regexp.Compile(expr.String() + `$`)
-	return err != nil || re.MatchString(name) // a name too many is judged too
+	return err != nil || re.MatchString(name) // an extra name does no harm: it is judged too
 }

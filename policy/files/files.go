@@ -14,7 +14,8 @@ import (
 	"coleo.dev/policy"
 )
 
-// MaxSize is the largest file of rules, in bytes. A person writes a few hundred rules.
+// MaxSize is the largest size of a file of rules, in bytes. It has room for thousands of
+// rules.
 const MaxSize = 1 << 20
 
 // ProjectFile is the path of a project's rules, in the folder of the project.
@@ -24,13 +25,13 @@ const ProjectFile = ".coleo/policy.toml"
 type Paths struct {
 	Host      string // rules of the machine's administrator; "" if there are none
 	User      string // the user's rules; "" if there are none
-	TrustFile string // the list of the projects' rules that the user trusts; "" if none
-	GrantFile string // what the user has granted for a while; "" if nothing
+	TrustFile string // the list of the project files that the user trusts; "" if none
+	GrantFile string // the user's grants; "" if none
 }
 
 // Scopes returns the rules for an arm that works in the folder workdir, with the user's
-// preset. A missing file has no rules. If a file cannot be used, the error says why, and
-// the caller must ask about everything: the file may have rules that deny.
+// preset. A missing file has no rules. If Scopes returns an error, a file is unusable. The
+// caller must then ask about everything, because that file may have rules that deny.
 func (p Paths) Scopes(workdir, preset string) ([]policy.Scope, error) {
 	var out []policy.Scope
 	for _, own := range []struct{ name, path string }{{"host", p.Host}, {"user", p.User}} {
@@ -55,7 +56,7 @@ func (p Paths) Scopes(workdir, preset string) ([]policy.Scope, error) {
 	return append(out, projects...), err
 }
 
-// projects returns the rules of the projects to which a folder belongs.
+// projects returns the rules of all projects that contain the folder.
 func (p Paths) projects(workdir string) ([]policy.Scope, error) {
 	trusted, err := p.trusted()
 	if err != nil {
@@ -85,7 +86,7 @@ func (p Paths) projects(workdir string) ([]policy.Scope, error) {
 	return out, nil
 }
 
-// projectFolders returns the folder and those above it up to the root of the repository.
+// projectFolders returns the folder and its parents, up to the root of the repository.
 // Outside of a repository, it returns only the folder.
 func projectFolders(workdir string) []string {
 	var out []string
@@ -100,8 +101,8 @@ func projectFolders(workdir string) []string {
 	}
 }
 
-// readProject reads a project's rules. Anybody may have written the file, so it may be a
-// pipe, or very large.
+// readProject reads a project's rules. Anybody may have made the file, so readProject
+// refuses pipes and very large files.
 func readProject(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -118,7 +119,8 @@ func readProject(path string) ([]byte, error) {
 	return data, err
 }
 
-// Parse reads rules. The name is that of the scope, and the path is for messages.
+// Parse parses a file of rules. The parameter name is the name of the scope. The parameter
+// path appears in errors.
 func Parse(name, path string, data []byte) (policy.Scope, error) {
 	var file struct {
 		Preset string        `toml:"preset"`

@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// MaxGrant is the longest time for which something is granted. A rule is better for
-	// longer times, because people see it when they read their rules.
+	// MaxGrant is the longest duration of a grant. For longer times a rule is better,
+	// because people see it when they read their rules.
 	MaxGrant = 30 * 24 * time.Hour
-	// mostGrants limits how many grants there are at one time.
+	// mostGrants bounds the number of grants at one time.
 	mostGrants = 1000
 )
 
-// Grant is what the user has granted for a while: one arm, one start of it, or a
-// conversation. It has a command or a tool; see policy.Rule.
+// Grant is a permission that the user has given for a limited time: to an arm, to one start
+// of an arm, or to a conversation. It names a command or a tool: see policy.Rule.
 type Grant struct {
 	ID      string    `json:"id"`
 	Arm     string    `json:"arm,omitempty"`    // the arm's id; "" for a conversation
 	ArmName string    `json:"arm_name"`         // the arm's name when it was granted
-	Start   int       `json:"start,omitempty"`  // the number of the arm's only start; 0 for each start
+	Start   int       `json:"start,omitempty"`  // the number of the one start; 0 for every start
 	Thread  string    `json:"thread,omitempty"` // the agent CLI's id of the conversation
 	Command string    `json:"command,omitempty"`
 	Tool    string    `json:"tool,omitempty"`
@@ -51,7 +51,7 @@ func (g Grant) check() error {
 	return nil
 }
 
-// Grants returns what is granted at a time, the oldest first.
+// Grants returns the grants that are valid at the time now, the oldest first.
 func (p Paths) Grants(now time.Time) ([]Grant, error) {
 	out := []Grant{}
 	if p.GrantFile == "" {
@@ -73,7 +73,7 @@ func (p Paths) Grants(now time.Time) ([]Grant, error) {
 	return slices.DeleteFunc(out, func(g Grant) bool { return !now.Before(g.Ends) }), nil
 }
 
-// ForDecide returns grants as policy.Decide takes them.
+// ForDecide converts grants to those of package policy.
 func ForDecide(list []Grant) []policy.Grant {
 	var out []policy.Grant
 	for _, g := range list {
@@ -83,7 +83,8 @@ func ForDecide(list []Grant) []policy.Grant {
 	return out
 }
 
-// Give adds a grant. It returns EInvalid for a grant that is wrong or too long.
+// Give adds a grant. It returns EInvalid for a malformed grant and for one that lasts too
+// long. It returns EConflict if there are too many grants.
 func (p Paths) Give(g Grant, now time.Time) error {
 	if err := g.check(); err != nil {
 		return err
@@ -102,7 +103,7 @@ func (p Paths) Give(g Grant, now time.Time) error {
 	return writeJSON(p.GrantFile, append(list, g))
 }
 
-// Revoke ends a grant at once. It returns ENotFound if there is no grant with the id.
+// Revoke removes a grant. It returns ENotFound if there is no grant with the id.
 func (p Paths) Revoke(id string, now time.Time) error {
 	list, err := p.Grants(now)
 	if err != nil {

@@ -20,7 +20,7 @@ type Project struct {
 	Hash    string `json:"sha256"` // of the content
 	Content string `json:"content"`
 	Trusted bool   `json:"trusted"` // this content is trusted
-	// Changed means that an earlier content is trusted.
+	// Changed means that the user has trusted other content of this file.
 	Changed bool `json:"changed"`
 }
 
@@ -55,8 +55,8 @@ func (p Paths) Project(dir string) (Project, error) {
 	return out, nil
 }
 
-// Trust trusts the rules that a project has now. It returns EStale if the file no longer
-// has the content that the caller has seen.
+// Trust marks a project's rules as trusted. It returns EStale if the file has changed since
+// the caller read seen.
 func (p Paths) Trust(seen Project) error {
 	now, err := p.Project(filepath.Dir(filepath.Dir(seen.Path)))
 	if err != nil {
@@ -68,8 +68,8 @@ func (p Paths) Trust(seen Project) error {
 	return p.change(func(trusted map[string]string) { trusted[seen.Path] = seen.Hash })
 }
 
-// Distrust no longer trusts the rules of the project in the folder dir. It returns the path
-// of the file. It returns ENotFound if the file was not trusted.
+// Distrust ends the trust in the rules of the project in the folder dir. It returns the
+// path of the file, and ENotFound if the file was not trusted.
 func (p Paths) Distrust(dir string) (string, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -89,7 +89,7 @@ func (p Paths) Distrust(dir string) (string, error) {
 	return path, p.change(func(trusted map[string]string) { delete(trusted, path) })
 }
 
-// change writes the list of trusted files anew.
+// change reads the list of trusted files, lets fn change it, and writes it.
 func (p Paths) change(fn func(map[string]string)) error {
 	trusted, err := p.trusted()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
-// anyText lets a command print any text, but not a variable that can hold a secret.
+// anyText allows any text as arguments, except variables that can hold a secret.
 func anyText(_ Workspace, _ string, words []commandline.Word) error {
 	for _, word := range words {
 		if word.Variable {
@@ -19,7 +19,8 @@ func anyText(_ Workspace, _ string, words []commandline.Word) error {
 	return nil
 }
 
-// oneFolder judges cd. With CDPATH, the shell could go into a folder of the same name.
+// oneFolder judges cd. It refuses cd if CDPATH is set, because the shell could choose
+// another folder of the same name.
 func oneFolder(w Workspace, dir string, words []commandline.Word) error {
 	if w.Machine.Env("CDPATH") != "" {
 		return fmt.Errorf("the variable CDPATH is set")
@@ -83,7 +84,7 @@ var (
 	number  = regexp.MustCompile(`^-?[0-9]{1,18}$`)
 )
 
-// condition judges test. Some of its operators run code that is in their operands.
+// condition judges test. Some operators of test run code in their operands.
 func condition(w Workspace, dir string, words []commandline.Word) error {
 	if err := allKnown(words); err != nil {
 		return err
@@ -108,7 +109,8 @@ func condition(w Workspace, dir string, words []commandline.Word) error {
 	return fmt.Errorf("this condition is not known to only read")
 }
 
-// The words of find's expression that only choose and print, by what follows them.
+// The words of find's expression that only select and print files, grouped by the kind of
+// their argument.
 var (
 	findAlone = strings.Fields(`-print -print0 -ls -prune -quit -depth -xdev -mount -noleaf -daystart -empty -true
 		-false -readable -writable -executable -o -or -a -and -not ! ( ) ,`)
@@ -154,8 +156,8 @@ func find(w Workspace, dir string, words []commandline.Word) error {
 	return nil
 }
 
-// lookedFor refuses to look for private names. Find may leave them out: `! -name .git`, or
-// `-name .git -prune`. The value of a test is word i.
+// lookedFor refuses a find test that looks for private names. The value of the test is word
+// i. Find may exclude private names: `! -name .git`, or `-name .git -prune`.
 func lookedFor(words []commandline.Word, i int) error {
 	text := words[i].Text
 	isName := strings.HasSuffix(words[i-1].Text, "name") || strings.HasSuffix(words[i-1].Text, "path")

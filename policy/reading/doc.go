@@ -1,11 +1,11 @@
-// Package reading judges whether a command only reads, and only files of the workspace
-// that may be read without a question.
+// Package reading judges whether a command only reads, and reads only files of the
+// workspace that need no question.
 //
-// It knows a list of programs, and of each one the options that neither write, nor start
-// a program, nor take the names of files from a file. Everything else is refused: an
-// unknown program, an unknown option, a shortened long option. Each path is resolved with
-// its symbolic links.
+// It has a list of programs with their harmless options. A harmless option does not write,
+// start a program or take file names from a file. The package refuses everything else, such
+// as unknown programs, unknown options and shortened long options. It resolves the symbolic
+// links of each path.
 //
-// A judgement saves a question. It is no boundary: between the judgement and the command,
-// somebody can replace a file.
+// A judgement saves a question. It does not confine a command: somebody can replace a file
+// between the judgement and the command.
 package reading

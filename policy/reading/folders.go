@@ -12,16 +12,16 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
-// mostBelow limits how many files a command that reads a whole folder may have there.
+// mostBelow bounds the files in a folder that a command reads as a whole.
 const mostBelow = 20_000
 
-// selection says what a command that goes through folders reads there.
+// selection says which files a recursive command reads.
 type selection struct {
 	// hidden reports whether the command reads a name that begins with a dot.
 	hidden func(name string) bool
-	// leaves reports whether the command leaves out a folder or a file.
+	// leaves reports whether the command skips a folder or a file.
 	leaves func(name string, folder bool) bool
-	// visit is called for each name, also for one that is left out.
+	// visit is called for each file, even for a skipped one.
 	visit func(path string) error
 }
 
@@ -29,7 +29,7 @@ func always(string) bool { return true }
 
 func nothing(string, bool) bool { return false }
 
-// everything is what a command reads that also goes into hidden folders.
+// everything selects all files, including those in hidden folders.
 var everything = selection{hidden: always, leaves: nothing, visit: func(string) error { return nil }}
 
 // checkFolders judges all files below the paths, or below dir if there are none.
@@ -53,8 +53,8 @@ func (w Workspace) checkFolders(dir string, paths []commandline.Word, s selectio
 	return nil
 }
 
-// walk returns an error if a file below the folder is private. Private says that the folder
-// is private itself, and left is how many files the walk may still look at.
+// walk returns an error if the command would read a private file below the folder. private
+// means that the folder itself is private. left is how many more files walk may visit.
 func (w Workspace) walk(dir string, s selection, private bool, left *int) error {
 	names, err := w.Machine.Names(dir)
 	if err != nil {
@@ -70,7 +70,7 @@ func (w Workspace) walk(dir string, s selection, private bool, left *int) error 
 		}
 		resolved, err := w.Machine.Resolve(path)
 		if err != nil || resolved != path {
-			continue // programs that go through folders do not follow links
+			continue // recursive programs do not follow links
 		}
 		folder := w.Machine.IsFolder(path)
 		if strings.HasPrefix(name, ".") && !s.hidden(name) || s.leaves(name, folder) {
@@ -93,7 +93,7 @@ func (w Workspace) walk(dir string, s selection, private bool, left *int) error 
 	return nil
 }
 
-// grepFolders judges what grep reads in folders. It goes into hidden ones, too.
+// grepFolders judges a recursive grep, which also reads hidden folders.
 func grepFolders(w Workspace, dir string, a arguments) error {
 	if w.Machine.Env("GREP_OPTIONS") != "" {
 		return fmt.Errorf("GREP_OPTIONS gives it options that are not seen")
@@ -101,7 +101,8 @@ func grepFolders(w Workspace, dir string, a arguments) error {
 	if !a.given["r"] && !a.given["recursive"] {
 		return nil
 	}
-	// With both options, the last one that fits decides: then neither leaves out a file here.
+	// If both options are given, the last one that matches a file decides. So neither is
+	// sure to exclude a file, and both are ignored.
 	var included []string
 	if !a.given["exclude"] {
 		included = a.values["include"]
@@ -119,8 +120,8 @@ func grepFolders(w Workspace, dir string, a arguments) error {
 // plainGlob matches a glob of plain characters and *.
 var plainGlob = regexp.MustCompile(`^[A-Za-z0-9_.*-]+$`)
 
-// canMatch reports whether a glob can match the name of a file. A glob that is not a plain
-// one can match each name.
+// canMatch reports whether a glob can match the name of a file. It returns true for each
+// glob that is not plain.
 func canMatch(glob, name string) bool {
 	base := glob[strings.LastIndexByte(glob, '/')+1:]
 	if !plainGlob.MatchString(base) {
@@ -131,10 +132,10 @@ func canMatch(glob, name string) bool {
 	return err != nil || re.MatchString(name)
 }
 
-// ignoreLists are the names of the files in which rg finds which files it leaves out.
+// ignoreLists has the names of files that tell rg which files to skip.
 var ignoreLists = []string{".gitignore", ".ignore", ".rgignore"}
 
-// typeGlobs has globs of rg's types of files. Other types can have hidden files.
+// typeGlobs has the globs of rg's file types that have no hidden files.
 var typeGlobs = map[string][]string{
 	"go": {"*.go"}, "py": {"*.py", "*.pyi"}, "python": {"*.py", "*.pyi"}, "rust": {"*.rs"}, "java": {"*.java", "*.jsp*", "*.properties"},
 	"ts": {"*.ts", "*.tsx", "*.cts", "*.mts"}, "css": {"*.css", "*.scss"}, "toml": {"*.toml", "Cargo.lock"},
@@ -142,9 +143,8 @@ var typeGlobs = map[string][]string{
 	"md": {"*.m*"}, "markdown": {"*.m*"}, "ruby": {"*.rb", "*.gemspec", "*.rbw", "Gemfile", "Rakefile", "config.ru"},
 }
 
-// rgFolders judges what rg reads. It leaves out hidden files, but not those that a glob, a
-// type of files or a list of ignored files names. It reads such lists in all folders above,
-// and git's.
+// rgFolders judges what rg reads. rg skips hidden files, unless a glob, a file type or an
+// ignore list names them. rg reads the ignore lists of all folders above, and those of git.
 func rgFolders(w Workspace, dir string, a arguments) error {
 	if w.Machine.Env("RIPGREP_CONFIG_PATH") != "" {
 		return fmt.Errorf("RIPGREP_CONFIG_PATH gives it options that are not seen")
@@ -173,8 +173,8 @@ func rgFolders(w Workspace, dir string, a arguments) error {
 	return w.checkFolders(dir, a.searched(), s)
 }
 
-// checkAbove judges the lists of ignored files that rg reads in the workspace's own folder,
-// in all folders above it, and for git.
+// checkAbove judges the ignore lists that rg reads in the root of the workspace, in all
+// folders above it, and for git.
 func (w Workspace) checkAbove() error {
 	for _, list := range append(ignoreLists, ".git/info/exclude") {
 		if err := w.checkList(filepath.Join(w.Root, list)); err != nil {
@@ -201,17 +201,19 @@ func (w Workspace) checkAbove() error {
 	return nil
 }
 
-// exists reports whether there is a file or a folder. If that is not known, it returns true.
+// exists reports whether a file or a folder may exist at the path. It returns true if that
+// is not known.
 func (w Workspace) exists(path string) bool {
 	_, err := w.Machine.Text(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// takesBack matches a line with ! whose last name cannot be a hidden one.
+// takesBack matches a line of an ignore list that begins with ! and cannot name a hidden
+// file.
 var takesBack = regexp.MustCompile(`^!(.*/)?[A-Za-z0-9_][^/]*/?\s*$`)
 
-// checkList refuses a list of ignored files that can make rg read a hidden file. A path of
-// another file is fine.
+// checkList refuses an ignore list that can make rg read a hidden file. It accepts a path
+// that is not an ignore list.
 func (w Workspace) checkList(path string) error {
 	if !slices.Contains(append(ignoreLists, "exclude"), filepath.Base(path)) || !w.exists(path) {
 		return nil

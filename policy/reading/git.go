@@ -12,8 +12,8 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
-// gitCommands are the commands of git that only read its database, with their options. They
-// do not write the index, as status and a diff of the work tree do.
+// gitCommands has the git commands that only read git's database, with their options.
+// Commands that can write the index, such as status, are not among them.
 var gitCommands = map[string]gitCommand{
 	"log":  {options: gitLog, patches: true},
 	"show": {options: gitLog, patches: true, always: true, check: onlyCommits},
@@ -41,15 +41,15 @@ var gitLog = options{flags: "psz", counts: "nU", texts: "SG", digits: true, long
 	"date": text, "format": text, "pretty": text, "cached": none, "staged": none, "dirstat": none, "branches": none, "tags": none,
 	"unified": count, "no-ext-diff": none, "no-textconv": none}}
 
-// gitCommand is what is known of a command of git.
+// gitCommand describes one command of git.
 type gitCommand struct {
 	options
-	patches bool // it can show the content of files
-	always  bool // it shows it without an option, too
+	patches bool // the command can show the content of files
+	always  bool // the command shows content even without an option
 	check   func(w Workspace, dir string, a arguments) error
 }
 
-// git judges git. Its settings can name programs, so each setting must be a known one.
+// git judges git. Settings of git can name programs, so it accepts only known settings.
 func git(w Workspace, dir string, words []commandline.Word) error {
 	for len(words) > 0 && words[0].Text == "--no-pager" {
 		words = words[1:]
@@ -80,8 +80,8 @@ func git(w Workspace, dir string, words []commandline.Word) error {
 	return w.gitSettings(dir)
 }
 
-// gitShows judges whose content the command shows. A repository can have private files in
-// its past, so a patch needs the names of its files.
+// gitShows judges the content of files that the command shows. Old commits can have private
+// files. So a command that shows patches must name its files.
 func (w Workspace) gitShows(c gitCommand, dir string, a arguments, paths []commandline.Word) error {
 	for _, format := range slices.Concat(a.values["format"], a.values["pretty"]) {
 		if strings.Contains(format, "%G") || strings.Contains(format, "%(") {
@@ -140,14 +140,14 @@ func (a arguments) shows(c gitCommand) bool {
 	return true
 }
 
-// onlyFiles reports whether all operands are files of a revision, as HEAD:FILE.
+// onlyFiles reports whether all operands have the form REVISION:FILE.
 func onlyFiles(operands []commandline.Word) bool {
 	return len(operands) > 0 && !slices.ContainsFunc(operands, func(w commandline.Word) bool { return !strings.Contains(w.Text, ":") })
 }
 
 var (
 	revision = regexp.MustCompile(`^[A-Za-z0-9_@^~{][A-Za-z0-9_.@^~{}/-]*(:[^:]+)?$`)
-	// plainFile matches a path without the signs of git for patterns.
+	// plainFile matches a path without the characters of git's patterns.
 	plainFile = regexp.MustCompile(`^[A-Za-z0-9_./ +@,-]+$`)
 )
 
@@ -158,10 +158,10 @@ func noNames(_ Workspace, _ string, a arguments) error {
 	return nil
 }
 
-// anyObject matches the name of an object that need not be a commit.
+// anyObject matches names that can also be names of other objects than commits.
 var anyObject = regexp.MustCompile(`^(.*-g)?[0-9a-fA-F]{4,}$`)
 
-// onlyCommits refuses a hash: show prints the content of each kind of object.
+// onlyCommits refuses a hash, because git show prints objects of any kind, including files.
 func onlyCommits(_ Workspace, _ string, a arguments) error {
 	for _, o := range a.operands {
 		if anyObject.MatchString(o.Text) {
@@ -171,7 +171,8 @@ func onlyCommits(_ Workspace, _ string, a arguments) error {
 	return nil
 }
 
-// onlyRevisions refuses a diff of the work tree: it can write the index, and start filters.
+// onlyRevisions refuses a diff of the work tree, because it can write the index and start
+// filters.
 func onlyRevisions(w Workspace, dir string, a arguments) error {
 	revisions := 0
 	for _, o := range a.operands {
@@ -189,7 +190,7 @@ func onlyRevisions(w Workspace, dir string, a arguments) error {
 	return nil
 }
 
-// gitVariables are variables with which git reads other settings or starts programs.
+// gitVariables lists variables that make git read other settings or start programs.
 var gitVariables = strings.Fields(`GIT_DIR GIT_WORK_TREE GIT_COMMON_DIR GIT_INDEX_FILE GIT_OBJECT_DIRECTORY
 	GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_EXEC_PATH GIT_CONFIG GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_CONFIG_GLOBAL
 	GIT_CONFIG_SYSTEM GIT_EXTERNAL_DIFF GIT_DIFF_OPTS GIT_TRACE GIT_TRACE2 GIT_TRACE2_EVENT GIT_TRACE2_PERF GIT_TRACE_SETUP
@@ -197,11 +198,11 @@ var gitVariables = strings.Fields(`GIT_DIR GIT_WORK_TREE GIT_COMMON_DIR GIT_INDE
 	GIT_TRACE_PACKFILE GIT_TRACE_FSMONITOR GIT_ATTR_SOURCE GIT_NAMESPACE GIT_PAGER PAGER LESSOPEN LESS XDG_CONFIG_HOME
 	GIT_REPLACE_REF_BASE GIT_DISCOVERY_ACROSS_FILESYSTEM`)
 
-// plainPagers are values of PAGER that only show.
+// plainPagers are values of PAGER that only show text.
 var plainPagers = []string{"cat", "less", "more"}
 
-// gitSettings refuses a repository that is not below the workspace, or has a setting that is
-// not known to start no program.
+// gitSettings refuses a repository outside of the workspace. It also refuses a repository
+// with a setting that may start a program.
 func (w Workspace) gitSettings(dir string) error {
 	for _, name := range gitVariables {
 		value := w.Machine.Env(name)
@@ -256,7 +257,7 @@ func (w Workspace) repository(dir string) (string, error) {
 	}
 }
 
-// checkRepository refuses a repository that has a part elsewhere.
+// checkRepository refuses a repository with parts in another folder.
 func (w Workspace) checkRepository(path string) (string, error) {
 	for _, part := range []string{"", "config", "HEAD", "objects", "objects/pack", "objects/info", "refs", "packed-refs", "index"} {
 		full := filepath.Join(path, part)
@@ -280,8 +281,8 @@ var (
 	settingsLine = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)\s*(=\s*([^"\\;#]*|"[^"\\]*"))?$`)
 )
 
-// safeSettings are settings of git that start no program, by their sections. Settings that
-// only the commands below other sections use are safe, too.
+// safeSettings lists settings of git that start no program with the known commands, by
+// section. In a section with nil, every setting is safe.
 var safeSettings = map[string][]string{
 	"core": {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode", "symlinks",
 		"autocrlf", "eol", "editor", "quotepath", "abbrev", "safecrlf"},
@@ -292,7 +293,7 @@ var safeSettings = map[string][]string{
 	"http": nil, "url": nil, "sendemail": nil, "github": nil,
 }
 
-// checkSettings refuses settings with a line that is not known.
+// checkSettings refuses settings with an unknown line.
 func checkSettings(content string) error {
 	section := ""
 	for line := range strings.Lines(content) {

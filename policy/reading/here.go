@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// mostLinks limits how many symbolic links a path may lead through, as Linux does.
+	// mostLinks bounds the symbolic links of a path. Linux has the same bound.
 	mostLinks = 40
-	// largestText is the largest file that Text returns, in bytes. People write lists of
-	// ignored files and settings of git with a few kilobytes.
+	// largestText is the largest size of a file that Text returns, in bytes. Ignore lists
+	// and git settings usually have a few kilobytes.
 	largestText = 1 << 18
 )
 
 // Here is the machine on which the process runs.
 type Here struct{}
 
-// ofKernel matches paths at which the kernel tells of processes and devices. There, a link
-// such as /proc/self/cwd means something else for each process.
+// ofKernel matches paths of the kernel's own folders. There, a link such as /proc/self/cwd
+// has another target for each process.
 var ofKernel = regexp.MustCompile(`^/(proc|sys|dev)(/|$)`)
 
 // Resolve returns the path without symbolic links. It refuses each path that leads through
@@ -73,8 +73,8 @@ func (Here) IsFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Special says what is special about a file. A pipe waits for another program. A file with
-// a second name can be a private one.
+// Special says what is special about a file: see Machine. Reading a pipe would wait for
+// another program. A file with a second name can be private under that name.
 func (Here) Special(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil || info.IsDir() {

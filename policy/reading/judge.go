@@ -14,13 +14,13 @@ type Line struct {
 	Text  string
 	Shell commandline.Shell
 	Dir   string // absolute path of the folder in which it runs
-	// Shadowed are names that mean something else in this shell than elsewhere, because a
-	// file that the shell reads at its start makes them aliases or functions.
+	// Shadowed lists names of programs that a start file of the shell turns into aliases or
+	// functions.
 	Shadowed []string
 }
 
-// Judge returns nil if the line only reads, and only what may be read without a question.
-// Otherwise the error says what stands against it, for users.
+// Judge returns nil if the line only reads, and reads only files that need no question.
+// Otherwise the error tells users the reason.
 func (w Workspace) Judge(l Line) error {
 	commands, err := w.Commands(l)
 	if err != nil {
@@ -53,7 +53,7 @@ func (w Workspace) Commands(l Line) ([]commandline.Command, error) {
 	return commandline.Parse(l.Text, l.Shell, l.Dir, names)
 }
 
-// judge judges the words behind a program's name.
+// judge judges the words after a program's name.
 type judge func(w Workspace, dir string, words []commandline.Word) error
 
 // JudgeCommand judges one command of a line, as Judge does.
@@ -84,7 +84,7 @@ func (w Workspace) JudgeCommand(c commandline.Command, shadowed []string) error 
 	return nil
 }
 
-// shortened returns a name that a message can show.
+// shortened returns a name that is short enough for a message.
 func shortened(name string) string {
 	const most = 40
 	if runes := []rune(name); len(runes) > most {
@@ -93,7 +93,7 @@ func shortened(name string) string {
 	return name
 }
 
-// checkProgram refuses a program of the workspace that has the name of a known one.
+// checkProgram refuses a file of the workspace that has the name of a known program.
 func (w Workspace) checkProgram(name string, builtin bool) error {
 	if builtin {
 		return nil
@@ -186,7 +186,8 @@ func onlyFormat(_ Workspace, _ string, a arguments) error {
 	return nil
 }
 
-// noFolders refuses folders: what the program reads there is not judged.
+// noFolders refuses folders as operands, because the files that the program would read
+// there are not judged.
 func noFolders(w Workspace, dir string, a arguments) error {
 	for _, o := range a.operands {
 		if resolved, err := w.readable(dir, o.Text); err == nil && w.Machine.IsFolder(resolved) {
@@ -196,7 +197,7 @@ func noFolders(w Workspace, dir string, a arguments) error {
 	return nil
 }
 
-// noFollowing refuses the old way of tail to say +5f, which never ends.
+// noFollowing refuses tail's old syntax +5f, which follows the file and never ends.
 func noFollowing(_ Workspace, _ string, a arguments) error {
 	for _, o := range a.operands {
 		if strings.HasPrefix(o.Text, "+") {
@@ -206,8 +207,8 @@ func noFollowing(_ Workspace, _ string, a arguments) error {
 	return nil
 }
 
-// deepNames judges programs that also tell the names in hidden folders, if both of two
-// options are there.
+// deepNames judges programs that list the names in hidden folders if both options all and
+// deep are given.
 func deepNames(all, deep string) func(Workspace, string, arguments) error {
 	return func(w Workspace, dir string, a arguments) error {
 		if !strings.ContainsFunc(all, func(r rune) bool { return a.given[string(r)] }) && !a.given["all"] && !a.given["almost-all"] ||
@@ -220,7 +221,8 @@ func deepNames(all, deep string) func(Workspace, string, arguments) error {
 
 var smallNumber = regexp.MustCompile(`^-?[0-9]{1,6}(\.[0-9]{1,3})?$`)
 
-// smallNumbers refuses a sequence that is endless or very long.
+// smallNumbers refuses large numbers, because seq would print an endless or very long
+// sequence.
 func smallNumbers(_ Workspace, _ string, a arguments) error {
 	for _, o := range a.operands {
 		if !smallNumber.MatchString(o.Text) {

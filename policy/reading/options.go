@@ -19,7 +19,7 @@ const (
 	optional                  // it can be there, behind =, and is no path
 )
 
-// options are the options of a program that change nothing but what it prints.
+// options lists the options of a program that change only its output.
 type options struct {
 	flags  string // letters of options without a value
 	texts  string // letters of options whose value is no path
@@ -33,16 +33,16 @@ type options struct {
 type arguments struct {
 	operands []commandline.Word
 	files    []commandline.Word // values of options that are paths
-	// behind has all words behind the first operand. Not every system takes options there:
-	// then they are operands, too.
+	// behind has all words after the first operand. On some systems, options there count as
+	// operands.
 	behind []commandline.Word
-	given  map[string]bool // the options that are there, without dashes
+	given  map[string]bool // the options of the command, without dashes
 	values map[string][]string
 	last   string // the option that was given last
 }
 
-// divide sorts the words behind a program's name into options and operands. It refuses
-// options that the table does not have.
+// divide sorts the words after a program's name into options and operands. It refuses
+// options that are not in the table.
 func (o options) divide(words []commandline.Word) (arguments, error) {
 	a := arguments{given: map[string]bool{}, values: map[string][]string{}}
 	for i := 0; i < len(words); i++ {
@@ -80,7 +80,7 @@ func (o options) divide(words []commandline.Word) (arguments, error) {
 	return a, nil
 }
 
-// value notes the value of the last option.
+// value records the value of the last option.
 func (a *arguments) value(kind value, word commandline.Word) {
 	a.values[a.last] = append(a.values[a.last], word.Text)
 	if kind == file {
@@ -100,8 +100,8 @@ func allKnown(words []commandline.Word) error {
 	return nil
 }
 
-// option notes one word of options. It returns what the next word is, if it is the value
-// of an option, and otherwise 0.
+// option records one word of options. If the next word is the value of an option, it
+// returns the kind of that value. Otherwise it returns 0.
 func (o options) option(a *arguments, word string) (value, error) {
 	if name, isLong := strings.CutPrefix(word, "--"); isLong {
 		return o.longOption(a, name)

@@ -11,14 +11,14 @@ const (
 	toNothing                             // there must be none
 )
 
-// program is what is known of one program.
+// program describes one known program.
 type program struct {
 	options
 	operands operandKind
 	builtin  bool // each shell has it, so no program is started
-	// check refuses what the tables cannot say.
+	// check refuses arguments that the tables cannot describe. It can be nil.
 	check func(w Workspace, dir string, a arguments) error
-	// own judges all words by itself. It gets the words behind the name.
+	// own, if set, judges all words after the name in place of the tables.
 	own judge
 }
 
@@ -42,8 +42,8 @@ func (o options) with(name string, v value) options {
 // plainLong has the options that each GNU program has.
 var plainLong = long(nil, nil)
 
-// programs are the programs that can be allowed. Their options are those of GNU. Where
-// another system has the option, it writes nothing there either.
+// programs lists the programs that can be allowed, with the options of GNU. On other
+// systems, these options write nothing either.
 var programs = map[string]program{
 	"true":   {operands: toTexts, builtin: true},
 	"false":  {operands: toTexts, builtin: true},

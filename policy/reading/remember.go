@@ -1,7 +1,7 @@
 package reading
 
-// Remembering returns the workspace with a machine that is asked for each thing once. It is
-// for one judgement, because later answers can be others.
+// Remembering returns a copy of the workspace that asks the machine each question only
+// once. Use the copy for one judgement, because the machine can change.
 func (w Workspace) Remembering() Workspace {
 	w.Machine = &remembering{Machine: w.Machine, resolved: memory[string]{}, programs: memory[string]{},
 		names: memory[[]string]{}, texts: memory[string]{}, folders: memory[bool]{}, specials: memory[string]{}}
@@ -16,7 +16,7 @@ type remembering struct {
 	folders                             memory[bool]
 }
 
-// memory has answers by what was asked.
+// memory has answers by question.
 type memory[T any] map[string]answer[T]
 
 type answer[T any] struct {

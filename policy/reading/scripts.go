@@ -15,7 +15,8 @@ var sedScript = func() *regexp.Regexp {
 	const pattern = `/([^][/\\;\n]|\\[^/;\n])*/`
 	const address = `([0-9]+|\$|` + pattern + `)`
 	const addresses = `(` + address + `(,(` + address + `|\+[0-9]+))?!?)?`
-	// Some programs let [/] stand for a slash, and others end the pattern there.
+	// In some programs [/] matches a slash, and in others this slash ends the pattern. So a
+	// bracket must not have a slash.
 	const text = `([^][/\\;\n]|\\[^/;\n]|\[[^][/\\;\n]+\])*`
 	return regexp.MustCompile(`^(\s*` + addresses + `\s*([pdq=]|s/` + text + `/` + text + `/[gpiI0-9]*)\s*(;|$))+\s*$`)
 }()
@@ -51,7 +52,7 @@ func awk(w Workspace, dir string, words []commandline.Word) error {
 	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
 }
 
-// jqFilter matches a filter that takes parts of its input.
+// jqFilter matches a filter that only selects parts of its input.
 var jqFilter = regexp.MustCompile(`^\s*(\.|\.?\[[0-9]*\]|\.[A-Za-z_][A-Za-z0-9_]*|\s*\|\s*(keys|length|type|\.)|\?)+\s*$`)
 
 func jq(w Workspace, dir string, words []commandline.Word) error {
@@ -85,7 +86,8 @@ func (w Workspace) noneOfHome(names ...string) error {
 // programName matches the name of a program.
 var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 
-// whereIs judges command. With -v it tells what a name is, and otherwise it starts a program.
+// whereIs judges the built-in command. With -v it only describes a name. Without -v it
+// starts a program.
 func whereIs(w Workspace, dir string, words []commandline.Word) error {
 	if len(words) < 2 || words[0].Text != "-v" {
 		return fmt.Errorf("without -v it starts a program")

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// largestStart is how much of a file that a shell reads at its start is searched, in
-	// bytes. People's own files have a few kilobytes.
+	// largestStart is how many bytes of a start file are searched. Such files usually have
+	// a few kilobytes.
 	largestStart = 1 << 20
-	// mostStarts limits how many of these files are searched: they read each other.
+	// mostStarts bounds how many start files are searched. A start file can read others.
 	mostStarts = 50
 )
 
@@ -25,9 +25,9 @@ var startFiles = []string{".profile", ".bash_profile", ".bash_login", ".bashrc",
 // sourced matches a command that reads another file of commands. The path is group 1.
 var sourced = regexp.MustCompile(`(?:^|[\s;&|({])(?:\.|source)\s+["']?([^\s;"'&|)]+)`)
 
-// Shadowed returns the names of known programs that the files of a shell's start make
-// aliases or functions. It searches their text, so it returns names in comments, too.
-// It does not see what a program such as `eval "$(PROGRAM)"` defines.
+// Shadowed returns the names of known programs that a shell's start files turn into aliases
+// or functions. It searches the text of these files. It does not see the definitions of a
+// line such as `eval "$(PROGRAM)"`.
 func Shadowed(home string) []string {
 	var text strings.Builder
 	var next []string
@@ -56,7 +56,8 @@ func Shadowed(home string) []string {
 	return shadowedBy(text.String())
 }
 
-// expanded returns a path of a file of commands, with HOME in the place of its names.
+// expanded returns an absolute path. It replaces ~ and the variable HOME by home. A
+// relative path starts at home.
 func expanded(path, home string) string {
 	for _, name := range []string{"~/", "$HOME/", "${HOME}/"} {
 		if rest, ok := strings.CutPrefix(path, name); ok {
@@ -72,8 +73,8 @@ func expanded(path, home string) string {
 // comment matches a line that is a comment.
 var comment = regexp.MustCompile(`(?m)^\s*#.*$`)
 
-// changesAny matches what changes the meaning of any word: aliases of zsh for words that
-// are not the first, and options of bash for file name patterns.
+// changesAny matches text that can change the meaning of any word: zsh's global aliases,
+// and bash's options for file name patterns.
 var changesAny = regexp.MustCompile(`\balias\s+-\w*g|\b(dotglob|globstar|nullglob|nocaseglob|extglob|GLOBIGNORE|CDPATH|cdpath)\b`)
 
 // shadowedBy returns the names of programs that the text makes aliases or functions.
@@ -97,8 +98,8 @@ func shadowedBy(text string) []string {
 	return out
 }
 
-// addsOptions reports whether an alias of a program is the program itself, with options
-// that only read.
+// addsOptions reports whether an alias only adds harmless options to the program of the
+// same name.
 func addsOptions(name, value string) bool {
 	fields := strings.Fields(value)
 	p := programs[name]

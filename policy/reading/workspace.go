@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Machine is what a judgement asks the machine for.
+// Machine answers a judgement's questions about files, programs and variables.
 type Machine interface {
 	// Resolve returns the path without symbolic links. The last name need not exist.
 	Resolve(path string) (string, error)

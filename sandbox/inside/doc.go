@@ -3,13 +3,14 @@
 // agent CLI. Both are part of Coleo's holder program.
 package inside
 
-// Verbs of a Coleo program. Behind each of them is "--" and a command line.
+// Verbs of a Coleo program. After each verb come "--" and a command line.
 const (
-	// StartVerb makes this process deaf to signals that end or stop a program, and becomes
-	// the program that makes the sandbox. That program waits for the agent CLI. Otherwise a
-	// signal for the whole process group would end it first, and the agent CLI with it.
-	// As root, StartVerb also makes the devices read-only that the sandbox will have.
+	// StartVerb makes this process ignore the signals that end or stop a program. Then this
+	// process becomes the program that makes the sandbox, which waits for the agent CLI.
+	// Otherwise a signal to the whole process group would end that program first, and with
+	// it the agent CLI. As root, StartVerb also makes the devices of the sandbox read-only.
 	StartVerb = "sandbox-start"
-	// EnterVerb undoes that, sets the filter for system calls, and becomes the agent CLI.
+	// EnterVerb stops ignoring signals, sets the filter for system calls, and becomes the
+	// agent CLI.
 	EnterVerb = "sandbox-enter"
 )

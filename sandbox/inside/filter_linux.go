@@ -8,15 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The filter refuses what a sandboxed program does not need and what has led out of
-// sandboxes before. Namespaces and missing capabilities refuse most of it too. The filter
-// also covers what has no namespace: keys of the kernel, and sockets to a hypervisor.
+// The filter refuses system calls that a sandboxed program does not need and that have been
+// used to escape from sandboxes. Namespaces and missing capabilities stop most of these
+// calls too. Two things have no namespace, so only the filter covers them: the kernel's
+// keys, and sockets to a hypervisor.
 
-// arches has the number by which the kernel names the architecture of this build. On an
-// architecture that is missing here, there is no sandbox.
+// arches maps the architecture of a build to its number in the kernel. An architecture that
+// is missing here has no sandbox.
 var arches = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
 
-// x32Bit is set in the numbers of system calls of the x32 mode of amd64.
+// x32Bit is set in the numbers of amd64's system calls in x32 mode.
 const x32Bit = 0x40000000
 
 // refusedCalls are system calls that fail with EPERM.
@@ -31,7 +32,7 @@ var refusedCalls = []uint32{
 	unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_REBOOT, unix.SYS_SWAPON,
 	unix.SYS_SWAPOFF, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_ADJTIMEX, unix.SYS_CLOCK_ADJTIME,
 	unix.SYS_SYSLOG, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_VHANGUP,
-	// files by number, and calls that other filters do not see
+	// files by handle, and calls that bypass filters
 	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 }
 
@@ -39,8 +40,8 @@ var refusedCalls = []uint32{
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
-// Offsets in bytes of the data that the filter reads. They are those of linux/seccomp.h for
-// little-endian machines. An argument has 64 bits, and the filter reads the low half.
+// Byte offsets in the data that the filter reads, from linux/seccomp.h, for little-endian
+// machines. An argument has 64 bits, and the filter reads the low half.
 const (
 	callNumber = 0
 	callArch   = 4
@@ -58,8 +59,8 @@ func answer(value uint32) unix.SockFilter {
 
 func fails(errno unix.Errno) unix.SockFilter { return answer(unix.SECCOMP_RET_ERRNO | uint32(errno)) }
 
-// skipUnless goes on with the next instruction if the loaded value passes the test against
-// k. Otherwise it skips n instructions. The test is BPF_JEQ, BPF_JSET or BPF_JGE.
+// skipUnless compares the loaded value with k. If the test fails, it skips n instructions.
+// The test is BPF_JEQ, BPF_JSET or BPF_JGE.
 func skipUnless(test uint16, k uint32, n uint8) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, K: k, Jf: n}
 }
@@ -74,8 +75,8 @@ func filter(arch uint32) []unix.SockFilter {
 	for _, call := range refusedCalls {
 		out = append(out, skipUnless(unix.BPF_JEQ, call, 1), fails(unix.EPERM))
 	}
-	// The flags of clone3 are in memory, which no filter can read. Without it, programs use
-	// clone.
+	// clone3 takes its flags from memory, which no filter can read. Where clone3 fails with
+	// ENOSYS, programs use clone.
 	out = append(out, skipUnless(unix.BPF_JEQ, unix.SYS_CLONE3, 1), fails(unix.ENOSYS))
 	refuse := func(call, offset uint32, test uint16, value uint32, errno unix.Errno) {
 		out = append(out, load(callNumber), skipUnless(unix.BPF_JEQ, call, 3), load(offset), skipUnless(test, value, 1),

@@ -17,11 +17,11 @@ import (
 var groupSignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGTSTP,
 	syscall.SIGTTIN, syscall.SIGTTOU}
 
-// Start becomes the program in argv. It returns only if that fails.
-// The error is EUnsupported if root cannot mount.
+// Start replaces this process by the program in argv: see StartVerb. It returns only after
+// an error. The error is EUnsupported if root cannot make the mounts.
 func Start(argv []string) error {
 	signal.Ignore(groupSignals...)
-	runtime.LockOSThread() // the mounts are those of this thread, which becomes the program
+	runtime.LockOSThread() // the mounts belong to this thread, which becomes the program
 	if os.Geteuid() == 0 {
 		if err := protectDevices(); err != nil {
 			return coleo.Errorf(coleo.EUnsupported, "as root, the sandbox needs mounts of its own: %w", err)
@@ -30,13 +30,13 @@ func Start(argv []string) error {
 	return become(argv)
 }
 
-// devices are the machine's own devices that bubblewrap puts into a sandbox.
+// devices are the devices of the machine that bubblewrap puts into a sandbox.
 var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 
-// protectDevices makes the files of the devices read-only, in mounts of this thread alone. A
-// program can still use the devices. Without this, a program of root in a sandbox could
-// change their modes for the whole machine, because they belong to root. bubblewrap itself
-// makes no device read-only.
+// protectDevices makes the files of the devices read-only, in mounts of this thread alone.
+// A program can still use the devices. Otherwise a sandboxed program of root could change
+// the modes of these files for the whole machine, because root owns them. bubblewrap itself
+// does not make devices read-only.
 func protectDevices() error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("make a mount namespace: %w", err)
@@ -57,21 +57,22 @@ func protectDevices() error {
 	return nil
 }
 
-// Enter becomes the program in argv, below the filter. It returns only if that fails: with
-// EUnsupported if there is no filter for this machine.
+// Enter sets the filter and replaces this process by the program in argv: see EnterVerb. It
+// returns only after an error. The error is EUnsupported if this machine cannot have the
+// filter.
 func Enter(argv []string) error {
-	// A process keeps ignored signals when it becomes another program. It does not keep the
-	// signals that it handles: they have their usual effect again.
+	// Signals that a process ignores stay ignored when it becomes another program. Signals
+	// that it handles get their default effect again. So these signals are handled here.
 	signal.Notify(make(chan os.Signal, 1), groupSignals...)
-	runtime.LockOSThread() // the filter holds for this thread, which becomes the program
+	runtime.LockOSThread() // the filter applies to this thread, which becomes the program
 	if err := setFilter(); err != nil {
 		return coleo.Errorf(coleo.EUnsupported, "the sandbox needs a filter for system calls: %w", err)
 	}
 	return become(argv)
 }
 
-// become replaces the program of this process. It finds the program in PATH, because a
-// program that a script starts can be given by its name.
+// become replaces the program of this process. It looks for the program in PATH, because a
+// script can give only the name of a program.
 func become(argv []string) error {
 	path, err := exec.LookPath(argv[0])
 	if err == nil {
