@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"policy/files":       {".", "config", "policy"},
 	"workspace":          {".", "workspace/git"},
 	"workspace/git":      {"."},
+	"workspace/merge":    {".", "changes", "workspace", "workspace/git"},
 	"changes":            {"."},
 	"changes/folder":     {".", "changes", "workspace/git"},
 	"hook":               {},
