@@ -78,7 +78,7 @@ var mayImport = map[string][]string{
 	"registry":              {".", "config", "harnesses/"},
 	"host": {".", "pty", "holder", "holder/journal", "holder/process", "store", "trace", "thread",
 		"repeat", "registry",
-		"bus", "boottime", "localsocket", "door", "subarm", "host/queue", "host/toolcalls", "host/judge", "host/diffs", "changes", "policy", "policy/files", "checked", "limit", "workspace"},
+		"bus", "boottime", "localsocket", "door", "subarm", "host/queue", "host/toolcalls", "host/judge", "host/diffs", "changes", "policy", "policy/files", "checked", "limit", "workspace", "workspace/merge"},
 	"checked":        {"."},
 	"host/diffs":     {".", "bus", "changes", "changes/folder", "workspace/git"},
 	"host/judge":     {".", "policy", "policy/"},

@@ -1,6 +1,11 @@
 package changes
 
-import "coleo.dev"
+import (
+	"fmt"
+	"strings"
+
+	"coleo.dev"
+)
 
 // MergeWay says how the commits of an arm get into another branch.
 type MergeWay string
@@ -91,4 +96,24 @@ func NewConflict(path, kind, commit string) Conflict {
 	c := Conflict{Kind: kind, Commit: commit}
 	c.Path, c.RawPath = named(path)
 	return c
+}
+
+// mostInPrompt is how many conflicts a prompt names. The arm finds the others by git.
+const mostInPrompt = 100
+
+// MergePrompt returns the prompt that hands the conflicts of a merge to the arm.
+func MergePrompt(m Merged) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Your branch %s cannot be merged into the branch %s, because these files conflict:\n\n", m.Branch, m.Into)
+	for n, c := range m.Conflicts {
+		if n == mostInPrompt {
+			fmt.Fprintf(&b, "- and %d more\n", len(m.Conflicts)-n)
+			break
+		}
+		fmt.Fprintf(&b, "- %s (%s)\n", Show(c.Name()), c.Kind)
+	}
+	fmt.Fprintf(&b, "\nCommit your work. Then merge the branch %s into your branch (git merge %s), resolve the conflicts so that "+
+		"the intent of both sides is kept, run the tests, and commit the merge. Do not change the branch %s itself.",
+		m.Into, m.Into, m.Into)
+	return b.String()
 }

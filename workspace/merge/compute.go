@@ -22,7 +22,7 @@ func (j *job) compute(ctx context.Context, m *changes.Merged, tip string) (strin
 		return j.replayAll(ctx, m, tip)
 	}
 	tree, conflicts, err := j.mergeTree(ctx, tip, m.Commit, "")
-	if m.Conflicts = conflicts; err != nil || conflicts != nil {
+	if setConflicts(m, conflicts); err != nil || conflicts != nil {
 		return "", err
 	}
 	if m.Way == changes.WaySquash {
@@ -65,7 +65,7 @@ func (j *job) commits(ctx context.Context, m *changes.Merged, tip string) ([]str
 	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
 		id, subject, _ := strings.Cut(line, " ")
 		ids = append(ids, id)
-		m.Commits = append(m.Commits, changes.MergeCommit{ID: id, Subject: strings.ToValidUTF8(subject, "\uFFFD")})
+		m.Commits = append(m.Commits, changes.MergeCommit{ID: id, Subject: strings.ToValidUTF8(subject[:min(len(subject), mostSubject)], "\uFFFD")})
 	}
 	if len(ids) > mostCommits {
 		m.Commits = m.Commits[:mostCommits]
@@ -143,6 +143,19 @@ func (j *job) mergeTree(ctx context.Context, ours, theirs, commit string) (strin
 		return "", nil, coleo.Errorf(coleo.EInternal, "git merge-tree names no conflict: nothing was merged")
 	}
 	return "", conflicts, nil
+}
+
+// setConflicts sets the conflicts of a merge, within the bounds of a result.
+func setConflicts(m *changes.Merged, list []changes.Conflict) {
+	size := 0
+	for n, c := range list {
+		if size += len(c.Name()); n > 0 && (n == mostFiles || size > mostNames) {
+			m.Cut = fmt.Sprintf("%d more files conflict", len(list)-n)
+			list = list[:n]
+			break
+		}
+	}
+	m.Conflicts = list
 }
 
 // parseConflicts reads what `git merge-tree -z` prints behind the tree: MODE ID STAGE TAB PATH

@@ -14,6 +14,7 @@ package merge
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,12 @@ const (
 	tries = 5
 	// mostCommits bounds the commits that a rebase makes anew, and the list of a result.
 	mostCommits = 1000
+	// mostFiles bounds the files and the conflicts of a result.
+	mostFiles = 2000
+	// mostNames bounds the names of files in a result, and mostSubject the subject of a commit,
+	// in bytes. So a result fits into a message of the bus.
+	mostNames   = 400 << 10
+	mostSubject = 200
 )
 
 // Hooks are the steps of a merge that its caller adds. Each can be nil.
@@ -270,11 +277,14 @@ func (j *job) files(ctx context.Context, m *changes.Merged, tip string) error {
 	if err != nil {
 		return err
 	}
-	more := len(entries) > changes.MaxFiles
-	entries = entries[:min(len(entries), changes.MaxFiles)]
-	m.Files = changes.Assemble(entries, lines, nil, map[string]changes.Entry{}, map[string]bool{})
-	if more {
-		m.Cut = changes.CutNote(changes.MaxFiles, true, false, 0)
+	size := 0
+	for n, e := range entries {
+		if size += len(e.Path) + len(e.OldPath); n == mostFiles || size > mostNames {
+			m.Cut = fmt.Sprintf("%d more files changed", len(entries)-n)
+			entries = entries[:n]
+			break
+		}
 	}
+	m.Files = changes.Assemble(entries, lines, nil, map[string]changes.Entry{}, map[string]bool{})
 	return nil
 }

@@ -97,7 +97,7 @@ func (j *job) replay(ctx context.Context, m *changes.Merged, tip string, c commi
 		return "", err
 	}
 	tree, conflicts, err := j.mergeTree(ctx, standIn, c.id, c.id)
-	if m.Conflicts = conflicts; err != nil || conflicts != nil {
+	if setConflicts(m, conflicts); err != nil || conflicts != nil {
 		return "", err
 	}
 	if tree == tipTree {
