@@ -138,6 +138,7 @@ const (
 // steps began and done, the branch itself says whether it was moved.
 type MergeChange struct {
 	Step      MergeStep `json:"step"`
+	By        string    `json:"by,omitempty"`        // who asked for it, for people
 	Way       string    `json:"way"`                 // merge, squash or rebase
 	Branch    string    `json:"branch,omitempty"`    // of the arm
 	Commit    string    `json:"commit,omitempty"`    // its newest commit

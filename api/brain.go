@@ -160,7 +160,7 @@ type Brain interface {
 
 	// Merge merges the work of an arm into another branch. If there are conflicts, the result
 	// has them, and nothing was changed. With ask, they then go to the arm as one prompt.
-	Merge(ctx context.Context, arm string, w changes.MergeWish, ask bool) (changes.Merged, error)
+	Merge(ctx context.Context, arm string, w changes.MergeWish, by string, ask bool) (changes.Merged, error)
 
 	// Comments returns the comments on an arm's changes that are not sent yet.
 	Comments(ctx context.Context, arm string) ([]changes.Comment, error)

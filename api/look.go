@@ -254,7 +254,7 @@ type mergeBody struct {
 }
 
 func (s *Server) merge(ctx context.Context, in *armBody[mergeBody]) (*reply[changes.Merged], error) {
-	out, err := s.brain.Merge(ctx, in.ID, in.Body.MergeWish, in.Body.AskArm)
+	out, err := s.brain.Merge(ctx, in.ID, in.Body.MergeWish, callerWord(callerOf(ctx)), in.Body.AskArm)
 	return &reply[changes.Merged]{out}, err
 }
 

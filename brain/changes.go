@@ -86,16 +86,17 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 }
 
 // Merge merges the work of an arm into another branch. If git finds conflicts, the result has
-// them, and nothing was changed. With ask, they then go to the arm as one prompt.
+// them, and nothing was changed. With ask, they then go to the arm as one prompt. The event in
+// the arm's log says by whom the merge was asked for.
 //
 // Merge returns ENotFound if there is no such arm, EUnsupported if it has no worktree, and
 // EConflict if the arm's work or the branch does not let it merge. It returns EBusy if the
 // wish is to commit first, and the arm may change files. With ask, it also returns the errors
 // of Prompt.
-func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeWish, ask bool) (changes.Merged, error) {
+func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeWish, by string, ask bool) (changes.Merged, error) {
 	var m changes.Merged
 	err := b.commanded(ctx, idOrName, bus.OpMerge, mergeTimeout, func(arm coleo.Arm) any {
-		return bus.MergeOrder{Arm: arm.ID, Wish: w}
+		return bus.MergeOrder{Arm: arm.ID, Wish: w, By: by}
 	}, &m)
 	if err != nil || !ask || len(m.Conflicts) == 0 || w.DryRun {
 		return m, err

@@ -278,6 +278,7 @@ type RestoreOrder struct {
 type MergeOrder struct {
 	Arm  string            `json:"arm"`
 	Wish changes.MergeWish `json:"wish"`
+	By   string            `json:"by,omitempty"` // who asked for it
 }
 
 // ScreenOrder asks for the screen of an arm: the present screen if At is zero,

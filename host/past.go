@@ -285,13 +285,13 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	began := false
 	before := func(ctx context.Context, m changes.Merged) error {
 		began = true
-		return h.append(ctx, event(o.Arm, coleo.EventMerge, mergeChange(coleo.MergeBegan, m.MergeFrom)))
+		return h.append(ctx, event(o.Arm, coleo.EventMerge, mergeChange(coleo.MergeBegan, o.By, m.MergeFrom)))
 	}
 	m, err := merge.Do(ctx, h.Workspaces, w, o.Wish, merge.Hooks{Before: before})
 	if !began {
 		return m, err
 	}
-	c := mergeChange(coleo.MergeDone, m.MergeFrom)
+	c := mergeChange(coleo.MergeDone, o.By, m.MergeFrom)
 	if err != nil {
 		c.Step, c.Why = coleo.MergeFailed, err.Error()
 	}
@@ -323,8 +323,8 @@ func (h *Host) restsIn(a *arm, dir string) (unlock func(), err error) {
 	return unlock, nil
 }
 
-func mergeChange(step coleo.MergeStep, m changes.MergeFrom) coleo.MergeChange {
-	return coleo.MergeChange{Step: step, Way: string(m.Way), Branch: m.Branch, Commit: m.Commit, Into: m.Into,
+func mergeChange(step coleo.MergeStep, by string, m changes.MergeFrom) coleo.MergeChange {
+	return coleo.MergeChange{Step: step, By: by, Way: string(m.Way), Branch: m.Branch, Commit: m.Commit, Into: m.Into,
 		Before: m.Before, After: m.After, Committed: m.Committed}
 }
 

@@ -65,7 +65,7 @@ func TestM28TheWorkOfAnArmIsMerged(t *testing.T) {
 		var c coleo.MergeChange
 		w.check(json.Unmarshal(e.Payload, &c))
 		steps = append(steps, c.Step)
-		if c.Before != m.Before || c.After != m.After || c.Branch != m.Branch || c.Into != m.Into || c.Committed != m.Committed {
+		if c.Before != m.Before || c.After != m.After || c.Branch != m.Branch || c.Into != m.Into || c.By == "" || c.Committed != m.Committed {
 			t.Errorf("the event says %+v", c)
 		}
 	}
@@ -130,5 +130,56 @@ func TestAnArmWithoutAWorktreeHasNothingToMerge(t *testing.T) {
 	w.must("arm", "spawn", "-n", "one", "--harness", "fake", "-w", w.path("project/sub"))
 	if r := w.run("arm", "merge", "one"); r.code != 2 || !strings.Contains(r.err, "no worktree of its own") {
 		t.Errorf("exit code %d: %s", r.code, r.err)
+	}
+}
+
+// TestM28OneOfFiveArmsIsMergedAndTheOthersAreRemoved, and the main work folder stays as it is:
+// its files, its index and its stash.
+func TestM28OneOfFiveArmsIsMergedAndTheOthersAreRemoved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	dir, one := w.mergeable()
+	w.git(dir, "checkout", "-q", "topic")
+	arms := []coleo.Arm{one}
+	for _, name := range []string{"two", "three", "four", "five"} {
+		arm := w.spawnInWorktree(name)
+		w.forgetFake(arm.Workdir)
+		arms = append(arms, arm)
+	}
+	w.git(dir, "checkout", "-q", "main")
+	w.check(os.WriteFile(filepath.Join(dir, "file"), []byte("stashed\n"), 0o600))
+	w.git(dir, "stash", "-q")
+	w.check(os.WriteFile(filepath.Join(dir, "staged"), []byte("staged\n"), 0o600))
+	w.git(dir, "add", "staged")
+	w.check(os.WriteFile(filepath.Join(dir, "file"), []byte("changed\n"), 0o600))
+	main := func() string {
+		var all strings.Builder
+		for _, name := range []string{".git/index", ".git/refs/stash", ".git/logs/refs/stash", ".git/HEAD", "file", "staged"} {
+			data, err := os.ReadFile(filepath.Join(dir, name))
+			w.check(err)
+			all.Write(data)
+		}
+		return all.String()
+	}
+	before := main()
+	for _, arm := range arms {
+		w.inTree(arm.Workdir, "answer", arm.Name+"\n")
+	}
+	w.must("arm", "merge", "three")
+	for _, arm := range arms {
+		w.must("arm", "kill", arm.Name)
+		w.must("arm", "remove", arm.Name, "--force")
+	}
+	if got := w.git(dir, "show", "topic:sub/answer"); got != "three" {
+		t.Errorf("the answer is %q", got)
+	}
+	if main() != before {
+		t.Error("the main work folder was changed")
+	}
+	if out := w.must("workspace", "list"); !strings.Contains(out, "No worktrees") {
+		t.Errorf("worktrees are left:\n%s", out)
+	}
+	if kept := w.must("workspace", "kept"); strings.Contains(kept, "three") || strings.Count(kept, "refs/coleo/kept/") != 4 {
+		t.Errorf("what is kept:\n%s", kept)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"coleo.dev"
@@ -65,7 +66,8 @@ func (j *job) commits(ctx context.Context, m *changes.Merged, tip string) ([]str
 	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
 		id, subject, _ := strings.Cut(line, " ")
 		ids = append(ids, id)
-		m.Commits = append(m.Commits, changes.MergeCommit{ID: id, Subject: strings.ToValidUTF8(subject[:min(len(subject), mostSubject)], "\uFFFD")})
+		subject = strings.ToValidUTF8(subject[:min(len(subject), mostSubject)], "\uFFFD")
+		m.Commits = append(m.Commits, changes.MergeCommit{ID: id, Subject: subject})
 	}
 	if len(ids) > mostCommits {
 		m.Commits = m.Commits[:mostCommits]
@@ -129,7 +131,8 @@ func (j *job) sameTree(ctx context.Context, tree, commit string) (bool, error) {
 // mergeTree merges two commits. It returns the tree, or the conflicts. The commit is the
 // replayed one, for the conflicts of a rebase.
 func (j *job) mergeTree(ctx context.Context, ours, theirs, commit string) (string, []changes.Conflict, error) {
-	out, err := j.repo.Run(ctx, git.Call{Args: []string{"merge-tree", "--write-tree", "-z", "--messages", ours, theirs}, Env: j.env})
+	out, err := j.repo.Run(ctx, git.Call{Env: j.env,
+		Args: []string{"merge-tree", "--write-tree", "-z", "--messages", ours, theirs}})
 	const conflicted = 1
 	if err != nil && git.ExitCode(err) != conflicted {
 		return "", nil, coleo.Errorf(coleo.EConflict, "nothing was merged: %w", err)
@@ -158,50 +161,34 @@ func setConflicts(m *changes.Merged, list []changes.Conflict) {
 	m.Conflicts = list
 }
 
-// parseConflicts reads what `git merge-tree -z` prints behind the tree: MODE ID STAGE TAB PATH
-// for each version of a file in conflict, then an empty field, then the messages. A message is
-// a number of paths, these paths, a kind and a text.
-func parseConflicts(out, commit string) []changes.Conflict {
-	fields := strings.Split(out, "\x00")
-	next := func() (field string) {
-		if len(fields) > 0 {
-			field, fields = fields[0], fields[1:]
-		}
-		return field
+// fields are what git has ended with a zero byte each.
+type fields []string
+
+// next takes the first field; "" if there is none.
+func (f *fields) next() (field string) {
+	if len(*f) > 0 {
+		field, *f = (*f)[0], (*f)[1:]
 	}
+	return field
+}
+
+// parseConflicts reads what `git merge-tree -z` prints behind the tree: MODE ID STAGE TAB PATH
+// for each version of a file in conflict, then an empty field, then the messages. The stage of
+// the base is 1.
+func parseConflicts(out, commit string) []changes.Conflict {
+	left := fields(strings.Split(out, "\x00"))
 	var paths []string
 	inBase := map[string]bool{}
-	for len(fields) > 0 {
-		line := next()
-		if line == "" {
-			break
-		}
-		head, path, ok := strings.Cut(line, "\t")
-		if ok && (len(paths) == 0 || paths[len(paths)-1] != path) {
+	for line := left.next(); line != ""; line = left.next() {
+		head, path, _ := strings.Cut(line, "\t")
+		if len(paths) == 0 || paths[len(paths)-1] != path {
 			paths = append(paths, path)
 		}
 		inBase[path] = inBase[path] || strings.HasSuffix(head, " 1")
 	}
-	kinds := map[string]string{}
-	for len(fields) > 0 {
-		count := 0
-		if _, err := fmt.Sscanf(next(), "%d", &count); err != nil || count < 1 || count > len(fields) {
-			break
-		}
-		named := fields[:count]
-		fields = fields[count:]
-		kind := next()
-		next() // the text for people
-		if inner, ok := strings.CutPrefix(kind, "CONFLICT ("); ok {
-			for _, path := range named {
-				if kinds[path] == "" {
-					kinds[path] = strings.TrimSuffix(inner, ")")
-				}
-			}
-			if len(paths) == 0 { // for example a folder that was renamed in two ways
-				paths = append(paths, named[0])
-			}
-		}
+	kinds, first := parseKinds(left)
+	if len(paths) == 0 && first != "" { // for example a folder that was renamed in two ways
+		paths = append(paths, first)
 	}
 	conflicts := make([]changes.Conflict, 0, len(paths))
 	for _, path := range paths {
@@ -215,4 +202,33 @@ func parseConflicts(out, commit string) []changes.Conflict {
 		conflicts = append(conflicts, changes.NewConflict(path, kind, commit))
 	}
 	return conflicts
+}
+
+// parseKinds reads the messages of a merge: a number of paths, these paths, a kind such as
+// CONFLICT (contents), and a text. It returns the kinds of conflicts by path, and the first
+// path of all.
+func parseKinds(left fields) (kinds map[string]string, first string) {
+	kinds = map[string]string{}
+	for len(left) > 0 {
+		count, err := strconv.Atoi(left.next())
+		if err != nil || count < 1 || count > len(left) {
+			break
+		}
+		named := left[:count]
+		left = left[count:]
+		kind, ok := strings.CutPrefix(left.next(), "CONFLICT (")
+		left.next() // the text for people
+		if !ok {
+			continue
+		}
+		if first == "" {
+			first = named[0]
+		}
+		for _, path := range named {
+			if kinds[path] == "" {
+				kinds[path] = strings.TrimSuffix(kind, ")")
+			}
+		}
+	}
+	return kinds, first
 }

@@ -55,7 +55,8 @@ type Hooks struct {
 // worktree has uncommitted work and the wish has no message for it, or if the branch that
 // would be moved is checked out. It returns EInvalid if the branch is unknown or cannot get
 // the work, or if git knows no name and address of the user.
-func Do(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, wish changes.MergeWish, h Hooks) (changes.Merged, error) {
+func Do(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, wish changes.MergeWish,
+	h Hooks) (changes.Merged, error) {
 	if err := checkWish(&wish); err != nil {
 		return changes.Merged{}, err
 	}
@@ -86,7 +87,8 @@ func checkWish(wish *changes.MergeWish) error {
 	case changes.WayMerge, changes.WaySquash:
 	case changes.WayRebase:
 		if wish.Message != "" {
-			return coleo.Errorf(coleo.EInvalid, "a rebase keeps the messages of the commits, so it takes none: leave the message out")
+			return coleo.Errorf(coleo.EInvalid, "a rebase keeps the messages of the commits, so it takes none: "+
+				"leave the message out")
 		}
 	default:
 		return coleo.Errorf(coleo.EInvalid, "%q is no way to merge: merge, squash and rebase are", wish.Way)
@@ -114,7 +116,8 @@ type job struct {
 
 func (j *job) open(ctx context.Context) error {
 	if j.arm.Status != workspace.Ready {
-		return coleo.Errorf(coleo.EConflict, "the worktree of arm %s is not ready (%s): nothing was merged", j.arm.Name, j.arm.Status)
+		return coleo.Errorf(coleo.EConflict, "the worktree of arm %s is not ready (%s): nothing was merged", j.arm.Name,
+			j.arm.Status)
 	}
 	var err error
 	if j.repo, err = j.trees.OpenRepository(ctx, j.arm); err != nil {
@@ -194,7 +197,8 @@ func (j *job) branches(ctx context.Context) error {
 // once computes the merge for where the branch is now, and then moves the branch. It returns
 // errMoved if the branch was moved meanwhile.
 func (j *job) once(ctx context.Context) (changes.Merged, error) {
-	m := changes.Merged{DryRun: j.wish.DryRun, MergeFrom: changes.MergeFrom{Way: j.wish.Way, Branch: j.branch, Into: j.into}}
+	m := changes.Merged{DryRun: j.wish.DryRun, MergeFrom: changes.MergeFrom{Way: j.wish.Way, Branch: j.branch,
+		Into: j.into}}
 	tip, err := j.target(ctx, &m)
 	if err != nil {
 		return m, err
@@ -232,11 +236,12 @@ func (j *job) target(ctx context.Context, m *changes.Merged) (tip string, err er
 		return tip, j.checkFree()
 	}
 	if j.wish.Into == "" || j.arm.Onto == "" || j.arm.Onto == j.into {
-		return "", coleo.Errorf(coleo.EInvalid, "the repository has no branch %s: nothing was merged; name one with --into", j.into)
+		return "", coleo.Errorf(coleo.EInvalid, "the repository has no branch %s: nothing was merged; name one with --into",
+			j.into)
 	}
 	if tip, err = commitOf(ctx, j.repo, heads+j.arm.Onto); err != nil {
-		return "", coleo.Errorf(coleo.EInvalid, "the branch %s would begin at the branch %s, which is gone: nothing was merged; "+
-			"name a branch that exists with --into", j.into, j.arm.Onto)
+		return "", coleo.Errorf(coleo.EInvalid, "the branch %s would begin at the branch %s, which is gone: nothing was "+
+			"merged; name a branch that exists with --into", j.into, j.arm.Onto)
 	}
 	return tip, nil
 }
@@ -248,8 +253,9 @@ func (j *job) checkFree() error {
 	if err != nil || path == "" {
 		return err
 	}
-	return coleo.Errorf(coleo.EConflict, "the branch %s is checked out in %s, whose files would no longer fit it: nothing was merged; "+
-		"--into NEW puts the result on a new branch, and 'git merge --ff-only NEW' there takes it", j.into, path)
+	return coleo.Errorf(coleo.EConflict, "the branch %s is checked out in %s, whose files would no longer fit it: nothing was "+
+		"merged; --into NEW puts the result on a new branch, and 'git merge --ff-only NEW' "+
+		"there takes it", j.into, path)
 }
 
 func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {

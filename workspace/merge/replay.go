@@ -19,8 +19,8 @@ type commit struct {
 
 // read reads a commit with one parent.
 func (j *job) read(ctx context.Context, id string) (commit, error) {
-	out, err := j.repo.Run(ctx, git.Call{Env: j.env, Args: []string{"log", "-1", "--no-patch", "--no-notes", "--encoding=UTF-8",
-		"--date=raw", "--format=%P%x00%T%x00%an%x00%ae%x00%ad%x00%B", id}})
+	out, err := j.repo.Run(ctx, git.Call{Env: j.env, Args: []string{"log", "-1", "--no-patch", "--no-notes",
+		"--encoding=UTF-8", "--date=raw", "--format=%P%x00%T%x00%an%x00%ae%x00%ad%x00%B", id}})
 	if err != nil {
 		return commit{}, err
 	}
@@ -62,15 +62,16 @@ func (j *job) replayAll(ctx context.Context, m *changes.Merged, tip string) (str
 // resolved would be lost.
 func (j *job) checkReplay(m *changes.Merged, c commit) error {
 	if m.Cut != "" {
-		return coleo.Errorf(coleo.EInvalid, "the branch %s has more than %d commits to rebase: nothing was merged; merge or squash it",
-			m.Branch, mostCommits)
+		return coleo.Errorf(coleo.EInvalid, "the branch %s has more than %d commits to rebase: nothing was merged; "+
+			"merge or squash it", m.Branch, mostCommits)
 	}
 	if strings.Contains(c.parent, " ") {
-		return coleo.Errorf(coleo.EInvalid, "the branch %s has a merge commit (%.12s), which a rebase would lose: nothing was merged; "+
-			"merge or squash it", m.Branch, c.id)
+		return coleo.Errorf(coleo.EInvalid, "the branch %s has a merge commit (%.12s), which a rebase would lose: nothing was "+
+			"merged; merge or squash it", m.Branch, c.id)
 	}
 	if c.parent == "" {
-		return coleo.Errorf(coleo.EInvalid, "the branch %s has no commit in common with %s: nothing was merged", m.Branch, m.Into)
+		return coleo.Errorf(coleo.EInvalid, "the branch %s has no commit in common with %s: nothing was merged", m.Branch,
+			m.Into)
 	}
 	return nil
 }

@@ -25,7 +25,8 @@ type work struct {
 func (j *job) work(ctx context.Context) (work, error) {
 	head, err := commitOf(ctx, j.repo, heads+j.branch)
 	if err != nil {
-		return work{}, coleo.Errorf(coleo.EConflict, "the branch %s of arm %s has no commit: nothing was merged", j.branch, j.arm.Name)
+		return work{}, coleo.Errorf(coleo.EConflict, "the branch %s of arm %s has no commit: nothing was merged", j.branch,
+			j.arm.Name)
 	}
 	out := work{head: head, commit: head}
 	if _, err := os.Lstat(j.arm.Path); err == nil && (git.Worktree{Path: j.arm.Path, Git: j.arm.Git}).Gone() {
@@ -58,25 +59,46 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 		return err
 	}
 	env := append([]string{"GIT_INDEX_FILE=" + filepath.Join(j.own, "index")}, j.env...)
-	run := func(stdin string, args ...string) (string, error) {
-		out, err := j.tree.Run(ctx, git.Call{Args: args, Env: env, Stdin: strings.NewReader(stdin)})
-		return strings.TrimSpace(string(out)), err
-	}
-	if _, err := run("", "read-tree", w.head); err != nil {
+	if _, err := j.tree.Run(ctx, git.Call{Args: []string{"read-tree", w.head}, Env: env}); err != nil {
 		return err
 	}
+	paths, err := j.changed(ctx, env, names)
+	if err != nil {
+		return err
+	}
+	_, err = j.tree.Run(ctx, git.Call{Args: []string{"update-index", "-z", "--add", "--remove", "--replace", "--stdin"},
+		Env: env, Stdin: strings.NewReader(paths)})
+	if err != nil {
+		return coleo.Errorf(coleo.EConflict, "the work of arm %s could not be committed: nothing was merged: %w", j.arm.Name, err)
+	}
+	tree, err := j.tree.Run(ctx, git.Call{Args: []string{"write-tree"}, Env: env})
+	if err != nil {
+		return err
+	}
+	w.tree = strings.TrimSpace(string(tree))
+	if same, err := j.sameTree(ctx, w.tree, w.head); err != nil || same {
+		return err // only its index differs
+	}
+	w.made, err = j.commitTree(ctx, w.tree, j.wish.Commit, nil, w.head)
+	w.commit = w.made
+	return err
+}
+
+// changed returns those of the names that differ from the index in env, each with a zero byte
+// behind it. The files that are not named were put there by Coleo.
+func (j *job) changed(ctx context.Context, env, names []string) (string, error) {
 	out, err := j.tree.Run(ctx, git.Call{Env: env,
 		Args: []string{"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames"}})
 	if err != nil {
-		return err
+		return "", err
 	}
 	status, err := changes.ParseStatus(out)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if len(status.Nested) > 0 {
-		return coleo.Errorf(coleo.EConflict, "the worktree of arm %s has a repository of its own in %s, which cannot be committed: "+
-			"nothing was merged; move it elsewhere, or let git ignore it", j.arm.Name, changes.Show(status.Nested[0]))
+		return "", coleo.Errorf(coleo.EConflict, "the worktree of arm %s has a repository of its own in %s, which cannot be "+
+			"committed: nothing was merged; move it elsewhere, or let git ignore it", j.arm.Name, changes.Show(status.Nested[0]))
 	}
 	wanted := map[string]bool{}
 	for _, name := range names {
@@ -84,22 +106,11 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 	}
 	var paths strings.Builder
 	for _, e := range status.Entries {
-		if wanted[e.Path] { // the others were put there by Coleo
+		if wanted[e.Path] {
 			paths.WriteString(e.Path + "\x00")
 		}
 	}
-	if _, err := run(paths.String(), "update-index", "-z", "--add", "--remove", "--replace", "--stdin"); err != nil {
-		return coleo.Errorf(coleo.EConflict, "the work of arm %s could not be committed: nothing was merged: %w", j.arm.Name, err)
-	}
-	if w.tree, err = run("", "write-tree"); err != nil {
-		return err
-	}
-	if same, err := j.sameTree(ctx, w.tree, w.head); err != nil || same {
-		return err // only its index differs
-	}
-	w.made, err = j.commitTree(ctx, w.tree, j.wish.Commit, nil, w.head)
-	w.commit = w.made
-	return err
+	return paths.String(), nil
 }
 
 // checkHidden refuses a worktree in which git is told that files are elsewhere. A commit of
