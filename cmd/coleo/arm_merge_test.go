@@ -123,6 +123,31 @@ func TestConflictsOfAMergeAreHandedToTheArmOnce(t *testing.T) {
 	}
 }
 
+// TestUncommittedWorkIsCommittedOnlyWhileTheArmRests: what the arm has committed is merged in
+// any case.
+func TestUncommittedWorkIsCommittedOnlyWhileTheArmRests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	dir, arm := w.mergeable()
+	w.inTree(arm.Workdir, "new", "new\n")
+	w.must("arm", "prompt", "one", "hold 60s")
+	w.wait("one", coleo.Processing, coleo.Executing)
+	if _, err := os.Stat(filepath.Join(arm.Workdir, fakeRecord)); err == nil {
+		w.check(os.Remove(filepath.Join(arm.Workdir, fakeRecord)))
+	}
+	before := w.git(dir, "rev-parse", "topic")
+	e := w.fails(11, "arm", "merge", "one", "--commit", "x")
+	if e.Code != coleo.EBusy || !strings.Contains(e.Message, "nothing was merged, because arm one") {
+		t.Errorf("a commit while the arm works: %+v", e)
+	}
+	if now := w.git(dir, "rev-parse", "topic"); now != before {
+		t.Errorf("the branch has moved to %s", now)
+	}
+	if m := decode[changes.Merged](w, "arm", "merge", "one"); m.After == "" {
+		t.Errorf("the merge of commits is %+v", m)
+	}
+}
+
 func TestAnArmWithoutAWorktreeHasNothingToMerge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
