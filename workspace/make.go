@@ -223,7 +223,7 @@ func freeBranch(ctx context.Context, r *git.Repo, name string) (string, error) {
 
 // checkFree checks that no work folder has the branch checked out.
 func checkFree(r *git.Repo, ref string) error {
-	path, err := CheckedOut(r, ref)
+	path, err := CheckedOut(r, ref, "")
 	if err == nil && path != "" {
 		return coleo.Errorf(coleo.EConflict, "the branch %s is checked out in %s: choose another one",
 			strings.TrimPrefix(ref, heads), path)

@@ -45,8 +45,9 @@ func (s Workspaces) TempDir() (string, error) {
 }
 
 // CheckedOut returns the work folder that has a branch checked out, or that rebases it. It
-// returns "" if there is none. The ref is refs/heads/NAME.
-func CheckedOut(r *git.Repo, ref string) (string, error) {
+// returns "" if there is none. The ref is refs/heads/NAME. The work folder with the git folder
+// except does not count.
+func CheckedOut(r *git.Repo, ref, except string) (string, error) {
 	all, err := r.Worktrees()
 	if err != nil {
 		return "", err
@@ -55,7 +56,7 @@ func CheckedOut(r *git.Repo, ref string) (string, error) {
 		all = append(all, git.Worktree{Path: r.Common, Git: r.Common, Head: r.MainHead()})
 	}
 	for _, other := range all {
-		if other.Head == ref || rebased(other.Git) == ref {
+		if other.Git != except && (other.Head == ref || rebased(other.Git) == ref) {
 			return strings.TrimSuffix(other.Path, string(filepath.Separator)+".git"), nil
 		}
 	}

@@ -191,7 +191,13 @@ func (j *job) branches(ctx context.Context) error {
 				"name that one with --into", name)
 		}
 	}
-	return nil
+	// An arm can write the name of the person's branch into its HEAD.
+	path, err := workspace.CheckedOut(j.repo, head, j.arm.Git)
+	if err == nil && path != "" {
+		err = coleo.Errorf(coleo.EConflict, "arm %s has the branch %s checked out, and so has %s: nothing was merged; "+
+			"let the arm work on a branch of its own", j.arm.Name, branch, path)
+	}
+	return err
 }
 
 // once computes the merge for where the branch is now, and then moves the branch. It returns
@@ -230,7 +236,7 @@ func (j *job) target(ctx context.Context, m *changes.Merged) (tip string, err er
 	if tip, err = commitOf(ctx, j.repo, heads+j.into); err == nil {
 		m.Before = tip
 		if j.wish.DryRun {
-			m.CheckedOut, err = workspace.CheckedOut(j.repo, heads+j.into)
+			m.CheckedOut, err = workspace.CheckedOut(j.repo, heads+j.into, "")
 			return tip, err
 		}
 		return tip, j.checkFree()
@@ -249,7 +255,7 @@ func (j *job) target(ctx context.Context, m *changes.Merged) (tip string, err er
 // checkFree checks that no work folder has the branch checked out. Its files and its index
 // would not be those of the branch any more.
 func (j *job) checkFree() error {
-	path, err := workspace.CheckedOut(j.repo, heads+j.into)
+	path, err := workspace.CheckedOut(j.repo, heads+j.into, "")
 	if err != nil || path == "" {
 		return err
 	}

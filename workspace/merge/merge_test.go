@@ -218,6 +218,9 @@ func TestWrongMergesSayWhatIsWrong(t *testing.T) {
 		}, changes.MergeWish{Into: "alias"}, coleo.EInvalid, "stands for another"},
 		"no branch is checked out": {func(s *stage, w workspace.Workspace) { s.must(w.Path, "checkout", "-q", "--detach") },
 			changes.MergeWish{}, coleo.EConflict, "no branch checked out"},
+		"the person's branch is in the arm's HEAD": {func(s *stage, w workspace.Workspace) {
+			s.write(filepath.Join(w.Git, "HEAD"), "ref: refs/heads/main\n")
+		}, changes.MergeWish{Commit: "x"}, coleo.EConflict, "and so has"},
 		"a merge is in progress": {func(s *stage, w workspace.Workspace) {
 			s.onBase("file", "person\n", "2")
 			_, _ = s.git(w.Path, "-c", "user.name=a", "-c", "user.email=a@b", "merge", "base")
