@@ -43,6 +43,8 @@ const (
 	EventWorkspaceReady   EventKind = "workspace_ready"          // WorkspaceChange
 	EventWorkspaceError   EventKind = "workspace_error"          // Note: why the arm has no worktree, or keeps it
 
+	EventMerge EventKind = "merge" // MergeChange: the work of the arm is merged into another branch
+
 	// EventInputValidated has Validated. It follows run_start. If the input does not fit,
 	// nothing is typed, and the event belongs to no run.
 	EventInputValidated  EventKind = "input_validated"
@@ -120,6 +122,31 @@ type WorkspaceChange struct {
 	Branch string `json:"branch,omitempty"`
 	Commit string `json:"commit,omitempty"` // on which the work begins
 	Kept   string `json:"kept,omitempty"`   // the ref that has everything of a removed worktree
+}
+
+// MergeStep says how far a merge of an arm's work has come. Events store it.
+type MergeStep string
+
+// The steps of a merge.
+const (
+	MergeBegan  MergeStep = "began"  // the branch is about to be moved from Before to After
+	MergeDone   MergeStep = "done"   // the branch was moved
+	MergeFailed MergeStep = "failed" // nothing was merged; see Why
+)
+
+// MergeChange is the payload of the event that tells of a merge. If a kill comes between the
+// steps began and done, the branch itself says whether it was moved.
+type MergeChange struct {
+	Step      MergeStep `json:"step"`
+	By        string    `json:"by,omitempty"`        // who asked for it, for people
+	Way       string    `json:"way"`                 // merge, squash or rebase
+	Branch    string    `json:"branch,omitempty"`    // of the arm
+	Commit    string    `json:"commit,omitempty"`    // its newest commit
+	Into      string    `json:"into,omitempty"`      // the branch that gets the work
+	Before    string    `json:"before,omitempty"`    // the commit of Into before the merge; "" if the branch is new
+	After     string    `json:"after,omitempty"`     // the one after it
+	Committed string    `json:"committed,omitempty"` // the commit of work that was uncommitted
+	Why       string    `json:"why,omitempty"`       // of MergeFailed
 }
 
 // Worktree is the git worktree of an arm.
@@ -271,7 +298,7 @@ var eventKinds = []EventKind{
 	EventSpawned, EventReattached, EventStopped, EventOrphaned, EventBlocked, EventRules, EventLabels, EventRemoved,
 	EventState,
 	EventUnrecognised, EventWitness, EventConversation, EventRunStart, EventRunEnd, EventPromptLost, EventDecision,
-	EventWindow, EventQueue, EventParked, EventPolicy, EventWorkspaceChanged, EventWorkspaceReady, EventWorkspaceError,
+	EventWindow, EventQueue, EventParked, EventPolicy, EventWorkspaceChanged, EventWorkspaceReady, EventWorkspaceError, EventMerge,
 	EventInputValidated, EventOutputValidated, EventOutputRetry,
 	EventTurn, EventAssistantText, EventThinking, EventToolStart, EventToolProgress, EventToolEnd, EventSubagentStart,
 	EventSubagentEnd, EventFileChanged, EventUsage, EventCompaction, EventMode, EventModel, EventTasks,

@@ -134,6 +134,10 @@ func auditOf(in any) (arm string, detail any) {
 		b := q.Body
 		b.Text = short(b.Text)
 		return q.ID, b
+	case *armBody[mergeBody]:
+		b := q.Body
+		b.Commit, b.Message = short(b.Commit), short(b.Message)
+		return q.ID, b
 	case *armBody[restoreBody]:
 		return q.ID, q.Body
 	case *armBody[coleo.LabelChange]:

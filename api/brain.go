@@ -158,6 +158,10 @@ type Brain interface {
 	// repository may change files.
 	Restore(ctx context.Context, arm string, n int) (changes.Restored, error)
 
+	// Merge merges the work of an arm into another branch. If there are conflicts, the result
+	// has them, and nothing was changed. With ask, they then go to the arm as one prompt.
+	Merge(ctx context.Context, arm string, w changes.MergeWish, by string, ask bool) (changes.Merged, error)
+
 	// Comments returns the comments on an arm's changes that are not sent yet.
 	Comments(ctx context.Context, arm string) ([]changes.Comment, error)
 	// Comment stores one more comment, and returns all. DropComments deletes them all, and

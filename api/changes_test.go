@@ -24,6 +24,12 @@ func (b *scriptedBrain) Restore(_ context.Context, arm string, n int) (changes.R
 	return changes.Restored{N: n, Before: n + 1, Written: []string{arm}}, b.fail
 }
 
+func (b *scriptedBrain) Merge(_ context.Context, arm string, w changes.MergeWish, by string, ask bool) (changes.Merged, error) {
+	m := changes.Merged{DryRun: w.DryRun}
+	m.Way, m.Into, m.Branch = w.Way, w.Into+w.Commit+w.Message, fmt.Sprint(arm, ask, by != "")
+	return m, b.fail
+}
+
 func (b *scriptedBrain) Comments(_ context.Context, arm string) ([]changes.Comment, error) {
 	return []changes.Comment{{Path: arm, Line: 1}}, b.fail
 }
@@ -53,6 +59,10 @@ func TestEveryRouteOfCommentsThroughItsClient(t *testing.T) {
 		"comment 2 f 12 why?": func() (any, error) {
 			l, err := c.Comment(ctx, "a1", changes.Comment{Path: "f", Line: 12, Text: "why?"})
 			return fmt.Sprint("comment ", len(l), " ", l[1].Path, " ", l[1].Line, " ", l[1].Text), err
+		},
+		"squash main fix words a1 true true true": func() (any, error) {
+			m, err := c.Merge(ctx, "a1", changes.MergeWish{Way: changes.WaySquash, Into: "main ", Commit: "fix ", Message: "words", DryRun: true}, true)
+			return fmt.Sprint(m.Way, " ", m.Into, " ", m.Branch[:2], " ", m.Branch[2:], " ", m.DryRun), err
 		},
 		"dropped comments 7": func() (any, error) {
 			l, err := c.DropComments(ctx, "a1")

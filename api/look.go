@@ -76,6 +76,8 @@ func (s *Server) lookRoutes(d table) {
 	add(d, operation{get, "/api/arms/{id}/files", "arm-files", "List the files that the arm has changed, without a patch", 0}, s.files)
 	add(d, operation{get, "/api/arms/{id}/checkpoints", "list-checkpoints", "List the checkpoints of the arm's files", 0}, s.checkpoints)
 	add(d, operation{post, "/api/arms/{id}/restore", "restore-files", "Put the files of a checkpoint back", 0}, s.restore)
+	add(d, operation{post, "/api/arms/{id}/merge", "merge-arm",
+		"Merge the work of an arm with a worktree into another branch, or say what would happen", 0}, s.merge)
 	add(d, operation{get, "/api/runs/{run}/graph", "run-graph",
 		"Show a run as a graph: turns, calls, approvals, files, and what led to what", 0}, s.graph)
 	add(d, operation{get, "/api/why", "why", "Tell which call of which run wrote a line of a file", 0}, s.why)
@@ -244,6 +246,26 @@ type restoreBody struct {
 func (s *Server) restore(ctx context.Context, in *armBody[restoreBody]) (*reply[changes.Restored], error) {
 	out, err := s.brain.Restore(ctx, in.ID, in.Body.Checkpoint)
 	return &reply[changes.Restored]{out}, err
+}
+
+type mergeBody struct {
+	changes.MergeWish
+	AskArm bool `json:"askArm,omitempty" doc:"Hand conflicts to the arm as one prompt"`
+}
+
+func (s *Server) merge(ctx context.Context, in *armBody[mergeBody]) (*reply[changes.Merged], error) {
+	out, err := s.brain.Merge(ctx, in.ID, in.Body.MergeWish, callerWord(callerOf(ctx)), in.Body.AskArm)
+	return &reply[changes.Merged]{out}, err
+}
+
+// Merge merges the work of an arm into another branch. If there are conflicts, the result has
+// them, and nothing was changed. With ask, they then go to the arm as one prompt. Merge
+// returns EUnsupported if the arm has no worktree, and EConflict if its uncommitted work or
+// a checked out branch does not let it merge.
+func (c *Client) Merge(ctx context.Context, arm string, w changes.MergeWish, ask bool) (changes.Merged, error) {
+	var out changes.Merged
+	err := c.callFor(ctx, mergeTime, post, armPath(arm, "/merge"), mergeBody{w, ask}, &out)
+	return out, err
 }
 
 // Diff returns what the arm has changed in its folder. If why is true, it tells for each hunk

@@ -3,6 +3,7 @@ package brain
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ const (
 	diffTimeout = 60 * time.Second
 	// restoreTimeout bounds a restore. It can end while an agent CLI is being started.
 	restoreTimeout = 120 * time.Second
+// mergeTimeout bounds a merge. The host agent ends it after 4 minutes.
+	mergeTimeout = 5 * time.Minute
 	// whyTime bounds the search for the calls that made a diff. whyHunks bounds how many of
 	// its hunks are looked up.
 	whyTime  = 20 * time.Second
@@ -81,6 +84,31 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 		return r, err
 	}
 	return r, b.ask(ctx, arm, bus.OpRestore, restoreTimeout, bus.RestoreOrder{Arm: arm.ID, N: n}, &r)
+}
+
+// Merge merges the work of an arm into another branch. If git finds conflicts, the result has
+// them, and nothing was changed. With ask, they then go to the arm as one prompt. The event in
+// the arm's log says by whom the merge was asked for.
+//
+// Merge returns ENotFound if there is no such arm, EUnsupported if it has no worktree, and
+// EConflict if the arm's work or the branch does not let it merge. It returns EBusy if the
+// wish is to commit first, and the arm may change files. With ask, it also returns the errors
+// of Prompt.
+func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeWish, by string, ask bool) (changes.Merged, error) {
+	var m changes.Merged
+	err := b.commanded(ctx, idOrName, bus.OpMerge, mergeTimeout, func(arm coleo.Arm) any {
+		return bus.MergeOrder{Arm: arm.ID, Wish: w, By: by}
+	}, &m)
+	if err != nil || !ask || len(m.Conflicts) == 0 || w.DryRun {
+		return m, err
+	}
+	r, err := b.Prompt(ctx, idOrName, coleo.Prompt{Text: changes.MergePrompt(m)}, "")
+	if err != nil {
+		return m, fmt.Errorf("nothing was merged, because there are %d conflicts; they could not be handed to the arm: %w",
+			len(m.Conflicts), err)
+	}
+	m.Asked = &r
+	return m, nil
 }
 
 // hunkWriters looks for the calls that made the hunks of a diff.

@@ -59,6 +59,7 @@ const (
 	OpDiff        Op = "diff"        // DiffOrder -> Piece: what the arm has changed in its folder
 	OpCheckpoints Op = "checkpoints" // ArmOrder -> []changes.Checkpoint
 	OpRestore     Op = "restore"     // RestoreOrder -> changes.Restored: put the files of a checkpoint back
+	OpMerge       Op = "merge"       // MergeOrder -> changes.Merged: merge the arm's work into another branch
 )
 
 // Types reports whether an order of this kind types into an arm's terminal.
@@ -271,6 +272,13 @@ type Piece struct {
 type RestoreOrder struct {
 	Arm string `json:"arm"`
 	N   int    `json:"n"`
+}
+
+// MergeOrder merges the work of an arm that has a worktree into another branch.
+type MergeOrder struct {
+	Arm  string            `json:"arm"`
+	Wish changes.MergeWish `json:"wish"`
+	By   string            `json:"by,omitempty"` // who asked for it
 }
 
 // ScreenOrder asks for the screen of an arm: the present screen if At is zero,

@@ -124,6 +124,7 @@ func (h *Host) orders() map[bus.Op]order {
 
 		bus.OpDiff:    decoded(h.diff),
 		bus.OpRestore: decoded(h.restoreFiles),
+		bus.OpMerge:   decoded(h.merge),
 		bus.OpCheckpoints: onArm(h, func(ctx context.Context, a *arm) (any, error) {
 			return h.diffs.Checkpoints(ctx, a.inFolder())
 		}),

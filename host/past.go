@@ -12,8 +12,10 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/changes"
 	"coleo.dev/holder"
 	"coleo.dev/host/diffs"
+	"coleo.dev/workspace/merge"
 )
 
 // screen returns an arm's live screen, or the arm's screen at an earlier time.
@@ -251,6 +253,79 @@ func (h *Host) restoreFiles(ctx context.Context, o bus.RestoreOrder) (any, error
 		}
 		return nil
 	})
+}
+
+// mergeTime bounds a merge, with the wait for other merges into the repository.
+const mergeTime = 4 * time.Minute
+
+// merge merges the work of an arm into another branch. Work that is uncommitted is committed
+// only while the arm rests. It returns EUnsupported if the arm has no worktree.
+func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	w, known, err := h.Workspaces.Of(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		return nil, coleo.Errorf(coleo.EUnsupported, "arm %s has no worktree of its own, so there is no branch to merge: "+
+			"'coleo arm spawn --worktree' gives an arm one", a.name())
+	}
+	ctx, cancel := context.WithTimeout(ctx, mergeTime)
+	defer cancel()
+	if o.Wish.Commit != "" {
+		unlock, err := h.restsIn(a, w.Path)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+	}
+	began := false
+	before := func(ctx context.Context, m changes.Merged) error {
+		began = true
+		return h.append(ctx, event(o.Arm, coleo.EventMerge, mergeChange(coleo.MergeBegan, o.By, m.MergeFrom)))
+	}
+	m, err := merge.Do(ctx, h.Workspaces, w, o.Wish, merge.Hooks{Before: before})
+	if !began {
+		return m, err
+	}
+	c := mergeChange(coleo.MergeDone, o.By, m.MergeFrom)
+	if err != nil {
+		c.Step, c.Why = coleo.MergeFailed, err.Error()
+	}
+	a.tellWorktree(context.WithoutCancel(ctx), coleo.EventMerge, c)
+	return m, err
+}
+
+// restsIn keeps an arm from starting and from getting a prompt until unlock is called. It
+// returns EBusy if an arm that works in the folder dir may change files.
+func (h *Host) restsIn(a *arm, dir string) (unlock func(), err error) {
+	a.starting.Lock()
+	if !a.delivering.TryLock() {
+		a.starting.Unlock()
+		return nil, coleo.Errorf(coleo.EBusy, "nothing was merged, because a prompt is being typed into arm %s", a.name())
+	}
+	unlock = func() {
+		a.delivering.Unlock()
+		a.starting.Unlock()
+	}
+	for _, other := range h.all() {
+		if other != a && !diffs.Below(dir, other.inFolder().Folder) {
+			continue
+		}
+		if why := other.mayChangeFiles(); why != "" {
+			unlock()
+			return nil, coleo.Errorf(coleo.EBusy, "nothing was merged, because arm %s %s", other.name(), why)
+		}
+	}
+	return unlock, nil
+}
+
+func mergeChange(step coleo.MergeStep, by string, m changes.MergeFrom) coleo.MergeChange {
+	return coleo.MergeChange{Step: step, By: by, Way: string(m.Way), Branch: m.Branch, Commit: m.Commit, Into: m.Into,
+		Before: m.Before, After: m.After, Committed: m.Committed}
 }
 
 // mayChangeFiles says why the arm's agent CLI may change files now; "" if it is known to rest.

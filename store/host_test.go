@@ -137,6 +137,7 @@ func TestIntentsAreOnTheDiskAndTheRestIsCheap(t *testing.T) {
 	for kind, want := range map[coleo.EventKind]durability{
 		coleo.EventSpawned: intent, coleo.EventStopped: intent, coleo.EventDecision: intent, coleo.EventQueue: intent,
 		coleo.EventLabels:  intent,
+		coleo.EventMerge:   intent,
 		coleo.EventWitness: ordinary, coleo.EventState: ordinary,
 	} {
 		h := host(t)

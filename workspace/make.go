@@ -135,7 +135,7 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 	if err != nil {
 		return coleo.Errorf(coleo.EInvalid, "--base %s names no commit of the repository %s", o.Base, r.Work)
 	}
-	w.Start, w.MadeBranch = start, true
+	w.Start, w.MadeBranch, w.Onto = start, true, onto(ctx, r, o)
 	if o.Branch == "" {
 		w.Branch, err = freeBranch(ctx, r, "coleo/"+o.Name)
 		return err
@@ -155,6 +155,19 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 	}
 	w.Start, w.MadeBranch = tip, false
 	return checkFree(r, w.ref())
+}
+
+// onto returns the branch on which the work begins, or "".
+func onto(ctx context.Context, r *git.Repo, o Order) string {
+	head := r.Head()
+	if o.Base != "" {
+		head = heads + o.Base
+	}
+	branch, ok := strings.CutPrefix(head, heads)
+	if _, err := commitOf(ctx, r, head); !ok || err != nil || branch == o.Branch {
+		return ""
+	}
+	return branch
 }
 
 // fromRemote lets a new branch begin at the one branch of a remote that has its name.
@@ -210,20 +223,12 @@ func freeBranch(ctx context.Context, r *git.Repo, name string) (string, error) {
 
 // checkFree checks that no work folder has the branch checked out.
 func checkFree(r *git.Repo, ref string) error {
-	all, err := r.Worktrees()
-	if err != nil {
-		return err
+	path, err := CheckedOut(r, ref, "")
+	if err == nil && path != "" {
+		return coleo.Errorf(coleo.EConflict, "the branch %s is checked out in %s: choose another one",
+			strings.TrimPrefix(ref, heads), path)
 	}
-	if r.Git == r.Common || filepath.Base(r.Common) == ".git" { // it is not bare
-		all = append(all, git.Worktree{Path: r.Common, Git: r.Common, Head: r.MainHead()})
-	}
-	for _, other := range all {
-		if other.Head == ref {
-			return coleo.Errorf(coleo.EConflict, "the branch %s is checked out in %s: choose another one",
-				strings.TrimPrefix(ref, heads), strings.TrimSuffix(other.Path, string(filepath.Separator)+".git"))
-		}
-	}
-	return nil
+	return err
 }
 
 // Commit returns the commit that a name stands for in the repository that a folder is in. The

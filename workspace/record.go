@@ -43,6 +43,9 @@ type Workspace struct {
 	Branch     string `json:"branch"`                // without refs/heads/; "" if no branch was checked out
 	MadeBranch bool   `json:"made_branch,omitempty"` // Coleo has made the branch
 	Start      string `json:"start"`                 // the commit on which the work begins
+	// Onto is the branch on which the work begins, without refs/heads/. "" means that it is
+	// not known: the base was a commit or a tag, or an older Coleo has made the worktree.
+	Onto string `json:"onto,omitempty"`
 
 	// Placed lists what was copied or linked from From.
 	Placed  []Placed  `json:"placed,omitempty"`
@@ -242,19 +245,34 @@ func (s Workspaces) lock(ctx context.Context, id string) (locked Workspaces, unl
 	if id == "" || filepath.Base(id) != id {
 		return s, nil, coleo.Errorf(coleo.EInternal, "%q is not the id of an arm", id)
 	}
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return s, nil, fmt.Errorf("lock a worktree: %w", err)
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	s.held, err = s.wait(ctx, id+".lock")
+	if errors.Is(err, errTaken) {
+		return s, nil, coleo.Errorf(coleo.EBusy, "another process changes the worktree of arm %s: nothing was done", id)
 	}
-	for began := time.Now(); ; {
-		s.held, err = tryLock(filepath.Join(s.Dir, id+".lock"))
+	return s, func() { s.unlock(id) }, err
+}
+
+// errTaken says that another process has had a lock for as long as its caller could wait.
+var errTaken = errors.New("the lock is taken")
+
+// wait locks a file of s.Dir. It returns errTaken if ctx ends first.
+func (s Workspaces) wait(ctx context.Context, name string) (*os.File, error) {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	for {
+		f, err := tryLock(filepath.Join(s.Dir, name))
 		if err == nil {
-			return s, func() { s.unlock(id) }, nil
+			return f, nil
 		}
-		if time.Since(began) > lockWait || ctx.Err() != nil || !errors.Is(err, syscall.EWOULDBLOCK) {
-			return s, nil, coleo.Errorf(coleo.EBusy, "another process changes the worktree of arm %s: nothing was done", id)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock %s: %w", name, err)
 		}
 		select {
 		case <-ctx.Done():
+			return nil, errTaken
 		case <-time.After(lockLook):
 		}
 	}

@@ -126,7 +126,7 @@ func TestWithoutServeEveryVerbSaysHowToStartIt(t *testing.T) {
 		{"agent", "status"}, {"run", "graph", "x"}, {"why", w.path("f") + ":1"},
 		{"run", "list"}, {"run", "show", "x"}, {"run", "events", "x"}, {"run", "events", "-f"},
 		{"thread", "list"}, {"thread", "search", "x"}, {"thread", "resume", "x"}, {"arm", "thread", "x"},
-		{"arm", "diff", "x"}, {"arm", "checkpoint", "list", "x"}, {"arm", "checkpoint", "restore", "x", "1"},
+		{"arm", "diff", "x"}, {"arm", "merge", "x"}, {"arm", "checkpoint", "list", "x"}, {"arm", "checkpoint", "restore", "x", "1"},
 		{"policy", "explain", "x"}, {"policy", "grant", "x", "y"}, {"policy", "suggest"},
 	} {
 		if e := w.fails(8, args...); e.Code != coleo.EUnavailable || !strings.Contains(e.Message, "coleo up") {

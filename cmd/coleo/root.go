@@ -42,7 +42,7 @@ func newRootCommand() *cobra.Command {
 	})
 	arms := arm.Command()
 	arms.AddCommand(thread.ArmCommand(), thread.ForkCommand(), memo.Command(), runverbs.TailCommand(),
-		changes.DiffCommand(), changes.CheckpointCommand(), changes.CommentCommand(), changes.CommentsCommand())
+		changes.DiffCommand(), changes.CheckpointCommand(), changes.CommentCommand(), changes.CommentsCommand(), changes.MergeCommand())
 	runs := runverbs.Command()
 	runs.AddCommand(why.GraphCommand())
 	root.AddCommand(

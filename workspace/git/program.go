@@ -109,6 +109,7 @@ var forced = []setting{
 	{"gpg.ssh.program", "false"},
 	{"gpg.x509.program", "false"},
 	{"uploadpack.packObjectsHook", ""},
+	{"user.useConfigOnly", "true"}, // no commit of a user that git has guessed
 	{"gc.auto", "0"},
 	{"maintenance.auto", "false"},
 	// A ref is on the disk before something is deleted that it keeps.

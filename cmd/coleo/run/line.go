@@ -64,6 +64,9 @@ func (p *printer) summary(e coleo.Event) (string, show.Colour) {
 	case coleo.EventWorkspaceChanged, coleo.EventWorkspaceReady:
 		w := decode[coleo.WorkspaceChange](e)
 		return words(w.Status, w.Branch, w.Path, w.Kept), show.Plain
+	case coleo.EventMerge:
+		m := decode[coleo.MergeChange](e)
+		return words(string(m.Step), m.Way, m.Branch, "into", m.Into, short(m.After), m.Why), show.Plain
 	case coleo.EventLabels:
 		return coleo.Labels(decode[coleo.Labelled](e).Labels).String(), show.Plain
 	case coleo.EventParked:

@@ -1,0 +1,136 @@
+package changes
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/changes"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+)
+
+const mergeHelp = `Merge the branch that is checked out in the arm's worktree into the branch from
+which the worktree was made, or into another one (--into). A branch that does not
+exist begins at that one.
+
+Without a flag this makes a merge commit, also if the branch could be moved without
+one. So one revert undoes the arm's work. --squash makes one commit. --rebase makes
+each commit anew on top of the branch, with its author, date and message.
+
+Nothing is merged if the arm has uncommitted work: --commit MESSAGE commits all of it
+first, besides the files that git ignores. Nothing is merged into a branch that is
+checked out, because the files there would no longer fit it. Your files, your index
+and your stash are never touched, and no hook runs.
+
+If git finds conflicts, this changes nothing, lists them, and ends with exit code 5.
+--ask-arm hands them to the arm as one prompt.`
+
+// MergeCommand returns the verb arm merge.
+func MergeCommand() *cobra.Command {
+	var w changes.MergeWish
+	var squash, rebase, ask bool
+	c := &cobra.Command{
+		Use:   "merge NAME",
+		Short: "Merge the work of an arm into another branch",
+		Long:  mergeHelp,
+		Example: `  coleo arm merge fix --dry-run
+  coleo arm merge fix --into develop --squash --message "fix the parser"
+  coleo arm merge fix --commit "what was left" --ask-arm`,
+		Args: verb.Exactly(1, "the name of an arm"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			switch {
+			case squash:
+				w.Way = changes.WaySquash
+			case rebase:
+				w.Way = changes.WayRebase
+			}
+			m, err := client.Merge(c.Context(), args[0], w, ask)
+			if err != nil {
+				return err
+			}
+			if err := verb.Say(c, mergedText(args[0], m, ask), m); err != nil || len(m.Conflicts) == 0 {
+				return err
+			}
+			return verb.Exit(verb.ExitCode(coleo.EConflict))
+		}),
+	}
+	f := c.Flags()
+	f.BoolVar(&squash, "squash", false, "make one commit")
+	f.BoolVar(&rebase, "rebase", false, "make each commit anew on top of the branch")
+	f.StringVar(&w.Into, "into", "", "`BRANCH` that gets the work (default: the one from which the worktree was made)")
+	f.StringVar(&w.Commit, "commit", "", "commit uncommitted work first, with this `MESSAGE`")
+	f.StringVar(&w.Message, "message", "", "`TEXT` for the merge commit or the squashed commit")
+	f.BoolVar(&w.DryRun, "dry-run", false, "only say what would happen: commits, files, conflicts")
+	f.BoolVar(&ask, "ask-arm", false, "hand conflicts to the arm as one prompt")
+	c.MarkFlagsMutuallyExclusive("squash", "rebase")
+	c.MarkFlagsMutuallyExclusive("dry-run", "ask-arm")
+	return c
+}
+
+// mergedText says for people what a merge has done, or what it would do.
+func mergedText(arm string, m changes.Merged, ask bool) string {
+	if len(m.Conflicts) > 0 {
+		return conflictText(arm, m, ask)
+	}
+	branch, into := escaped(m.Branch), escaped(m.Into)
+	if m.Nothing {
+		return fmt.Sprintf("The branch %s has all of %s already. Nothing was merged.", into, branch)
+	}
+	var lines []string
+	added, deleted := changes.Sum(m.Files)
+	about := fmt.Sprintf("%d commits, %d files, %d lines added, %d deleted", len(m.Commits), len(m.Files), added, deleted)
+	if !m.DryRun {
+		lines = append(lines, fmt.Sprintf("Merged %s into %s (%s): %s", branch, into, m.Way, about))
+		if m.Committed != "" {
+			lines = append(lines, fmt.Sprintf("Uncommitted work was committed first: %s", shortID(m.Committed)))
+		}
+		from := "new branch"
+		if m.Before != "" {
+			from = shortID(m.Before)
+		}
+		return strings.Join(append(lines, fmt.Sprintf("%s: %s -> %s", into, from, shortID(m.After))), "\n")
+	}
+	lines = append(lines, fmt.Sprintf("%s can be merged into %s (%s): %s. Nothing was changed.", branch, into, m.Way, about))
+	for _, c := range m.Commits {
+		lines = append(lines, fmt.Sprintf("  commit %s %s", shortID(c.ID), escaped(c.Subject)))
+	}
+	for _, f := range m.Files {
+		lines = append(lines, fmt.Sprintf("  %-8s  %s", f.Kind, changes.Show(f.Name())))
+	}
+	if m.Cut != "" {
+		lines = append(lines, "not complete: "+m.Cut)
+	}
+	if m.CheckedOut != "" {
+		lines = append(lines, fmt.Sprintf("But %s is checked out in %s, so the merge would be refused: --into NEW puts the result on a new branch.",
+			into, escaped(m.CheckedOut)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func conflictText(arm string, m changes.Merged, ask bool) string {
+	lines := []string{fmt.Sprintf("%s cannot be merged into %s. Nothing was changed. In conflict:", escaped(m.Branch), escaped(m.Into))}
+	for _, c := range m.Conflicts {
+		line := fmt.Sprintf("  %s: %s", changes.Show(c.Name()), escaped(c.Kind))
+		if c.Commit != "" {
+			line += ", in commit " + shortID(c.Commit)
+		}
+		lines = append(lines, line)
+	}
+	if m.Cut != "" {
+		lines = append(lines, "not complete: "+m.Cut)
+	}
+	switch {
+	case m.Asked != nil:
+		lines = append(lines, fmt.Sprintf("The arm is asked to resolve them, by the prompt of run %s.", m.Asked.ID))
+	case !ask:
+		lines = append(lines, fmt.Sprintf("To hand them to the arm: coleo arm merge %s --ask-arm", arm))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// shortID returns the beginning of a commit's id.
+func shortID(id string) string { return id[:min(len(id), 12)] }

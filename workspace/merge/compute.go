@@ -1,0 +1,234 @@
+package merge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+	"coleo.dev/workspace/git"
+)
+
+// compute makes the commits of a merge, which nothing has yet. It returns the commit to which
+// the branch is to move. If there are conflicts, it sets m.Conflicts.
+func (j *job) compute(ctx context.Context, m *changes.Merged, tip string) (string, error) {
+	list, err := j.commits(ctx, m, tip)
+	if err != nil {
+		return "", err
+	}
+	if m.Way == changes.WayRebase {
+		return j.replayAll(ctx, m, tip)
+	}
+	tree, conflicts, err := j.mergeTree(ctx, tip, m.Commit, "")
+	if setConflicts(m, conflicts); err != nil || conflicts != nil {
+		return "", err
+	}
+	if m.Way == changes.WaySquash {
+		if same, err := j.sameTree(ctx, tree, tip); err != nil || same {
+			return tip, err
+		}
+	}
+	if err := j.check(ctx, tree); err != nil {
+		return "", err
+	}
+	message, parents := j.wish.Message, []string{tip, m.Commit}
+	if m.Way == changes.WaySquash {
+		parents = parents[:1]
+	}
+	if message == "" {
+		if message, err = j.message(ctx, m, list); err != nil {
+			return "", err
+		}
+	}
+	return j.commitTree(ctx, tree, message, nil, parents...)
+}
+
+func (j *job) check(ctx context.Context, tree string) error {
+	if j.hooks.Check == nil || j.wish.DryRun {
+		return nil
+	}
+	return j.hooks.Check(ctx, tree)
+}
+
+// commits sets the commits of the arm that the branch does not have. It returns their ids,
+// the newest first.
+func (j *job) commits(ctx context.Context, m *changes.Merged, tip string) ([]string, error) {
+	out, err := j.run(ctx, "log", "-z", "--topo-order", fmt.Sprintf("--max-count=%d", mostCommits+1), "--encoding=UTF-8",
+		"--no-patch", "--format=%H %s", m.Commit, "^"+tip)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	m.Commits = nil
+	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		id, subject, _ := strings.Cut(line, " ")
+		ids = append(ids, id)
+		subject = strings.ToValidUTF8(subject[:min(len(subject), mostSubject)], "\uFFFD")
+		m.Commits = append(m.Commits, changes.MergeCommit{ID: id, Subject: subject})
+	}
+	if len(ids) > mostCommits {
+		m.Commits = m.Commits[:mostCommits]
+		m.Cut = fmt.Sprintf("only the newest %d commits are listed", mostCommits)
+	}
+	return ids, nil
+}
+
+// message returns the message of the new commit, as git or GitHub would write it.
+func (j *job) message(ctx context.Context, m *changes.Merged, list []string) (string, error) {
+	if m.Way == changes.WayMerge {
+		return fmt.Sprintf("Merge branch '%s' into %s\n", m.Branch, m.Into), nil
+	}
+	if len(list) == 1 {
+		c, err := j.read(ctx, list[0])
+		return c.message, err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Squash branch '%s'\n\n", m.Branch)
+	for n := len(m.Commits) - 1; n >= 0; n-- {
+		fmt.Fprintf(&b, "* %s\n", m.Commits[n].Subject)
+	}
+	return b.String(), nil
+}
+
+// commitTree makes a commit. The variables env name its author; without them it is the user.
+func (j *job) commitTree(ctx context.Context, tree, message string, env []string, parents ...string) (string, error) {
+	args := []string{"commit-tree", tree, "-F", "-"}
+	for _, p := range parents {
+		args = append(args, "-p", p)
+	}
+	out, err := j.repo.Run(ctx, git.Call{Args: args, Env: append(env, j.env...), Stdin: strings.NewReader(message)})
+	if err != nil && nameless(err) {
+		return "", coleo.Errorf(coleo.EInvalid, "git does not know who you are, so no commit was made: "+
+			"run 'git config --global user.name NAME' and 'git config --global user.email ADDRESS'")
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// nameless reports whether git refused to make a commit because it knows no user.
+func nameless(err error) bool {
+	var e *git.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	text := e.Stderr
+	return strings.Contains(text, "tell me who you are") || strings.Contains(text, "empty ident name") ||
+		strings.Contains(text, "auto-detection is disabled") || strings.Contains(text, "no name was given") ||
+		strings.Contains(text, "no email was given")
+}
+
+func (j *job) treeOf(ctx context.Context, commit string) (string, error) {
+	return j.run(ctx, "rev-parse", "--verify", "--end-of-options", commit+"^{tree}")
+}
+
+func (j *job) sameTree(ctx context.Context, tree, commit string) (bool, error) {
+	other, err := j.treeOf(ctx, commit)
+	return tree == other, err
+}
+
+// mergeTree merges two commits. It returns the tree, or the conflicts. The commit is the
+// replayed one, for the conflicts of a rebase.
+func (j *job) mergeTree(ctx context.Context, ours, theirs, commit string) (string, []changes.Conflict, error) {
+	out, err := j.repo.Run(ctx, git.Call{Env: j.env,
+		Args: []string{"merge-tree", "--write-tree", "-z", "--messages", ours, theirs}})
+	const conflicted = 1
+	if err != nil && git.ExitCode(err) != conflicted {
+		return "", nil, coleo.Errorf(coleo.EConflict, "nothing was merged: %w", err)
+	}
+	tree, rest, _ := strings.Cut(string(out), "\x00")
+	if err == nil {
+		return tree, nil, nil
+	}
+	conflicts := parseConflicts(rest, commit)
+	if len(conflicts) == 0 {
+		return "", nil, coleo.Errorf(coleo.EInternal, "git merge-tree names no conflict: nothing was merged")
+	}
+	return "", conflicts, nil
+}
+
+// setConflicts sets the conflicts of a merge, within the bounds of a result.
+func setConflicts(m *changes.Merged, list []changes.Conflict) {
+	size := 0
+	for n, c := range list {
+		if size += len(c.Name()); n > 0 && (n == mostFiles || size > mostNames) {
+			m.Cut = fmt.Sprintf("%d more files conflict", len(list)-n)
+			list = list[:n]
+			break
+		}
+	}
+	m.Conflicts = list
+}
+
+// fields are what git has ended with a zero byte each.
+type fields []string
+
+// next takes the first field; "" if there is none.
+func (f *fields) next() (field string) {
+	if len(*f) > 0 {
+		field, *f = (*f)[0], (*f)[1:]
+	}
+	return field
+}
+
+// parseConflicts reads what `git merge-tree -z` prints behind the tree: MODE ID STAGE TAB PATH
+// for each version of a file in conflict, then an empty field, then the messages. The stage of
+// the base is 1.
+func parseConflicts(out, commit string) []changes.Conflict {
+	left := fields(strings.Split(out, "\x00"))
+	var paths []string
+	inBase := map[string]bool{}
+	for line := left.next(); line != ""; line = left.next() {
+		head, path, _ := strings.Cut(line, "\t")
+		if len(paths) == 0 || paths[len(paths)-1] != path {
+			paths = append(paths, path)
+		}
+		inBase[path] = inBase[path] || strings.HasSuffix(head, " 1")
+	}
+	kinds, first := parseKinds(left)
+	if len(paths) == 0 && first != "" { // for example a folder that was renamed in two ways
+		paths = append(paths, first)
+	}
+	conflicts := make([]changes.Conflict, 0, len(paths))
+	for _, path := range paths {
+		kind := kinds[path]
+		switch {
+		case kind == "":
+			kind = "other"
+		case kind == "contents" && !inBase[path]: // git says add/add in the text only
+			kind = "add/add"
+		}
+		conflicts = append(conflicts, changes.NewConflict(path, kind, commit))
+	}
+	return conflicts
+}
+
+// parseKinds reads the messages of a merge: a number of paths, these paths, a kind such as
+// CONFLICT (contents), and a text. It returns the kinds of conflicts by path, and the first
+// path of all.
+func parseKinds(left fields) (kinds map[string]string, first string) {
+	kinds = map[string]string{}
+	for len(left) > 0 {
+		count, err := strconv.Atoi(left.next())
+		if err != nil || count < 1 || count > len(left) {
+			break
+		}
+		named := left[:count]
+		left = left[count:]
+		kind, ok := strings.CutPrefix(left.next(), "CONFLICT (")
+		left.next() // the text for people
+		if !ok {
+			continue
+		}
+		if first == "" {
+			first = named[0]
+		}
+		for _, path := range named {
+			if kinds[path] == "" {
+				kinds[path] = strings.TrimSuffix(kind, ")")
+			}
+		}
+	}
+	return kinds, first
+}

@@ -1,0 +1,302 @@
+// Package merge merges the branch of an arm into another branch of its repository.
+//
+// It writes a tree and commits first, which nothing has yet. Then it moves the branch by one
+// update-ref, which fails if somebody else has moved the branch meanwhile. It never touches
+// the files, the index or the stash of a work folder, besides those of the arm's own worktree
+// if uncommitted work is committed. So a kill at any moment leaves the old branch or the new
+// one.
+//
+// It runs git by package workspace/git only, and never `git merge`, `git rebase` or
+// `git cherry-pick`: these run hooks, and git in submodules. It does not know whether the arm
+// works: its callers do.
+package merge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+	"coleo.dev/workspace"
+	"coleo.dev/workspace/git"
+)
+
+const (
+	heads = "refs/heads/"
+	// tries is how often a merge is computed anew because somebody else has moved the branch.
+	// Coleo's own merges wait for each other, so only a person's git does that.
+	tries = 5
+	// mostCommits bounds the commits that a rebase makes anew, and the list of a result.
+	mostCommits = 1000
+	// mostFiles bounds the files and the conflicts of a result.
+	mostFiles = 2000
+	// mostNames bounds the names of files in a result, and mostSubject the subject of a commit,
+	// in bytes. So a result fits into a message of the bus.
+	mostNames   = 400 << 10
+	mostSubject = 200
+)
+
+// Hooks are the steps of a merge that its caller adds. Each can be nil.
+type Hooks struct {
+	// Check gets the merged tree before any branch is moved. Its error ends the merge, and
+	// nothing is changed. A dry run does not call it.
+	Check func(ctx context.Context, tree string) error
+	// Before gets what is about to be done, right before branches are moved. Its error ends the
+	// merge, and nothing is changed. It is called again if the merge is computed anew.
+	Before func(ctx context.Context, m changes.Merged) error
+}
+
+// Do merges the branch that is checked out in the worktree of an arm. If git finds conflicts,
+// the result has them, nothing is changed, and the error is nil. Do returns EConflict if the
+// worktree has uncommitted work and the wish has no message for it, or if the branch that
+// would be moved is checked out. It returns EInvalid if the branch is unknown or cannot get
+// the work, or if git knows no name and address of the user.
+func Do(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, wish changes.MergeWish,
+	h Hooks) (changes.Merged, error) {
+	if err := checkWish(&wish); err != nil {
+		return changes.Merged{}, err
+	}
+	trees, unlock, err := trees.LockRepository(ctx, w.Common)
+	if err != nil {
+		return changes.Merged{}, err
+	}
+	defer unlock()
+	j := job{trees: trees, arm: w, wish: wish, hooks: h}
+	defer j.close()
+	if err := j.open(ctx); err != nil {
+		return changes.Merged{}, err
+	}
+	for range tries {
+		m, err := j.once(ctx)
+		if !errors.Is(err, errMoved) {
+			return m, err
+		}
+	}
+	return changes.Merged{}, coleo.Errorf(coleo.EBusy, "the branch %s moves all the time: nothing was merged; "+
+		"try again when nobody commits on it", j.into)
+}
+
+func checkWish(wish *changes.MergeWish) error {
+	switch wish.Way {
+	case "":
+		wish.Way = changes.WayMerge
+	case changes.WayMerge, changes.WaySquash:
+	case changes.WayRebase:
+		if wish.Message != "" {
+			return coleo.Errorf(coleo.EInvalid, "a rebase keeps the messages of the commits, so it takes none: "+
+				"leave the message out")
+		}
+	default:
+		return coleo.Errorf(coleo.EInvalid, "%q is no way to merge: merge, squash and rebase are", wish.Way)
+	}
+	return nil
+}
+
+// errMoved says that a branch is no longer where it was when the merge began.
+var errMoved = errors.New("the branch has moved")
+
+// job is one merge.
+type job struct {
+	trees workspace.Workspaces
+	arm   workspace.Workspace
+	wish  changes.MergeWish
+	hooks Hooks
+
+	tree   *git.Repo // the arm's worktree
+	repo   *git.Repo // the repository, without a work folder
+	own    string    // a folder for temporary files
+	env    []string  // where the objects go, in a dry run
+	branch string    // of the arm, without refs/heads/
+	into   string    // without refs/heads/
+}
+
+func (j *job) open(ctx context.Context) error {
+	if j.arm.Status != workspace.Ready {
+		return coleo.Errorf(coleo.EConflict, "the worktree of arm %s is not ready (%s): nothing was merged", j.arm.Name,
+			j.arm.Status)
+	}
+	var err error
+	if j.repo, err = j.trees.OpenRepository(ctx, j.arm); err != nil {
+		return err
+	}
+	if j.tree, err = j.trees.OpenTree(ctx, j.arm); err != nil {
+		return err
+	}
+	if j.own, err = j.trees.TempDir(); err != nil {
+		return err
+	}
+	if j.wish.DryRun {
+		objects := filepath.Join(j.own, "objects")
+		if err := os.Mkdir(objects, 0o700); err != nil {
+			return err
+		}
+		j.env = []string{"GIT_OBJECT_DIRECTORY=" + objects,
+			"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + alternate(filepath.Join(j.repo.Common, "objects"))}
+	}
+	return j.branches(ctx)
+}
+
+// alternate quotes a path as git reads it in a list of folders.
+func alternate(path string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
+}
+
+func (j *job) close() {
+	for _, r := range []*git.Repo{j.repo, j.tree} {
+		if r != nil {
+			r.Close()
+		}
+	}
+	if j.own != "" {
+		os.RemoveAll(j.own)
+	}
+}
+
+// run runs git in the repository and returns its output without the last line break.
+func (j *job) run(ctx context.Context, args ...string) (string, error) {
+	out, err := j.repo.Run(ctx, git.Call{Args: args, Env: j.env})
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// branches finds the arm's branch and the one that gets its work.
+func (j *job) branches(ctx context.Context) error {
+	head := j.tree.Head()
+	branch, ok := strings.CutPrefix(head, heads)
+	if !ok {
+		return coleo.Errorf(coleo.EConflict, "arm %s has no branch checked out in its worktree: nothing was merged; "+
+			"let it make a branch of its commit first", j.arm.Name)
+	}
+	j.branch, j.into = branch, j.wish.Into
+	if j.into == "" {
+		j.into = j.arm.Onto
+	}
+	if j.into == "" {
+		return coleo.Errorf(coleo.EInvalid, "it is not known from which branch the worktree of arm %s was made: "+
+			"name a branch with --into", j.arm.Name)
+	}
+	if j.into == branch {
+		return coleo.Errorf(coleo.EInvalid, "arm %s works on the branch %s itself, so there is nothing to merge into it: "+
+			"name another branch with --into", j.arm.Name, branch)
+	}
+	for _, name := range []string{branch, j.into} {
+		if _, err := j.run(ctx, "check-ref-format", heads+name); err != nil || strings.HasPrefix(name, "-") {
+			return coleo.Errorf(coleo.EInvalid, "%q cannot name a branch: nothing was merged", name)
+		}
+		if _, err := j.run(ctx, "symbolic-ref", "--quiet", heads+name); err == nil {
+			return coleo.Errorf(coleo.EInvalid, "the branch %s only stands for another one: nothing was merged; "+
+				"name that one with --into", name)
+		}
+	}
+	// An arm can write the name of the person's branch into its HEAD.
+	path, err := workspace.CheckedOut(j.repo, head, j.arm.Git)
+	if err == nil && path != "" {
+		err = coleo.Errorf(coleo.EConflict, "arm %s has the branch %s checked out, and so has %s: nothing was merged; "+
+			"let the arm work on a branch of its own", j.arm.Name, branch, path)
+	}
+	return err
+}
+
+// once computes the merge for where the branch is now, and then moves the branch. It returns
+// errMoved if the branch was moved meanwhile.
+func (j *job) once(ctx context.Context) (changes.Merged, error) {
+	m := changes.Merged{DryRun: j.wish.DryRun, MergeFrom: changes.MergeFrom{Way: j.wish.Way, Branch: j.branch,
+		Into: j.into}}
+	tip, err := j.target(ctx, &m)
+	if err != nil {
+		return m, err
+	}
+	work, err := j.work(ctx)
+	if err != nil {
+		return m, err
+	}
+	m.Commit, m.Committed = work.commit, work.made
+	if m.Nothing, err = j.has(ctx, tip, m.Commit); err != nil || m.Nothing {
+		return m, err
+	}
+	after, err := j.compute(ctx, &m, tip)
+	if err != nil || m.Conflicts != nil {
+		return m, err
+	}
+	if m.Nothing = after == tip; m.Nothing {
+		return m, nil
+	}
+	m.After = after
+	if err := j.files(ctx, &m, tip); err != nil || j.wish.DryRun {
+		return m, err
+	}
+	return m, j.move(ctx, m, work)
+}
+
+// target finds the commit on which the work is put, and sets m.Before.
+func (j *job) target(ctx context.Context, m *changes.Merged) (tip string, err error) {
+	if tip, err = commitOf(ctx, j.repo, heads+j.into); err == nil {
+		m.Before = tip
+		if j.wish.DryRun {
+			m.CheckedOut, err = workspace.CheckedOut(j.repo, heads+j.into, "")
+			return tip, err
+		}
+		return tip, j.checkFree()
+	}
+	if j.wish.Into == "" || j.arm.Onto == "" || j.arm.Onto == j.into {
+		return "", coleo.Errorf(coleo.EInvalid, "the repository has no branch %s: nothing was merged; name one with --into",
+			j.into)
+	}
+	if tip, err = commitOf(ctx, j.repo, heads+j.arm.Onto); err != nil {
+		return "", coleo.Errorf(coleo.EInvalid, "the branch %s would begin at the branch %s, which is gone: nothing was "+
+			"merged; name a branch that exists with --into", j.into, j.arm.Onto)
+	}
+	return tip, nil
+}
+
+// checkFree checks that no work folder has the branch checked out. Its files and its index
+// would not be those of the branch any more.
+func (j *job) checkFree() error {
+	path, err := workspace.CheckedOut(j.repo, heads+j.into, "")
+	if err != nil || path == "" {
+		return err
+	}
+	return coleo.Errorf(coleo.EConflict, "the branch %s is checked out in %s, whose files would no longer fit it: nothing was "+
+		"merged; --into NEW puts the result on a new branch, and 'git merge --ff-only NEW' "+
+		"there takes it", j.into, path)
+}
+
+func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
+	out, err := r.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	return strings.TrimSpace(string(out)), err
+}
+
+// has reports whether a commit has another one.
+func (j *job) has(ctx context.Context, commit, other string) (bool, error) {
+	_, err := j.run(ctx, "merge-base", "--is-ancestor", other, commit)
+	if git.ExitCode(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// files sets what changes in the branch.
+func (j *job) files(ctx context.Context, m *changes.Merged, tip string) error {
+	out, err := j.repo.Run(ctx, git.Call{Env: j.env,
+		Args: []string{"diff-tree", "-r", "--raw", "--numstat", "--no-abbrev", "-z", "--find-renames", tip, m.After}})
+	if err != nil {
+		return err
+	}
+	entries, lines, err := changes.ParseRaw(out)
+	if err != nil {
+		return err
+	}
+	size := 0
+	for n, e := range entries {
+		if size += len(e.Path) + len(e.OldPath); n == mostFiles || size > mostNames {
+			m.Cut = fmt.Sprintf("%d more files changed", len(entries)-n)
+			entries = entries[:n]
+			break
+		}
+	}
+	m.Files = changes.Assemble(entries, lines, nil, map[string]changes.Entry{}, map[string]bool{})
+	return nil
+}

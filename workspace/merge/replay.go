@@ -1,0 +1,114 @@
+package merge
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+	"coleo.dev/workspace/git"
+)
+
+// commit is a commit that is made anew on top of another one.
+type commit struct {
+	id, parent, tree string
+	author           []string // as variables for git
+	message          string
+}
+
+// read reads a commit with one parent.
+func (j *job) read(ctx context.Context, id string) (commit, error) {
+	out, err := j.repo.Run(ctx, git.Call{Env: j.env, Args: []string{"log", "-1", "--no-patch", "--no-notes",
+		"--encoding=UTF-8", "--date=raw", "--format=%P%x00%T%x00%an%x00%ae%x00%ad%x00%B", id}})
+	if err != nil {
+		return commit{}, err
+	}
+	const fields = 6
+	f := strings.SplitN(string(out), "\x00", fields)
+	if len(f) < fields {
+		return commit{}, coleo.Errorf(coleo.EInternal, "git log says %q of the commit %s", out, id)
+	}
+	return commit{id: id, parent: f[0], tree: f[1], message: strings.TrimSuffix(f[5], "\n"),
+		author: []string{"GIT_AUTHOR_NAME=" + f[2], "GIT_AUTHOR_EMAIL=" + f[3], "GIT_AUTHOR_DATE=@" + f[4]}}, nil
+}
+
+// replayAll makes all commits of the arm anew on top of tip. It returns the last one.
+func (j *job) replayAll(ctx context.Context, m *changes.Merged, tip string) (string, error) {
+	before := tip
+	for n := len(m.Commits) - 1; n >= 0; n-- {
+		c, err := j.read(ctx, m.Commits[n].ID)
+		if err != nil {
+			return "", err
+		}
+		if err := j.checkReplay(m, c); err != nil {
+			return "", err
+		}
+		if tip, err = j.replay(ctx, m, tip, c); err != nil || m.Conflicts != nil {
+			return "", err
+		}
+	}
+	if tip == before {
+		return tip, nil
+	}
+	tree, err := j.treeOf(ctx, tip)
+	if err == nil {
+		err = j.check(ctx, tree)
+	}
+	return tip, err
+}
+
+// checkReplay checks that the commits are a line of a bounded length. What a merge commit has
+// resolved would be lost.
+func (j *job) checkReplay(m *changes.Merged, c commit) error {
+	if m.Cut != "" {
+		return coleo.Errorf(coleo.EInvalid, "the branch %s has more than %d commits to rebase: nothing was merged; "+
+			"merge or squash it", m.Branch, mostCommits)
+	}
+	if strings.Contains(c.parent, " ") {
+		return coleo.Errorf(coleo.EInvalid, "the branch %s has a merge commit (%.12s), which a rebase would lose: nothing was "+
+			"merged; merge or squash it", m.Branch, c.id)
+	}
+	if c.parent == "" {
+		return coleo.Errorf(coleo.EInvalid, "the branch %s has no commit in common with %s: nothing was merged", m.Branch,
+			m.Into)
+	}
+	return nil
+}
+
+// coleoself makes the commits that nothing will have.
+var coleoself = []string{"GIT_AUTHOR_NAME=Coleo", "GIT_AUTHOR_EMAIL=coleo@localhost", "GIT_AUTHOR_DATE=@0 +0000",
+	"GIT_COMMITTER_NAME=Coleo", "GIT_COMMITTER_EMAIL=coleo@localhost", "GIT_COMMITTER_DATE=@0 +0000"}
+
+// replay makes a commit anew on top of tip, and returns the new one. A commit whose changes
+// tip has already is left out.
+//
+// Git before 2.40 has no option for the base of a merge-tree. So tip gets a stand-in, which
+// has its files and the parent of the commit. The base of these two is that parent.
+func (j *job) replay(ctx context.Context, m *changes.Merged, tip string, c commit) (string, error) {
+	if c.parent == tip {
+		return c.id, nil
+	}
+	tipTree, err := j.treeOf(ctx, tip)
+	if err != nil {
+		return "", err
+	}
+	standIn, err := j.commitTree(ctx, tipTree, "stand-in\n", coleoself, c.parent)
+	if err != nil {
+		return "", err
+	}
+	tree, conflicts, err := j.mergeTree(ctx, standIn, c.id, c.id)
+	if setConflicts(m, conflicts); err != nil || conflicts != nil {
+		return "", err
+	}
+	if tree == tipTree {
+		if empty, err := j.sameTree(ctx, c.tree, c.parent); err != nil || !empty {
+			return tip, err
+		}
+	}
+	made, err := j.commitTree(ctx, tree, c.message, c.author, tip)
+	if err != nil {
+		return "", fmt.Errorf("make the commit %.12s anew: %w", c.id, err)
+	}
+	return made, nil
+}

@@ -1,0 +1,130 @@
+package merge
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+	"coleo.dev/workspace"
+	"coleo.dev/workspace/git"
+)
+
+// work is what the arm has done.
+type work struct {
+	head   string // where its branch is
+	commit string // what is merged: head, or a new commit on top of it
+	made   string // that new commit; "" if there is none
+	tree   string // of the new commit
+}
+
+// work finds what the arm has done. If there is uncommitted work and a message for it, work
+// makes a commit of it, which nothing has yet.
+func (j *job) work(ctx context.Context) (work, error) {
+	head, err := commitOf(ctx, j.repo, heads+j.branch)
+	if err != nil {
+		return work{}, coleo.Errorf(coleo.EConflict, "the branch %s of arm %s has no commit: nothing was merged", j.branch,
+			j.arm.Name)
+	}
+	out := work{head: head, commit: head}
+	if _, err := os.Lstat(j.arm.Path); err == nil && (git.Worktree{Path: j.arm.Path, Git: j.arm.Git}).Gone() {
+		return out, coleo.Errorf(coleo.EConflict, "%s is no longer the worktree of arm %s, because its .git was changed: "+
+			"nothing was merged", j.arm.Path, j.arm.Name)
+	}
+	u, err := j.trees.Unsaved(ctx, j.arm)
+	if err != nil {
+		return out, err
+	}
+	if len(u.InProgress) > 0 {
+		return out, coleo.Errorf(coleo.EConflict, "a %s is in progress in the worktree of arm %s: nothing was merged; "+
+			"let the arm end it first", strings.Join(u.InProgress, " and a "), j.arm.Name)
+	}
+	u = workspace.Unsaved{Uncommitted: u.Uncommitted, Untracked: u.Untracked}
+	if u.Empty() {
+		return out, nil
+	}
+	if j.wish.Commit == "" {
+		return out, coleo.Errorf(coleo.EConflict, "the worktree of arm %s has %s: nothing was merged; "+
+			"--commit MESSAGE commits all of it first", j.arm.Name, u)
+	}
+	return out, j.commitAll(ctx, &out, append(u.Uncommitted, u.Untracked...))
+}
+
+// commitAll makes a commit of the files with these names, as they are now. It uses an index
+// of its own, because an arm can mark a changed file as unchanged in its index.
+func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
+	if err := j.checkHidden(ctx); err != nil {
+		return err
+	}
+	env := append([]string{"GIT_INDEX_FILE=" + filepath.Join(j.own, "index")}, j.env...)
+	if _, err := j.tree.Run(ctx, git.Call{Args: []string{"read-tree", w.head}, Env: env}); err != nil {
+		return err
+	}
+	paths, err := j.changed(ctx, env, names)
+	if err != nil {
+		return err
+	}
+	_, err = j.tree.Run(ctx, git.Call{Args: []string{"update-index", "-z", "--add", "--remove", "--replace", "--stdin"},
+		Env: env, Stdin: strings.NewReader(paths)})
+	if err != nil {
+		return coleo.Errorf(coleo.EConflict, "the work of arm %s could not be committed: nothing was merged: %w", j.arm.Name, err)
+	}
+	tree, err := j.tree.Run(ctx, git.Call{Args: []string{"write-tree"}, Env: env})
+	if err != nil {
+		return err
+	}
+	w.tree = strings.TrimSpace(string(tree))
+	if same, err := j.sameTree(ctx, w.tree, w.head); err != nil || same {
+		return err // only its index differs
+	}
+	w.made, err = j.commitTree(ctx, w.tree, j.wish.Commit, nil, w.head)
+	w.commit = w.made
+	return err
+}
+
+// changed returns those of the names that differ from the index in env, each with a zero byte
+// behind it. The files that are not named were put there by Coleo.
+func (j *job) changed(ctx context.Context, env, names []string) (string, error) {
+	out, err := j.tree.Run(ctx, git.Call{Env: env,
+		Args: []string{"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames"}})
+	if err != nil {
+		return "", err
+	}
+	status, err := changes.ParseStatus(out)
+	if err != nil {
+		return "", err
+	}
+	if len(status.Nested) > 0 {
+		return "", coleo.Errorf(coleo.EConflict, "the worktree of arm %s has a repository of its own in %s, which cannot be "+
+			"committed: nothing was merged; move it elsewhere, or let git ignore it", j.arm.Name, changes.Show(status.Nested[0]))
+	}
+	wanted := map[string]bool{}
+	for _, name := range names {
+		wanted[name] = true
+	}
+	var paths strings.Builder
+	for _, e := range status.Entries {
+		if wanted[e.Path] {
+			paths.WriteString(e.Path + "\x00")
+		}
+	}
+	return paths.String(), nil
+}
+
+// checkHidden refuses a worktree in which git is told that files are elsewhere. A commit of
+// all files would delete them.
+func (j *job) checkHidden(ctx context.Context) error {
+	out, err := j.tree.Output(ctx, "ls-files", "-v", "-z")
+	if err != nil {
+		return err
+	}
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		if tag, name, _ := strings.Cut(entry, " "); strings.EqualFold(tag, "S") {
+			return coleo.Errorf(coleo.EUnsupported, "the worktree of arm %s leaves out files such as %s (git's sparse checkout): "+
+				"nothing was merged; let the arm commit its work itself", j.arm.Name, changes.Show(name))
+		}
+	}
+	return nil
+}
