@@ -45,7 +45,8 @@ var mayImport = map[string][]string{
 	"policy/commandline": {},
 	"policy/reading":     {"policy/commandline"},
 	"policy/files":       {".", "config", "policy"},
-	"workspace":          {".", "workspace/git"},
+	"workspace":          {".", "workspace/git", "workspace/script"},
+	"workspace/script":   {".", "config", "holder/process", "workspace/git"},
 	"workspace/git":      {"."},
 	"changes":            {"."},
 	"changes/folder":     {".", "changes", "workspace/git"},
@@ -126,7 +127,7 @@ var mayImport = map[string][]string{
 	"cmd/coleo/watch":      {".", "pty", "cmd/coleo/show"},
 	"cmd/coleo/executable": {"config", "conformance/netns", "cmd/coleo/verb"},
 	"cmd/coleo/setup": {".", "api", "api/signin", "config", "harnesses/terminal/launch",
-		"harnesses/terminal/pack", "holder/process", "registry", "store", "workspace",
+		"harnesses/terminal/pack", "holder/process", "registry", "store", "workspace", "workspace/script",
 		"cmd/coleo/executable"},
 	"cmd/coleo/run":       {".", "api", "wire", "pty", "checked", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/recording": {".", "pty", "pty/vt10x", "cmd/coleo/verb"},
@@ -144,7 +145,7 @@ var mayImport = map[string][]string{
 	"cmd/coleo/why":       {".", "api", "wire", "graph", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/cost":      {".", "api", "cost", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/memo":      {".", "api", "wire", "cmd/coleo/verb", "cmd/coleo/setup"},
-	"cmd/coleo/workspace": {".", "workspace", "cmd/coleo/verb", "cmd/coleo/setup"},
+	"cmd/coleo/workspace": {".", "workspace", "workspace/script", "cmd/coleo/verb", "cmd/coleo/setup"},
 	"cmd/coleo/thread":    {".", "api", "wire", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/changes":   {".", "api", "changes", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/server": {".", "api", "wire", "brain", "bus", "config", "holder/process", "host", "localsocket", "pricebook", "store",
@@ -175,8 +176,8 @@ var home = map[string][]string{
 	"github.com/google/jsonschema-go":        {"checked"},
 	"golang.org/x/sys": {"pty", "pty/device", "holder", "holder/", "localsocket",
 		"boottime", "conformance/netns", "sandbox", "sandbox/inside"},
-	"mvdan.cc/sh":       {"policy/commandline"},
-	"golang.org/x/term": {"cmd/coleo", "cmd/coleo/show", "cmd/coleo/arm"},
+	"mvdan.cc/sh":       {"policy/commandline", "workspace/script"},
+	"golang.org/x/term": {"cmd/coleo", "cmd/coleo/show", "cmd/coleo/arm", "cmd/coleo/workspace"},
 }
 
 // testOnly lists what tests may import beyond their package.
