@@ -59,7 +59,11 @@ func (t Trusts) Require(s Script) error {
 			state = "is trusted with all files of the repository, and some have changed"
 		}
 	}
-	return coleo.Errorf(coleo.EForbidden, "the project's %s %s: read and trust it with 'coleo workspace trust'", s.Path, state)
+	verb := "coleo workspace trust"
+	if s.Path == Check {
+		verb += " --check"
+	}
+	return coleo.Errorf(coleo.EForbidden, "the project's %s %s: read and trust it with '%s'", s.Path, state, verb)
 }
 
 func named(files []File, path string) string {
