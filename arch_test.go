@@ -46,7 +46,8 @@ var mayImport = map[string][]string{
 	"policy/reading":     {"policy/commandline"},
 	"policy/files":       {".", "config", "policy"},
 	"template":           {".", "config", "policy/files", "wire"},
-	"workspace":          {".", "workspace/git"},
+	"workspace":          {".", "workspace/git", "workspace/script"},
+	"workspace/script":   {".", "config", "holder/process", "workspace/git"},
 	"workspace/git":      {"."},
 	"workspace/merge":    {".", "changes", "workspace", "workspace/git"},
 	"changes":            {"."},
@@ -128,7 +129,7 @@ var mayImport = map[string][]string{
 	"cmd/coleo/watch":      {".", "pty", "cmd/coleo/show"},
 	"cmd/coleo/executable": {"config", "conformance/netns", "cmd/coleo/verb"},
 	"cmd/coleo/setup": {".", "api", "api/signin", "config", "harnesses/terminal/launch",
-		"harnesses/terminal/pack", "holder/process", "registry", "store", "workspace",
+		"harnesses/terminal/pack", "holder/process", "registry", "store", "workspace", "workspace/script",
 		"cmd/coleo/executable"},
 	"cmd/coleo/run":       {".", "api", "wire", "pty", "checked", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/recording": {".", "pty", "pty/vt10x", "cmd/coleo/verb"},
@@ -149,7 +150,7 @@ var mayImport = map[string][]string{
 	"cmd/coleo/why":       {".", "api", "wire", "graph", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/cost":      {".", "api", "cost", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/memo":      {".", "api", "wire", "cmd/coleo/verb", "cmd/coleo/setup"},
-	"cmd/coleo/workspace": {".", "workspace", "cmd/coleo/verb", "cmd/coleo/setup"},
+	"cmd/coleo/workspace": {".", "workspace", "workspace/script", "cmd/coleo/verb", "cmd/coleo/setup"},
 	"cmd/coleo/thread":    {".", "api", "wire", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/changes":   {".", "api", "changes", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/server": {".", "api", "wire", "brain", "bus", "config", "holder/process", "host", "localsocket", "pricebook", "store",
@@ -180,8 +181,8 @@ var home = map[string][]string{
 	"github.com/google/jsonschema-go":        {"checked"},
 	"golang.org/x/sys": {"pty", "pty/device", "holder", "holder/", "localsocket",
 		"boottime", "conformance/netns", "sandbox", "sandbox/inside"},
-	"mvdan.cc/sh":       {"policy/commandline"},
-	"golang.org/x/term": {"cmd/coleo", "cmd/coleo/show", "cmd/coleo/arm"},
+	"mvdan.cc/sh":       {"policy/commandline", "workspace/script"},
+	"golang.org/x/term": {"cmd/coleo", "cmd/coleo/show", "cmd/coleo/arm", "cmd/coleo/workspace"},
 }
 
 // testOnly lists what tests may import beyond their package.

@@ -117,7 +117,7 @@ const (
 
 // WorkspaceChange is the payload of the events that tell of an arm's worktree.
 type WorkspaceChange struct {
-	Status string `json:"status"` // making, ready or removed
+	Status string `json:"status"` // making, setting_up, ready or removed
 	Path   string `json:"path,omitempty"`
 	Branch string `json:"branch,omitempty"`
 	Commit string `json:"commit,omitempty"` // on which the work begins
@@ -155,6 +155,8 @@ type Worktree struct {
 	// the branch of the worktree.
 	Branch string `json:"branch,omitempty"`
 	Base   string `json:"base,omitempty"`
+	// NoSetup leaves the project's set-up script out.
+	NoSetup bool `json:"no_setup,omitempty"`
 	// Path is the top folder of the worktree, and From the folder that it was made for. The
 	// host agent sets both.
 	Path string `json:"path,omitempty"`

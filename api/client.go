@@ -194,7 +194,7 @@ const (
 	killTime     = 30*time.Second + answerMargin  // kill
 	removeTime   = 10*time.Minute + answerMargin  // remove: a worktree can have much to keep
 	mergeTime    = 8*time.Minute + answerMargin   // merge: 5 minutes, and the prompt with the conflicts
-	worktreeTime = 5 * time.Minute                // more for a start that makes a worktree
+	worktreeTime = 25 * time.Minute               // more for a start that makes a worktree
 	startTime    = 150*time.Second + answerMargin // spawn and recover: look, end, start, read the model catalogue
 )
 

@@ -22,8 +22,8 @@ const (
 	// removeTimeout is for the removal of an arm. Its worktree can have much to keep.
 	removeTimeout = 10 * time.Minute
 	// worktreeTimeout is for a start that makes a worktree: a large repository takes minutes
-	// to check out.
-	worktreeTimeout = 5 * time.Minute
+	// to check out, and a set-up script may run for 20 minutes.
+	worktreeTimeout = 25 * time.Minute
 )
 
 // ask sends a command about an arm to the arm's host agent, or to host local. It

@@ -52,7 +52,7 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 	c.ContinueWith = first(q.ContinueWith, c.ContinueWith, b.Defaults.ContinueWith)
 	if q.Worktree != nil && (c.Worktree == nil || q.Worktree.Branch != "") {
 		from := c.Worktree
-		c.Worktree = &coleo.Worktree{Branch: q.Worktree.Branch, Base: q.Worktree.Base}
+		c.Worktree = &coleo.Worktree{Branch: q.Worktree.Branch, Base: q.Worktree.Base, NoSetup: q.Worktree.NoSetup}
 		if from != nil {
 			c.Worktree.From = from.From
 		}

@@ -150,5 +150,8 @@ func (p Paths) PolicyGrants() string { return filepath.Join(p.State, "policy-gra
 // PolicyTrust returns the path of the list of projects whose policies the user trusts.
 func (p Paths) PolicyTrust() string { return filepath.Join(p.State, "policy-trust.json") }
 
+// ScriptTrust returns the path of the list of projects' scripts that the user trusts.
+func (p Paths) ScriptTrust() string { return filepath.Join(p.State, "script-trust.json") }
+
 // FetchedPrices is the file with the prices that 'coleo models refresh' has fetched.
 func (p Paths) FetchedPrices() string { return filepath.Join(p.State, "prices.json") }

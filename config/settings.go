@@ -62,6 +62,9 @@ type Settings struct {
 		// Copy and Link have files and folders, below the repository's work folder.
 		Copy []string `toml:"copy"`
 		Link []string `toml:"link"`
+		// ScriptTimeout is how long .coleo/setup and .coleo/check may run, in seconds. 0 means
+		// 10 minutes.
+		ScriptTimeout int `toml:"script_timeout"`
 	} `toml:"workspace"`
 
 	// Models says which models arms get: see docs/cli.md.
@@ -107,6 +110,10 @@ const (
 	maxKeep     = 1 << 20
 )
 
+// maxScriptTimeout is the largest workspace.script_timeout, in seconds. An order to start an
+// arm waits that long.
+const maxScriptTimeout = 20 * 60
+
 // DefaultAddr is the default address of the API. If another program uses this address,
 // serve takes a free port.
 const DefaultAddr = "127.0.0.1:8080"
@@ -134,6 +141,10 @@ func ReadSettings(path string) (Settings, error) {
 	if !s.Policy.Mode.Valid() {
 		return s, Errorf(path, data, "policy.mode", "mode = %q is none of %q, %q and %q", s.Policy.Mode,
 			coleo.PolicyOff, coleo.PolicyShadow, coleo.PolicyRead)
+	}
+	if s.Workspace.ScriptTimeout < 0 || s.Workspace.ScriptTimeout > maxScriptTimeout {
+		return s, Errorf(path, data, "workspace.script_timeout", "script_timeout = %d is not between 0 and %d seconds",
+			s.Workspace.ScriptTimeout, maxScriptTimeout)
 	}
 	if !s.Models.Fallback.Valid() {
 		return s, Errorf(path, data, "models.fallback", "fallback = %q is none of %q, %q, %q and %q", s.Models.Fallback,

@@ -337,13 +337,17 @@ func (a *arm) takeWorktree(ctx context.Context, c *coleo.SpawnConfig, name strin
 		a.tellWorktree(ctx, coleo.EventWorkspaceChanged, coleo.WorkspaceChange{Status: string(workspace.Making),
 			Branch: c.Worktree.Branch})
 	}
-	w, err := a.host.Workspaces.Make(ctx, workspace.Order{ID: id, Name: name, Folder: from, Branch: c.Worktree.Branch,
-		Base: c.Worktree.Base})
+	trees := a.host.Workspaces
+	trees.Tell = func(w workspace.Workspace, s workspace.Status) {
+		a.tellWorktree(ctx, coleo.EventWorkspaceChanged, coleo.WorkspaceChange{Status: string(s), Path: w.Path, Branch: w.Branch})
+	}
+	w, err := trees.Make(ctx, workspace.Order{ID: id, Name: name, Folder: from, Branch: c.Worktree.Branch,
+		Base: c.Worktree.Base, NoSetup: c.Worktree.NoSetup})
 	if err != nil {
 		a.tellWorktree(ctx, coleo.EventWorkspaceError, coleo.Note{Text: err.Error()})
 		return err
 	}
-	c.Worktree = &coleo.Worktree{Branch: w.Branch, Path: w.Path, From: from}
+	c.Worktree = &coleo.Worktree{Branch: w.Branch, Path: w.Path, From: from, NoSetup: c.Worktree.NoSetup}
 	c.Workdir = w.Workdir()
 	a.tellWorktree(ctx, coleo.EventWorkspaceReady, coleo.WorkspaceChange{Status: string(w.Status), Path: w.Path,
 		Branch: w.Branch, Commit: w.Start})

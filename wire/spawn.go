@@ -79,6 +79,8 @@ type SpawnRequest struct {
 type Worktree struct {
 	Branch string `json:"branch,omitempty" doc:"Branch to check out, also one that exists; named for the arm if left out"`
 	Base   string `json:"base,omitempty" doc:"Where a new branch begins; what is checked out in workdir if left out"`
+	// NoSetup leaves the set-up script of the project out.
+	NoSetup bool `json:"noSetup,omitempty" doc:"Do not run the project's .coleo/setup in the worktree"`
 }
 
 // Removed says what became of a removed arm.

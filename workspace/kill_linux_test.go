@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"coleo.dev/workspace"
+	"coleo.dev/workspace/script"
 )
 
 var rounds = flag.Int("kill-rounds", 4, "how often each step is killed at a random moment")
@@ -24,6 +25,14 @@ var rounds = flag.Int("kill-rounds", 4, "how often each step is killed at a rand
 const helperFor = "COLEO_TEST_WORKSPACE_STEP"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == guardWord {
+		code, err := script.Guarded(os.Args[2:], os.Stdin)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(code)
+	}
 	if step, root, ok := strings.Cut(os.Getenv(helperFor), " "); ok {
 		if err := doStep(step, root); err != nil {
 			fmt.Fprintln(os.Stderr, err)

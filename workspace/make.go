@@ -12,6 +12,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/workspace/git"
+	"coleo.dev/workspace/script"
 )
 
 // Order says which worktree an arm gets.
@@ -25,13 +26,17 @@ type Order struct {
 	// Base is where a new branch begins: a commit, a branch or a tag. "" means what is
 	// checked out in Folder.
 	Base string
+	// NoSetup leaves the project's set-up script out.
+	NoSetup bool
 }
 
 // Make makes the worktree of an arm. If the arm has one already, Make returns it. If
 // somebody has deleted its folder, Make makes it again on the same branch. It
 // returns EInvalid if the folder is in no repository, or if the branch or the base is
 // wrong. It returns EConflict if the branch is checked out elsewhere, or if the folder of
-// the worktree is there already. After an error nothing of the worktree is left.
+// the worktree is there already. If the project has a set-up script, Make runs it. It returns
+// EForbidden, and has made nothing, if the script is not trusted. After an error nothing of the
+// worktree is left.
 func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	s, unlock, err := s.lock(ctx, o.ID)
 	if err != nil {
@@ -72,7 +77,11 @@ func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	if w, err = s.plan(ctx, r, o); err != nil {
 		return w, err
 	}
-	if err := s.carryOut(ctx, r, &w); err != nil {
+	setup, err := s.setupOf(ctx, r, w, o)
+	if err != nil {
+		return w, err
+	}
+	if err := s.carryOut(ctx, r, setup, &w); err != nil {
 		return w, errors.Join(err, s.undo(context.WithoutCancel(ctx), w))
 	}
 	return w, nil
@@ -288,7 +297,7 @@ func (s Workspaces) place(w Workspace) (string, error) {
 }
 
 // carryOut makes the planned worktree.
-func (s Workspaces) carryOut(ctx context.Context, r *git.Repo, w *Workspace) error {
+func (s Workspaces) carryOut(ctx context.Context, r *git.Repo, setup *script.Script, w *Workspace) error {
 	if err := os.MkdirAll(filepath.Dir(w.Path), 0o700); err != nil {
 		return err
 	}
@@ -326,6 +335,9 @@ func (s Workspaces) carryOut(ctx context.Context, r *git.Repo, w *Workspace) err
 	if err := s.putFiles(w); err != nil {
 		return err
 	}
+	if err := s.setUp(ctx, tree, setup, w); err != nil {
+		return err
+	}
 	w.Status = Ready
 	return s.write(*w)
 }
@@ -338,7 +350,7 @@ func noCommit(like string) string { return strings.Repeat("0", len(like)) }
 
 // undo removes a worktree in which nobody has worked yet.
 func (s Workspaces) undo(ctx context.Context, w Workspace) error {
-	if err := s.delete(w); err != nil {
+	if err := errors.Join(s.endScript(w), s.delete(w)); err != nil {
 		return err
 	}
 	if w.MadeBranch {

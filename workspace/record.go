@@ -15,6 +15,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/workspace/git"
+	"coleo.dev/workspace/script"
 )
 
 // Status says how far a worktree has come. Records store it.
@@ -22,10 +23,11 @@ type Status string
 
 // The statuses of a worktree.
 const (
-	Making    Status = "making"    // nobody has worked in it yet
-	Ready     Status = "ready"     // an arm may work in it
-	Removing  Status = "removing"  // its contents are elsewhere, and it is being deleted
-	Restoring Status = "restoring" // it is being written from a kept ref, which stays
+	Making    Status = "making"     // nobody has worked in it yet
+	SettingUp Status = "setting_up" // only told: its record says Making
+	Ready     Status = "ready"      // an arm may work in it
+	Removing  Status = "removing"   // its contents are elsewhere, and it is being deleted
+	Restoring Status = "restoring"  // it is being written from a kept ref, which stays
 )
 
 // Workspace is the record of one worktree. All paths are absolute.
@@ -85,6 +87,11 @@ type Workspaces struct {
 	Link []string // files and folders to link to
 
 	Now func() time.Time
+
+	// Scripts runs the scripts of projects. The zero value trusts none.
+	Scripts script.Runner
+	// Tell is called when a set-up script starts in a worktree. It may be nil.
+	Tell func(w Workspace, s Status)
 
 	held *os.File // the lock, if this process has it
 }
@@ -226,6 +233,7 @@ func replaceFile(path string, data []byte) error {
 }
 
 func (s Workspaces) forget(id string) error {
+	os.Remove(s.madePath(id))
 	if err := os.Remove(s.recordPath(id)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

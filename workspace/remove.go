@@ -137,7 +137,7 @@ func (s Workspaces) mend(ctx context.Context, w Workspace) error {
 			return err
 		}
 		return s.forget(w.ID)
-	case Ready:
+	case Ready, SettingUp:
 	}
 	return nil
 }
@@ -161,6 +161,7 @@ const scratchAge = 24 * time.Hour
 // Prune does the rest and returns an error.
 func (s Workspaces) Prune(ctx context.Context, inUse func(Workspace) bool) ([]Pruned, error) {
 	s.pruneScratch()
+	s.pruneOutputs()
 	all, unread := s.List()
 	var out []Pruned
 	for _, w := range all {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"coleo.dev/workspace"
+	"coleo.dev/workspace/script"
 )
 
 // stage is a repository with two commits, and Coleo's folder.
@@ -51,8 +52,13 @@ func environ(root string) []string {
 }
 
 func workspacesIn(root string) workspace.Workspaces {
-	return workspace.Workspaces{Dir: filepath.Join(root, "state"), Environ: environ(root), Now: time.Now}
+	return workspace.Workspaces{Dir: filepath.Join(root, "state"), Environ: environ(root), Now: time.Now,
+		Scripts: script.Runner{Trusts: script.Trusts{File: filepath.Join(root, "trust.json")},
+			Guard: []string{os.Args[0], guardWord}, Environ: append(environ(root), "API_KEY=secret")}}
 }
+
+// guardWord makes this test program the guard of a script.
+const guardWord = "guard-script"
 
 func (s *stage) check(err error) {
 	s.Helper()

@@ -19,7 +19,7 @@ import (
 type Unsaved struct {
 	Uncommitted []string `json:"uncommitted,omitempty"` // changed, deleted, staged or in conflict
 	Untracked   []string `json:"untracked,omitempty"`
-	Ignored     []string `json:"ignored,omitempty"` // and not put there when the worktree was made, or changed since
+	Ignored     []string `json:"ignored,omitempty"` // and not there when the set-up had ended, or changed since
 	// Commits are those of the worktree that no remote branch, no other local branch and no
 	// tag has, and that were not there when the worktree was made.
 	Commits    []string `json:"commits,omitempty"`
@@ -170,9 +170,10 @@ func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, w Workspace, 
 	for _, p := range w.Placed {
 		placed[p.Path] = p
 	}
-	ours := func(name string) bool {
+	made := s.asMade(w, root)
+	ours := func(name string, ignored bool) bool {
 		p, ok := placed[name]
-		return ok && unchanged(root, p)
+		return ok && unchanged(root, p) || ignored && made(name)
 	}
 	if err := u.take(out, ours); err != nil {
 		return err
@@ -181,8 +182,8 @@ func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, w Workspace, 
 }
 
 // take adds the files that `git status --porcelain=v2 -z` tells. A file that is ours was
-// put there by Coleo.
-func (u *Unsaved) take(out []byte, ours func(string) bool) error {
+// put there by Coleo, or by the set-up and is ignored.
+func (u *Unsaved) take(out []byte, ours func(name string, ignored bool) bool) error {
 	const changedFields, conflictFields = 9, 11
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		kind, rest, _ := strings.Cut(entry, " ")
@@ -193,11 +194,11 @@ func (u *Unsaved) take(out []byte, ours func(string) bool) error {
 		case "u":
 			u.Uncommitted = append(u.Uncommitted, lastField(entry, conflictFields))
 		case "?":
-			if !ours(rest) {
+			if !ours(rest, false) {
 				u.Untracked = append(u.Untracked, rest)
 			}
 		case "!":
-			if !ours(rest) {
+			if !ours(rest, true) {
 				u.Ignored = append(u.Ignored, rest)
 			}
 		default:

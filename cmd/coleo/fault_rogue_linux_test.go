@@ -61,6 +61,7 @@ func ways() []way {
 		{"a second serve", func(r rogue) error { return r.coleo("serve") }},
 		{"its own reading rules, by a pack", func(r rogue) error { return r.coleo("harness", "pack", "remove", "fake") }},
 		{"trust in a project's policy", func(r rogue) error { return r.coleo("policy", "trust", r.dir, "--revoke") }},
+		{"trust in a project's script", func(r rogue) error { return r.coleo("workspace", "trust", r.dir, "--yes", "x") }},
 		{"a grant for its own policy", func(r rogue) error { return r.coleo("policy", "grant", r.arm, "rm *") }},
 		{"the bus socket", rogue.bus},
 		{"the holder's socket, without its nonce", func(r rogue) error { return r.hold("") }},

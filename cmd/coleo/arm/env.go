@@ -251,10 +251,12 @@ func (f *spawnFlags) takeWorktree() error {
 		return coleo.Errorf(coleo.EInvalid, "--worktree and --no-worktree contradict each other: give one of them")
 	case f.worktree == "" && f.base != "":
 		return coleo.Errorf(coleo.EInvalid, "--base %s says where the branch of a worktree begins: add --worktree", f.base)
+	case f.worktree == "" && f.noSetup:
+		return coleo.Errorf(coleo.EInvalid, "--no-setup is for the set-up of a worktree: add --worktree")
 	case f.worktree == "":
 		return nil
 	}
-	f.q.Worktree = &wire.Worktree{Branch: f.worktree, Base: f.base}
+	f.q.Worktree = &wire.Worktree{Branch: f.worktree, Base: f.base, NoSetup: f.noSetup}
 	if f.worktree == newBranch {
 		f.q.Worktree.Branch = ""
 	}

@@ -40,6 +40,7 @@ type spawnFlags struct {
 	worktree string // branch of the worktree, or newBranch
 	base     string // where a new branch begins
 	noTree   bool   // no worktree
+	noSetup  bool   // leave the project's set-up script out
 	sandbox  coleo.Sandbox
 	template template.Wish
 }
@@ -99,7 +100,9 @@ arm open'.
 folder or where [workspace] in config.toml says. The branch is named for the arm.
 --worktree=BRANCH names one, also one that exists. --base says where a new branch
 begins; without it, that is what is checked out in the folder. 'coleo arm remove'
-removes the worktree again, and never loses work.
+removes the worktree again, and never loses work. If the project has a script
+.coleo/setup, it runs in the new worktree, once you trust it ('coleo workspace
+trust'). --no-setup leaves it out.
 
 --sandbox bwrap runs the agent CLI in a sandbox (Linux, with bubblewrap). It writes
 in the work folder and in its own folder of HOME, and sees nothing else of HOME.
@@ -142,6 +145,7 @@ func newSpawnCommand() *cobra.Command {
 	flags.StringVar(&f.worktree, "worktree", "", "work in a git worktree, on a new branch or on `BRANCH`")
 	flags.Lookup("worktree").NoOptDefVal = newBranch
 	flags.StringVar(&f.base, "base", "", "with --worktree: `COMMIT` or branch where a new branch begins")
+	flags.BoolVar(&f.noSetup, "no-setup", false, "with --worktree: do not run the project's .coleo/setup")
 	flags.StringVar(&f.q.Harness, "harness", "", "`NAME` of the harness: see 'coleo harness list'")
 	flags.StringVar(&f.q.Provider, "provider", "", "`ID` of the model's provider")
 	flags.StringVar(&f.q.Model, "model", "", "`MODEL`, PROVIDER/MODEL, or scripted")

@@ -19,6 +19,7 @@ import (
 	"coleo.dev/holder/process"
 	"coleo.dev/registry"
 	"coleo.dev/workspace"
+	"coleo.dev/workspace/script"
 )
 
 // Setup has the folders and the settings of Coleo, which all verbs need.
@@ -65,9 +66,17 @@ func (s Setup) AgentPath() []string {
 
 // Worktrees returns the worktrees of arms on this machine.
 func (s Setup) Worktrees() workspace.Workspaces {
+	scripts := script.Runner{Trusts: script.Trusts{File: s.ScriptTrust()}, Environ: os.Environ(),
+		Timeout: time.Duration(s.Workspace.ScriptTimeout) * time.Second}
+	if program, err := executable.Path(); err == nil { // without it, no script runs
+		scripts.Guard = []string{program, "workspace", GuardVerb}
+	}
 	return workspace.Workspaces{Dir: s.Workspaces(), Environ: os.Environ(), Path: s.Workspace.Path,
-		Copy: s.Workspace.Copy, Link: s.Workspace.Link, Now: time.Now}
+		Copy: s.Workspace.Copy, Link: s.Workspace.Link, Now: time.Now, Scripts: scripts}
 }
+
+// GuardVerb is the hidden verb of coleo workspace that guards a script of a project.
+const GuardVerb = "guard-script"
 
 // FindProgram returns the path of the program with the name command. It looks first in
 // the folders of AgentPath, as the host agent does, and then in PATH. It returns "" if

@@ -23,7 +23,8 @@ import (
 // Command returns the verb workspace.
 func Command() *cobra.Command {
 	c := verb.Group("workspace", "List, remove and restore the git worktrees of arms")
-	c.AddCommand(newListCommand(), newPruneCommand(), newRemoveCommand(), newKeptCommand(), newRestoreCommand())
+	c.AddCommand(newListCommand(), newPruneCommand(), newRemoveCommand(), newKeptCommand(), newRestoreCommand(),
+		newTrustCommand(), newGuardCommand())
 	return c
 }
 

@@ -1,0 +1,116 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"coleo.dev"
+	"coleo.dev/workspace/git"
+	"coleo.dev/workspace/script"
+)
+
+// Script returns a script of a commit of the repository in which a folder is. A base of ""
+// means the commit that is checked out there. It returns EInvalid if there is no repository or
+// no commit.
+func (s Workspaces) Script(ctx context.Context, folder, base, path string) (found script.Script, earlier *script.Trusted,
+	diff string, err error) {
+	r, err := s.open(ctx, folder)
+	if err != nil {
+		return found, nil, "", err
+	}
+	defer r.Close()
+	if base == "" {
+		base = "HEAD"
+	}
+	commit, err := commitOf(ctx, r, base)
+	if err != nil {
+		return found, nil, "", coleo.Errorf(coleo.EInvalid, "%s names no commit of the repository %s", base, r.Work)
+	}
+	found, there, err := script.Read(ctx, r, commit, path)
+	if err == nil && !there {
+		err = coleo.Errorf(coleo.ENotFound, "the commit %.12s has no %s: there is nothing to trust", commit, path)
+	}
+	if err != nil {
+		return found, nil, "", err
+	}
+	earlier, trusted, err := s.Scripts.Trusts.Of(found)
+	if err == nil && earlier != nil && !trusted {
+		diff, err = found.Diff(ctx, r, *earlier)
+	}
+	return found, earlier, diff, err
+}
+
+// Distrust no longer trusts a script of the repository in which a folder is.
+func (s Workspaces) Distrust(ctx context.Context, folder, path string) error {
+	r, err := s.open(ctx, folder)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return s.Scripts.Trusts.Distrust(r.Common, path)
+}
+
+func (s Workspaces) open(ctx context.Context, folder string) (*git.Repo, error) {
+	p, err := s.git()
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.Open(ctx, folder)
+	if coleo.ErrorCode(err) == coleo.ENotFound {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is in no git repository", folder)
+	}
+	return r, err
+}
+
+// CheckTree runs the project's check on a tree, for example on the result of a merge. The script
+// comes from the commit base, which is the branch that will be changed, never from the arm's
+// work. The tree must have the same version of the script and of the files that it names.
+// CheckTree does nothing if the base has no check. All files of the tree are written into a folder
+// for the time of the check; the folder is no repository. Common is the repository's folder with the
+// objects and refs. The id names the check's output and processes, such as an arm's id.
+func (s Workspaces) CheckTree(ctx context.Context, common, base, tree, id string) error {
+	r, err := s.openCommon(ctx, common)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	check, found, err := script.Read(ctx, r, base, script.Check)
+	if err != nil || !found {
+		return err
+	}
+	if err := errors.Join(s.Scripts.Trusts.Require(check), check.SameIn(ctx, r, tree)); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(s.scratch(), "check-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = deleteAll(dir) }()
+	files := filepath.Join(dir, "files")
+	if err := os.Mkdir(files, 0o700); err != nil {
+		return err
+	}
+	if err := s.writeTree(ctx, common, tree, files, filepath.Join(dir, "index")); err != nil {
+		return fmt.Errorf("write the files for %s: %w", script.Check, err)
+	}
+	return s.Scripts.Run(ctx, script.Start{Script: check, Dir: files, Output: filepath.Join(s.Dir, id+".check"+setupSuffix),
+		Mark: script.MarkOf(id), Env: []string{"COLEO_TREE=" + tree}})
+}
+
+// writeTree writes the files of a tree into an empty folder.
+func (s Workspaces) writeTree(ctx context.Context, common, tree, dir, index string) error {
+	r, err := s.openAt(ctx, dir, common)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	env := []string{"GIT_INDEX_FILE=" + index}
+	if _, err := r.Run(ctx, git.Call{Args: []string{"read-tree", tree}, Env: env}); err != nil {
+		return err
+	}
+	_, err = r.Run(ctx, git.Call{Args: []string{"checkout-index", "--all", "--quiet"}, Env: env})
+	return err
+}

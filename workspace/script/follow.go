@@ -1,0 +1,299 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"coleo.dev/workspace/git"
+)
+
+// mostNamed bounds the files that a script names. A folder counts with each file in it.
+const mostNamed = 1000
+
+// follow adds the files that the script names, and sets Why if there may be others. It reads
+// scripts of sh and bash alone.
+func (s *Script) follow(ctx context.Context, r *git.Repo) error {
+	f := follower{read: map[string]bool{s.Path: true}}
+	out, err := r.Output(ctx, "ls-tree", "-r", "-z", "--full-tree", s.Commit)
+	if errors.Is(err, git.ErrTooLarge) {
+		s.Why = "the repository has too many files"
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.tree = parseTree(out)
+	f.script(s.Path, s.Content)
+	for len(f.next) > 0 && f.why == "" {
+		file := f.next[0]
+		f.next = f.next[1:]
+		if file.Mode == modeLink || file.Mode != modeFile && file.Mode != modeProgram {
+			f.unclear("%s is not a regular file", file.Path)
+			break
+		}
+		if len(s.Files) > mostNamed {
+			f.unclear("it names more than %d files", mostNamed)
+			break
+		}
+		if !f.runs[file.Path] {
+			if err := hashBlob(ctx, r, &file); err != nil {
+				return err
+			}
+			s.Files = append(s.Files, file)
+			continue
+		}
+		data, err := readBlob(ctx, r, &file, maxScript)
+		if err != nil {
+			f.unclear("%v", err)
+			break
+		}
+		s.Files = append(s.Files, file)
+		f.script(file.Path, data)
+	}
+	s.Why = f.why
+	return nil
+}
+
+// follower finds the files that a script names.
+type follower struct {
+	tree map[string]File
+	read map[string]bool // files that are in the result, or in next
+	runs map[string]bool // files that are run as scripts
+	next []File
+	own  map[string]bool // functions of the script that is read
+	why  string          // why it cannot be followed
+}
+
+func (f *follower) unclear(format string, a ...any) {
+	if f.why == "" {
+		f.why = fmt.Sprintf(format, a...)
+	}
+}
+
+// shells are the interpreters whose scripts are followed.
+var shells = []string{"sh", "bash", "dash"}
+
+// script follows the text of one script.
+func (f *follower) script(name, text string) {
+	first, _, _ := strings.Cut(text, "\n")
+	line := strings.Fields(strings.TrimPrefix(first, "#!"))
+	if len(line) == 2 && line[0] == "/usr/bin/env" {
+		line = line[1:]
+	} else if len(line) > 0 && path.Dir(line[0]) != "/bin" && path.Dir(line[0]) != "/usr/bin" {
+		line = nil
+	}
+	if !strings.HasPrefix(first, "#!") || len(line) == 0 || len(line) > 2 || !slices.Contains(shells, path.Base(line[0])) ||
+		len(line) == 2 && !plainFlags(line[1]) {
+		f.unclear("%s is not a script of sh or bash", name)
+		return
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), name)
+	if err != nil {
+		f.unclear("%s cannot be parsed: %v", name, err)
+		return
+	}
+	f.own = map[string]bool{}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if d, ok := n.(*syntax.FuncDecl); ok {
+			f.own[d.Name.Value] = true
+		}
+		return true
+	})
+	syntax.Walk(file, func(n syntax.Node) bool {
+		f.node(name, n)
+		return f.why == ""
+	})
+}
+
+// plainFlags reports whether a word has flags of a shell that change nothing here.
+func plainFlags(word string) bool {
+	return strings.HasPrefix(word, "-") && strings.Trim(word[1:], "eux") == "" && len(word) > 1
+}
+
+// node follows one part of a script. What is not listed here cannot be followed.
+func (f *follower) node(name string, n syntax.Node) {
+	switch n := n.(type) {
+	case nil, *syntax.File, *syntax.Stmt, *syntax.Comment, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted,
+		*syntax.CmdSubst, *syntax.BinaryCmd, *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause,
+		*syntax.ForClause, *syntax.FuncDecl, *syntax.CaseClause, *syntax.CaseItem:
+	case *syntax.WordIter:
+		if !ordinary(n.Name.Value) {
+			f.unclear("%s sets a variable in line %d that changes what programs start", name, n.Pos().Line())
+		}
+	case *syntax.ParamExp:
+		if !n.Short && (n.Exp != nil || n.Repl != nil || n.Slice != nil || n.Index != nil || n.Excl || n.Length || n.Width) {
+			f.unclear("%s computes with a variable in line %d", name, n.Pos().Line())
+		}
+	case *syntax.Assign:
+		if n.Name != nil && !ordinary(n.Name.Value) || n.Index != nil || n.Array != nil {
+			f.unclear("%s sets a variable in line %d that changes what programs start", name, n.Pos().Line())
+		}
+	case *syntax.Redirect:
+		if word, ok := static(n.Word); ok {
+			f.data(word)
+		} else {
+			f.unclear("%s opens a file in line %d whose name is not fixed", name, n.Pos().Line())
+		}
+	case *syntax.CallExpr:
+		f.call(name, n)
+	default:
+		f.unclear("%s has a construct in line %d that cannot be followed", name, n.Pos().Line())
+	}
+}
+
+// ordinary reports whether a variable changes nothing of what a shell or a program starts.
+// Only names in lower case are ordinary: those that programs read are in upper case.
+func ordinary(name string) bool {
+	return strings.ToLower(name) == name && !strings.Contains(name, "proxy")
+}
+
+// printers start nothing and read no file, whatever their arguments are.
+var printers = []string{"echo", "mkdir", "touch", "rm", "rmdir", "true", "false", ":", "exit", "return", "sleep", "pwd"}
+
+// readers start nothing. The files that they read are among their arguments.
+var readers = []string{"cat", "cp", "mv", "ln", "head", "tail", "cmp", "wc", "chmod", "ls"}
+
+// call follows a simple command.
+func (f *follower) call(name string, c *syntax.CallExpr) {
+	if len(c.Args) == 0 {
+		return
+	}
+	command, ok := static(c.Args[0])
+	line := c.Pos().Line()
+	args := c.Args[1:]
+	program := command
+	if dir := path.Dir(command); dir == "/bin" || dir == "/usr/bin" {
+		program = path.Base(command)
+	}
+	switch {
+	case !ok:
+		f.unclear("%s starts a program in line %d whose name is not fixed", name, line)
+	case f.own[command], slices.Contains(printers, program):
+		f.words(args)
+	case program == "set":
+		for _, a := range args {
+			if word, ok := static(a); !ok || !plainFlags(word) {
+				f.unclear("%s sets an option of the shell in line %d", name, line)
+			}
+		}
+	case slices.Contains(readers, program), (program == "test" || program == "[") && !evaluates(args):
+		if !f.words(args) {
+			f.unclear("%s reads a file in line %d whose name is not fixed", name, line)
+		}
+	case slices.Contains(shells, program) || command == "." || command == "source":
+		f.run(name, line, args)
+	case strings.Contains(command, "/") && !path.IsAbs(command):
+		f.run(name, line, c.Args)
+	default:
+		f.unclear("%s starts %s in line %d, which may read or start any file", name, command, line)
+	}
+}
+
+// evaluates reports whether a test could evaluate a word as an expression, which can start a
+// program.
+func evaluates(args []*syntax.Word) bool {
+	return slices.ContainsFunc(args, func(w *syntax.Word) bool {
+		word, ok := static(w)
+		return !ok || word == "-v"
+	})
+}
+
+// run follows a script that is named by the first word.
+func (f *follower) run(name string, line uint, words []*syntax.Word) {
+	if len(words) == 0 {
+		f.unclear("%s reads commands in line %d from its input", name, line)
+		return
+	}
+	word, ok := static(words[0])
+	file, there := f.tree[path.Clean(word)]
+	if !ok || !there {
+		f.unclear("%s runs a script in line %d that the commit does not have", name, line)
+		return
+	}
+	f.words(words[1:])
+	if f.runs == nil {
+		f.runs = map[string]bool{}
+	}
+	if !f.runs[file.Path] && f.read[file.Path] && file.Path != name {
+		f.unclear("%s is read and run", file.Path) // it would have to be followed anew
+		return
+	}
+	f.runs[file.Path] = true
+	f.add(file)
+}
+
+// words adds the files that words name. It reports whether all of the words are fixed.
+func (f *follower) words(words []*syntax.Word) bool {
+	all := true
+	for _, w := range words {
+		if word, ok := static(w); ok {
+			f.data(word)
+		} else {
+			all = false
+		}
+	}
+	return all
+}
+
+// data adds a file that a word names, or the files of a folder.
+func (f *follower) data(word string) {
+	name := path.Clean(word)
+	if file, ok := f.tree[name]; ok {
+		f.add(file)
+		return
+	}
+	for at := range f.tree {
+		if name == "." || strings.HasPrefix(at, name+"/") {
+			f.add(f.tree[at])
+		}
+	}
+}
+
+func (f *follower) add(file File) {
+	if !f.read[file.Path] {
+		f.read[file.Path] = true
+		f.next = append(f.next, file)
+	}
+}
+
+// static returns the text of a word that is always the same. A pattern for file names is not.
+func static(w *syntax.Word) (string, bool) {
+	if w == nil {
+		return "", false
+	}
+	if w.Lit() == "[" {
+		return "[", true // the command; elsewhere it begins a pattern
+	}
+	var out strings.Builder
+	for _, part := range w.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			if strings.ContainsAny(p.Value, `*?[\~{`) {
+				return "", false
+			}
+			out.WriteString(p.Value)
+		case *syntax.SglQuoted:
+			if p.Dollar {
+				return "", false
+			}
+			out.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			for _, inner := range p.Parts {
+				lit, ok := inner.(*syntax.Lit)
+				if !ok || p.Dollar || strings.Contains(lit.Value, `\`) {
+					return "", false
+				}
+				out.WriteString(lit.Value)
+			}
+		default:
+			return "", false
+		}
+	}
+	return out.String(), true
+}

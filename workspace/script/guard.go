@@ -1,0 +1,106 @@
+package script
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"coleo.dev"
+	"coleo.dev/holder/process"
+)
+
+// MarkOf returns the mark of the processes of a script that is run for an arm. The mark is in
+// their environment, so Coleo's verbs know that they run inside an arm.
+func MarkOf(arm string) string { return "script-" + arm }
+
+// Sweep ends the processes that a killed host agent has left of a script. It needs Linux.
+func Sweep(arm string) error { return sweep(MarkOf(arm)) }
+
+func sweep(mark string) error {
+	if left := process.Sweep(mark); len(left) > 0 {
+		return coleo.Errorf(coleo.EConflict, "the processes %v of a script could not be ended", left)
+	}
+	return nil
+}
+
+// Guarded is the guard of one script: a process between Coleo and the script. Its arguments are
+// a mark, "--" and a command line. It runs the command, and ends all processes of it when the
+// command ends, or when the input ends. Coleo's end of the input closes when Coleo is killed.
+// Guarded returns the exit code of the command, or 128 and the number of the signal.
+func Guarded(args []string, input io.Reader) (code int, err error) {
+	const words = 3
+	if len(args) < words || args[1] != "--" {
+		return 0, coleo.Errorf(coleo.EInvalid, "a guard needs a mark, -- and a command")
+	}
+	if err := process.BecomeReaper(); err != nil {
+		return 0, err
+	}
+	process.CloseDescriptorsOnExec()
+	cmd := exec.Command(args[2], args[3:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), process.EnvArm+"="+process.Mark(args[0], 0, ""))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	ended := make(chan struct{})
+	tree := process.Tree{Program: func() int { return cmd.Process.Pid }, Guard: func() int { return 0 }, Exited: ended}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go tree.ReapOrphans(ctx)
+	go func() {
+		err = cmd.Wait()
+		close(ended)
+	}()
+	closed := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, input)
+		close(closed)
+	}()
+	select {
+	case <-ended:
+	case <-closed:
+	}
+	left := append(tree.End(0), process.Sweep(args[0])...)
+	if len(left) > 0 {
+		return 0, coleo.Errorf(coleo.EConflict, "the processes %v of %s could not be ended", left, args[2])
+	}
+	<-ended
+	return exitCode(err)
+}
+
+func exitCode(err error) (int, error) {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return 0, err
+	}
+	const bySignal = 128
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return bySignal + int(status.Signal()), nil
+	}
+	return exit.ExitCode(), nil
+}
+
+func hashOnDisk(root *os.Root, path string) (string, error) {
+	info, err := root.Lstat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("it is no regular file")
+	}
+	f, err := root.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return hex.EncodeToString(sum.Sum(nil)), err
+}

@@ -1,0 +1,260 @@
+package script_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/workspace/git"
+	"coleo.dev/workspace/script"
+)
+
+// project is a repository.
+type project struct {
+	*testing.T
+	dir     string
+	environ []string
+	repo    *git.Repo
+}
+
+func newProject(t *testing.T) *project {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &project{T: t, dir: filepath.Join(root, "project"), environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + root,
+		"GIT_CONFIG_NOSYSTEM=1"}}
+	p.check(os.Mkdir(p.dir, 0o700))
+	p.git("init", "-q", "-b", "main")
+	program, err := git.Find(p.environ, filepath.Join(root, "tmp"))
+	p.check(err)
+	p.repo, err = program.Open(t.Context(), p.dir)
+	p.check(err)
+	t.Cleanup(p.repo.Close)
+	return p
+}
+
+func (p *project) check(err error) {
+	p.Helper()
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+func (p *project) git(args ...string) string {
+	p.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-c", "core.autocrlf=false"}, args...)...)
+	cmd.Dir, cmd.Env = p.dir, p.environ
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		p.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// write writes a file with the permission to run.
+func (p *project) write(path, text string) {
+	p.Helper()
+	path = filepath.Join(p.dir, path)
+	p.check(os.MkdirAll(filepath.Dir(path), 0o700))
+	p.check(os.WriteFile(path, []byte(text), 0o700))
+}
+
+// commit commits everything and returns the commit.
+func (p *project) commit() string {
+	p.Helper()
+	p.git("add", "-A", "-f", ".")
+	p.git("commit", "-q", "--allow-empty", "-m", "more")
+	return p.git("rev-parse", "HEAD")
+}
+
+func (p *project) read() (script.Script, bool, error) {
+	p.Helper()
+	return script.Read(p.Context(), p.repo, p.commit(), script.Setup)
+}
+
+func TestM28AScriptThatCannotRunIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		make  func(p *project)
+		want  string // of the error
+		found bool
+	}{
+		{"none", func(*project) {}, "", false},
+		{"a name in upper case", func(p *project) { p.write(".coleo/SETUP", "#!/bin/sh\n") }, "", false},
+		{"a file in its place above", func(p *project) { p.write(".coleo", "#!/bin/sh\n") }, "", false},
+		{"a folder in its place", func(p *project) { p.write(".coleo/setup/x", "#!/bin/sh\n") }, "", false},
+		{"a linked folder", func(p *project) {
+			p.write("other/setup", "#!/bin/sh\n")
+			p.check(os.Symlink("other", filepath.Join(p.dir, ".coleo")))
+		}, "", false},
+		{"a symbolic link", func(p *project) {
+			p.write("other", "#!/bin/sh\n")
+			p.check(os.Mkdir(filepath.Join(p.dir, ".coleo"), 0o700))
+			p.check(os.Symlink("../other", filepath.Join(p.dir, script.Setup)))
+		}, "not a regular file", true},
+		{"a submodule in its place", func(p *project) {
+			p.write("file", "x")
+			p.git("update-index", "--add", "--cacheinfo", "160000,"+p.commit()+",.coleo/setup")
+			p.git("commit", "-qm", "submodule")
+			p.check(os.MkdirAll(filepath.Join(p.dir, script.Setup), 0o700))
+		}, "", false},
+		{"no permission to run", func(p *project) {
+			p.write(script.Setup, "#!/bin/sh\n")
+			p.check(os.Chmod(filepath.Join(p.dir, script.Setup), 0o600))
+		}, "no permission to run", true},
+		{"10 MB", func(p *project) { p.write(script.Setup, "#!/bin/sh\n"+strings.Repeat("# x\n", 10<<18)) }, "make it smaller", true},
+		{"line ends of Windows", func(p *project) { p.write(script.Setup, "#!/bin/sh\r\ntrue\r\n") }, "line ends of Windows", true},
+		{"no interpreter", func(p *project) { p.write(script.Setup, "true\n") }, "must begin with a line", true},
+		{"an interpreter of the repository", func(p *project) { p.write(script.Setup, "#!tools/sh\n") }, "absolute path", true},
+		{"bytes of a program", func(p *project) { p.write(script.Setup, "#!/bin/sh\n\x00") }, "no", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t)
+			c.make(p)
+			commit := ""
+			if c.name == "a submodule in its place" {
+				commit = p.git("rev-parse", "HEAD")
+			} else {
+				commit = p.commit()
+			}
+			_, found, err := script.Read(t.Context(), p.repo, commit, script.Setup)
+			if c.name == "a submodule in its place" {
+				if coleo.ErrorCode(err) != coleo.EInvalid {
+					t.Errorf("found %v, %v", found, err)
+				}
+				return
+			}
+			if found != c.found || (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) ||
+				coleo.ErrorCode(err) != coleo.EInvalid) {
+				t.Errorf("found %v, %v; want %v with %q", found, err, c.found, c.want)
+			}
+		})
+	}
+}
+
+// TestM28AHashCoversWhatAScriptNames changes a file that a script names, and one that it does
+// not name.
+func TestM28AHashCoversWhatAScriptNames(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, text string
+		named      string // what Files has besides the script
+		whole      bool   // the hash covers all files
+	}{
+		{"nothing", "mkdir -p build; echo done", "", false},
+		{"a file that is copied", "cp -n env.example .env", "env.example", false},
+		{"a file of a redirection", "cat < env.example > .env", "env.example", false},
+		{"a file in a test", "[ -f .env ] || cp env.example .env", "env.example", false},
+		{"a folder", "cp -r lib /tmp/x", "lib/a.sh lib/b.sh", false},
+		{"a script", "./lib/a.sh", "lib/a.sh lib/b.sh", false},
+		{"a script that a shell runs", "sh lib/b.sh 'x y'", "lib/b.sh", false},
+		{"a script that is sourced", ". lib/b.sh", "lib/b.sh", false},
+		{"a function", "f() { ./lib/b.sh; }\nif true; then f \"$1\"; fi", "lib/b.sh", false},
+		{"a substitution", "echo \"$(cat env.example)\"", "env.example", false},
+		{"quotes", `c''at "env.example"`, "env.example", false},
+		{"another program", "npm ci", "", true},
+		{"make", "make deps", "", true},
+		{"a program by a variable", "x=./lib/b.sh; $x", "", true},
+		{"a file by a variable", "cat $1", "", true},
+		{"a pattern", "cat *.example", "", true},
+		{"eval", "eval './lib/b.sh'", "", true},
+		{"sh -c", "sh -c ./lib/b.sh", "", true},
+		{"commands from a pipe", "cat env.example | sh", "", true},
+		{"another folder", "cd lib; ./b.sh", "", true},
+		{"PATH", "PATH=lib; cat env.example", "", true},
+		{"PATH in a loop", "for PATH in lib; do cat x; done", "", true},
+		{"LD_PRELOAD before a command", "LD_PRELOAD=x cat env.example", "", true},
+		{"an export", "export PATH=lib", "", true},
+		{"arithmetic", "echo $((x[$(./lib/b.sh)]))", "", true},
+		{"an expansion", "echo ${x:-$(./lib/b.sh)}", "", true},
+		{"a script that is not there", "./nothing", "", true},
+		{"a script in upper case", "./LIB/b.sh", "", true},
+		{"a program of another language", "./tool.py", "", true},
+		{"a link", "sh link", "", true},
+		{"a script that is read first", "cat lib/b.sh; ./lib/b.sh", "", true},
+		{"an alias", "alias cat=./lib/b.sh; cat x", "", true},
+		{"a trap", "trap ./lib/b.sh EXIT", "", true},
+		{"syntax that nobody knows", "if (", "", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t)
+			for path, text := range map[string]string{script.Setup: "#!/bin/bash\n" + c.text + "\n", "env.example": "A=1\n",
+				"lib/a.sh": "#!/bin/sh\nsh lib/b.sh\n", "lib/b.sh": "#!/usr/bin/env bash\ntrue\n", "other": "x\n",
+				"tool.py": "#!/usr/bin/python3\n"} {
+				p.write(path, text)
+			}
+			p.check(os.Symlink("lib/b.sh", filepath.Join(p.dir, "link")))
+			s, found, err := p.read()
+			if err != nil || !found || (s.Why != "") != c.whole {
+				t.Fatalf("%v %v, why %q", found, err, s.Why)
+			}
+			if !c.whole {
+				var names []string
+				for _, f := range s.Files {
+					names = append(names, f.Path)
+				}
+				want := strings.TrimSpace(script.Setup + " " + c.named)
+				if got := strings.Join(names, " "); got != want {
+					t.Errorf("the files are %s, want %s", got, want)
+				}
+			}
+			for _, path := range strings.Fields(c.named) {
+				p.write(path, "#!/bin/sh\nfalse\n")
+				if now, _, err := p.read(); err != nil || now.Hash == s.Hash || now.NamedHash == s.NamedHash {
+					t.Errorf("the hash does not cover %s: %v", path, err)
+				}
+				p.git("reset", "-q", "--hard", s.Commit)
+			}
+			p.write("other", "changed\n")
+			now, _, err := p.read()
+			if err != nil || now.NamedHash != s.NamedHash || (now.Hash != s.Hash) != c.whole {
+				t.Errorf("another file has changed: %v, %+v and %+v", err, s, now)
+			}
+		})
+	}
+}
+
+func TestM28TheDifferenceToWhatWasTrustedIsShown(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.write(script.Setup, "#!/bin/sh\ncat one\n")
+	p.write("one", "1\n")
+	was, _, err := p.read()
+	p.check(err)
+	trusts := script.Trusts{File: filepath.Join(p.dir, "../trust.json")}
+	if err := trusts.Trust(was, "other"); coleo.ErrorCode(err) != coleo.EStale {
+		t.Errorf("another hash is trusted: %v", err)
+	}
+	p.check(trusts.Trust(was, was.Hash))
+	p.check(trusts.Require(was))
+	p.write(script.Setup, "#!/bin/sh\ncat one two\n")
+	p.write("two", "2\n")
+	now, _, err := p.read()
+	p.check(err)
+	if err := trusts.Require(now); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(), "has changed since") {
+		t.Errorf("a changed script: %v", err)
+	}
+	earlier, trusted, err := trusts.Of(now)
+	if err != nil || trusted || earlier == nil {
+		t.Fatalf("%+v %v %v", earlier, trusted, err)
+	}
+	diff, err := now.Diff(t.Context(), p.repo, *earlier)
+	p.check(err)
+	for _, want := range []string{"-cat one\n", "+cat one two\n", "New: two"} {
+		if !strings.Contains(diff, want) {
+			t.Errorf("the difference lacks %q:\n%s", want, diff)
+		}
+	}
+	p.check(trusts.Distrust(now.Repository, script.Setup))
+	if err := trusts.Require(was); coleo.ErrorCode(err) != coleo.EForbidden {
+		t.Errorf("after the end of the trust: %v", err)
+	}
+}

@@ -1,0 +1,213 @@
+package script
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"coleo.dev"
+)
+
+const (
+	// DefaultTimeout is how long a script may run, unless config.toml says otherwise. A
+	// set-up often downloads packages.
+	DefaultTimeout = 10 * time.Minute
+	// MaxTimeout is the longest time that config.toml may say. Orders to start an arm wait
+	// that long.
+	MaxTimeout = 20 * time.Minute
+	// endGrace is how long the guard may take to end the processes of a script. It looks for
+	// 5 s at most.
+	endGrace = 10 * time.Second
+	// maxOutput is how much of the output is written to a file, in bytes.
+	maxOutput = 10 << 20
+	// lastBytes is how much of the end of the output an error can have, in bytes, and
+	// lastLines how many lines.
+	lastBytes = 2 << 10
+	lastLines = 12
+)
+
+// Runner starts scripts.
+type Runner struct {
+	Trusts Trusts
+	// Guard is the command line of the program that calls Guarded with its arguments.
+	Guard   []string
+	Environ []string      // the user's environment, of which scripts get a part
+	Timeout time.Duration // 0 means DefaultTimeout
+}
+
+// passed lists what a script gets of the user's environment: where programs and caches are,
+// the language, and how the network is reached. Nothing else is passed, so keys are not.
+var passed = []string{"HOME", "PATH", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
+	"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
+	"SSL_CERT_FILE", "SSL_CERT_DIR"}
+
+// Start says how one script runs.
+type Start struct {
+	Script Script
+	Dir    string   // the folder that has the files of the commit; the script runs there
+	Output string   // the file that gets the output
+	Mark   string   // names the processes of the script: see Sweep
+	Env    []string // added to the environment
+	Held   *os.File // a lock that lasts until all processes have ended; nil for none
+}
+
+// Run runs a script and waits for its end. Afterwards no process of it is left. The error has
+// the exit code and the last lines of the output. It is ETimeout if the script took too long,
+// and EForbidden if the script is not trusted.
+func (r Runner) Run(ctx context.Context, s Start) error {
+	if err := r.Trusts.Require(s.Script); err != nil {
+		return err
+	}
+	if err := s.checkFiles(); err != nil {
+		return err
+	}
+	if len(r.Guard) == 0 {
+		return coleo.Errorf(coleo.EUnsupported, "this program runs no scripts: %s was not run", s.Script.Path)
+	}
+	file, err := os.OpenFile(s.Output, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the output of %s: %w", s.Script.Path, err)
+	}
+	limit := r.Timeout
+	if limit == 0 {
+		limit = DefaultTimeout
+	}
+	inTime, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	out := &output{file: file}
+	err = r.start(inTime, s, out)
+	err = errors.Join(err, sweep(s.Mark), file.Close())
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s was ended: %w", s.Script.Path, ctx.Err())
+	case inTime.Err() != nil:
+		return coleo.Errorf(coleo.ETimeout, "%s was ended, because it took longer than %v; %s", s.Script.Path, limit, out.end(s.Output))
+	}
+	return coleo.Errorf(coleo.EInternal, "%s failed: %w; %s", s.Script.Path, err, out.end(s.Output))
+}
+
+// start runs the guard, which runs the script. The guard ends everything when its input ends,
+// so also when this process is killed.
+func (r Runner) start(ctx context.Context, s Start, out io.Writer) error {
+	program := filepath.Join(s.Dir, s.Script.Path)
+	argv := append(append([]string{}, r.Guard...), s.Mark, "--", program)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, out, out
+	cmd.Env = append(environment(r.Environ), s.Env...)
+	cmd.WaitDelay = endGrace
+	if s.Held != nil {
+		cmd.ExtraFiles = []*os.File{s.Held}
+	}
+	open, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start it: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		open.Close()
+		select {
+		case err = <-ended:
+		case <-time.After(endGrace):
+			_ = cmd.Process.Kill()
+			err = <-ended
+		}
+		err = errors.Join(ctx.Err(), err)
+	}
+	return err
+}
+
+func environment(environ []string) []string {
+	env := []string{"TERM=dumb"}
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		for _, p := range passed {
+			if name == p {
+				env = append(env, entry)
+			}
+		}
+	}
+	return env
+}
+
+// checkFiles checks that the files on the disk are the ones that are trusted. An attribute of
+// git can change a file when it is checked out.
+func (s Start) checkFiles() error {
+	root, err := os.OpenRoot(s.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, f := range s.Script.Files {
+		hash, err := hashOnDisk(root, f.Path)
+		if err != nil {
+			return fmt.Errorf("read %s before %s runs: %w", f.Path, s.Script.Path, err)
+		}
+		if hash != f.Hash {
+			return coleo.Errorf(coleo.EForbidden, "%s is checked out with another content than the commit has, perhaps by "+
+				".gitattributes: %s was not run", f.Path, s.Script.Path)
+		}
+	}
+	return nil
+}
+
+// output keeps the beginning of what a script prints in a file, and the end in memory.
+type output struct {
+	mu      sync.Mutex
+	file    io.Writer
+	written int64
+	last    []byte
+}
+
+// Write never fails, so that a full disk does not end the script.
+func (o *output) Write(data []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	room := max(0, maxOutput-o.written)
+	_, _ = o.file.Write(data[:min(int64(len(data)), room)])
+	if o.written <= maxOutput && o.written+int64(len(data)) > maxOutput {
+		fmt.Fprintf(o.file, "\n[coleo: the rest of the output is not kept]\n")
+	}
+	o.written += int64(len(data))
+	o.last = append(o.last, data[max(0, len(data)-lastBytes):]...)
+	o.last = bytes.Clone(o.last[max(0, len(o.last)-lastBytes):])
+	return len(data), nil
+}
+
+// end returns the last lines of the output, and where all of it is.
+func (o *output) end(path string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.written == 0 {
+		return "it printed nothing"
+	}
+	lines := strings.Split(strings.TrimSpace(harmless(string(o.last))), "\n")
+	lines = lines[max(0, len(lines)-lastLines):]
+	return fmt.Sprintf("its whole output is in %s; its last lines:\n%s", path, strings.Join(lines, "\n"))
+}
+
+// harmless replaces what a terminal could obey.
+func harmless(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}

@@ -1,0 +1,174 @@
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/config"
+	"coleo.dev/workspace/git"
+)
+
+// maxTrustFile is the size of the largest list of trusted scripts, in bytes. That is more than
+// 1,000 scripts.
+const maxTrustFile = 4 << 20
+
+// Trusted is a script that the user trusts in one repository.
+type Trusted struct {
+	Hash  string `json:"hash"`  // Script.Hash or Script.NamedHash
+	Files []File `json:"files"` // what it was, to show the difference later
+}
+
+// Trusts is the list of the scripts that the user trusts.
+type Trusts struct {
+	File string // its path; "" means that no script is trusted
+}
+
+// Of returns what the user trusts as this script of its repository, and whether that is what
+// the script is now. The result is nil if the user has never trusted it.
+func (t Trusts) Of(s Script) (earlier *Trusted, trusted bool, err error) {
+	all, err := t.read()
+	if err != nil {
+		return nil, false, err
+	}
+	e, ok := all[s.key()]
+	if !ok {
+		return nil, false, nil
+	}
+	return &e, e.Hash != "" && (e.Hash == s.Hash || e.Hash == s.NamedHash), nil
+}
+
+// key names a script in one repository.
+func (s Script) key() string { return s.Repository + " " + s.Path }
+
+// Require returns EForbidden if the script is not trusted.
+func (t Trusts) Require(s Script) error {
+	earlier, trusted, err := t.Of(s)
+	if err != nil || trusted {
+		return err
+	}
+	state := "is not trusted"
+	if earlier != nil {
+		state = "has changed since it was trusted"
+		if s.Why != "" && s.NamedHash == named(earlier.Files, s.Path) {
+			state = "is trusted with all files of the repository, and some have changed"
+		}
+	}
+	verb := "coleo workspace trust"
+	if s.Path == Check {
+		verb += " --check"
+	}
+	return coleo.Errorf(coleo.EForbidden, "the project's %s %s: read and trust it with '%s'", s.Path, state, verb)
+}
+
+func named(files []File, path string) string {
+	return Script{Path: path, Files: files}.hash("the named files")
+}
+
+// Trust trusts a script with a hash, which is one of the script's two. It returns EStale for any
+// other hash.
+func (t Trusts) Trust(s Script, hash string) error {
+	if hash == "" || hash != s.Hash && hash != s.NamedHash {
+		return coleo.Errorf(coleo.EStale, "%s does not have this hash: nothing is trusted; read it again with "+
+			"'coleo workspace trust'", s.Path)
+	}
+	return t.change(func(all map[string]Trusted) { all[s.key()] = Trusted{Hash: hash, Files: s.Files} })
+}
+
+// Distrust no longer trusts a script of the repository with this common folder. It returns
+// ENotFound if the script was not trusted.
+func (t Trusts) Distrust(repository, path string) error {
+	all, err := t.read()
+	if err != nil {
+		return err
+	}
+	key := Script{Repository: repository, Path: path}.key()
+	if _, known := all[key]; !known {
+		return coleo.Errorf(coleo.ENotFound, "%s is not trusted: nothing was changed", path)
+	}
+	return t.change(func(all map[string]Trusted) { delete(all, key) })
+}
+
+func (t Trusts) change(fn func(map[string]Trusted)) error {
+	all, err := t.read()
+	if err != nil {
+		return err
+	}
+	fn(all)
+	data, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	part := t.File + ".part"
+	err = os.WriteFile(part, append(data, '\n'), 0o600)
+	if err == nil {
+		err = os.Rename(part, t.File)
+	}
+	if err != nil {
+		return fmt.Errorf("write which scripts are trusted: %w", err)
+	}
+	return nil
+}
+
+func (t Trusts) read() (map[string]Trusted, error) {
+	all := map[string]Trusted{}
+	if t.File == "" {
+		return all, nil
+	}
+	data, err := config.ReadOwnAtMost(t.File, maxTrustFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read which scripts are trusted, in %s: %w", t.File, err)
+	}
+	return all, nil
+}
+
+// maxDiff is how much of a difference is shown, in bytes.
+const maxDiff = 1 << 20
+
+// Diff returns the difference between what was trusted earlier and what the script is now, as
+// text for people. It needs the repository. A content that git has deleted is only named.
+func (s Script) Diff(ctx context.Context, r *git.Repo, earlier Trusted) (string, error) {
+	var out strings.Builder
+	was := map[string]File{}
+	for _, f := range earlier.Files {
+		was[f.Path] = f
+	}
+	for _, f := range s.Files {
+		old, ok := was[f.Path]
+		delete(was, f.Path)
+		switch {
+		case !ok:
+			fmt.Fprintf(&out, "New: %s (%s)\n", f.Path, f.Mode)
+		case old.Mode != f.Mode:
+			fmt.Fprintf(&out, "The mode of %s was %s and is %s.\n", f.Path, old.Mode, f.Mode)
+		}
+		if !ok || old.Blob == f.Blob {
+			continue
+		}
+		text, err := r.Run(ctx, git.Call{Args: []string{"diff", old.Blob, f.Blob}, Most: maxDiff})
+		var failed *git.Error
+		switch {
+		case errors.As(err, &failed):
+			fmt.Fprintf(&out, "Changed: %s. The repository no longer has the earlier content.\n", f.Path)
+		case err != nil && !errors.Is(err, git.ErrTooLarge):
+			return "", err
+		default:
+			fmt.Fprintf(&out, "Changed: %s\n%s", f.Path, text)
+		}
+	}
+	for path := range was {
+		fmt.Fprintf(&out, "No longer among the files: %s\n", path)
+	}
+	return out.String(), nil
+}

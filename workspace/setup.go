@@ -1,0 +1,152 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/workspace/git"
+	"coleo.dev/workspace/script"
+)
+
+// mostMade is how many ignored files of one worktree are remembered after its set-up. A large
+// node_modules has 200,000. Files beyond that count as unsaved.
+const mostMade = 300_000
+
+// setupOf returns the set-up script for a planned worktree, if it is to run. Nothing has been
+// made yet. The script comes from the base commit: the one on which a new branch begins. For a
+// branch that exists, that is the commit that is checked out in the work folder, because an
+// arm may have made the branch.
+func (s Workspaces) setupOf(ctx context.Context, r *git.Repo, w Workspace, o Order) (*script.Script, error) {
+	if o.NoSetup {
+		return nil, nil
+	}
+	base := w.Start
+	if !w.MadeBranch {
+		var err error
+		if base, err = commitOf(ctx, r, "HEAD"); err != nil {
+			return nil, err
+		}
+	}
+	setup, found, err := script.Read(ctx, r, base, script.Setup)
+	if err == nil && !found {
+		return nil, nil
+	}
+	if err == nil {
+		err = s.Scripts.Trusts.Require(setup)
+	}
+	if err == nil {
+		err = setup.SameIn(ctx, r, w.Start)
+	}
+	if err != nil {
+		return nil, coleo.Errorf(coleo.ErrorCode(err), "%w; nothing was made; --no-setup leaves the set-up out", err)
+	}
+	return &setup, nil
+}
+
+// setUp runs the set-up script in a new worktree, and remembers which ignored files there are
+// then.
+func (s Workspaces) setUp(ctx context.Context, tree *git.Repo, setup *script.Script, w *Workspace) error {
+	if setup == nil {
+		return nil
+	}
+	if s.Tell != nil {
+		s.Tell(*w, SettingUp)
+	}
+	err := s.Scripts.Run(ctx, script.Start{Script: *setup, Dir: w.Path, Output: s.SetupOutput(w.ID), Mark: script.MarkOf(w.ID),
+		Held: s.held, Env: []string{"COLEO_WORKTREE=" + w.Path, "COLEO_FROM=" + w.From, "COLEO_BRANCH=" + w.Branch}})
+	if err != nil {
+		return coleo.Errorf(coleo.ErrorCode(err), "%w\nthe worktree was removed again; --no-setup leaves the set-up out", err)
+	}
+	return s.rememberMade(ctx, tree, *w)
+}
+
+// rememberMade writes down the ignored files of a worktree. They were made by the set-up, or
+// were copied or linked.
+func (s Workspaces) rememberMade(ctx context.Context, tree *git.Repo, w Workspace) error {
+	u := Unsaved{}
+	if err := s.unsavedFiles(ctx, tree, w, &u); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(w.Path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	made := map[string]string{}
+	for _, name := range u.Ignored[:min(len(u.Ignored), mostMade)] {
+		if made[name], err = stateOf(root, name); err != nil {
+			return fmt.Errorf("remember what the set-up has made: %w", err)
+		}
+	}
+	data, err := json.Marshal(made)
+	if err != nil {
+		return err
+	}
+	return replaceFile(s.madePath(w.ID), data)
+}
+
+// madePath returns the path of the list of the files that a set-up has made.
+func (s Workspaces) madePath(id string) string { return filepath.Join(s.Dir, id+".made.json") }
+
+// SetupOutput returns the path of the file with the output of an arm's set-up. It stays for a
+// while after a set-up that failed.
+func (s Workspaces) SetupOutput(id string) string { return filepath.Join(s.Dir, id+setupSuffix) }
+
+const setupSuffix = ".setup.txt"
+
+// stateOf returns the type, size and modification time of a file, or the target of a link.
+func stateOf(root *os.Root, name string) (string, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return "", err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		target, err := root.Readlink(name)
+		return "link to " + target, err
+	}
+	return fmt.Sprintf("%v %d %d", info.Mode(), info.Size(), info.ModTime().UnixNano()), nil
+}
+
+// asMade returns a function that reports whether an ignored file is as it was when the set-up
+// had ended. Without a list of such files, no file is.
+func (s Workspaces) asMade(w Workspace, root *os.Root) func(name string) bool {
+	made := map[string]string{}
+	if data, err := os.ReadFile(s.madePath(w.ID)); err == nil {
+		_ = json.Unmarshal(data, &made)
+	}
+	return func(name string) bool {
+		was, ok := made[name]
+		now, err := stateOf(root, name)
+		return ok && err == nil && now == was
+	}
+}
+
+// outputAge is how long the output of a set-up stays after the worktree is gone.
+const outputAge = 7 * 24 * time.Hour
+
+// pruneOutputs deletes the old outputs of set-ups whose worktrees are gone.
+func (s Workspaces) pruneOutputs() {
+	files, _ := filepath.Glob(filepath.Join(s.Dir, "*"+setupSuffix))
+	for _, file := range files {
+		id := strings.TrimSuffix(filepath.Base(file), setupSuffix)
+		info, err := os.Lstat(file)
+		if err == nil && !exists(s.recordPath(id)) && s.Now().Sub(info.ModTime()) > outputAge {
+			os.Remove(file)
+		}
+	}
+}
+
+// endScript ends what a killed process has left of a set-up.
+func (s Workspaces) endScript(w Workspace) error {
+	if w.Status != Making {
+		return nil
+	}
+	return script.Sweep(w.ID)
+}

@@ -1,0 +1,282 @@
+package workspace_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/workspace"
+	"coleo.dev/workspace/script"
+)
+
+// project commits a script of the project, and other files.
+func (s *stage) project(path, text string, others ...string) {
+	s.Helper()
+	s.write(path, text)
+	s.check(os.Chmod(filepath.Join(s.repo, path), 0o755))
+	for n := 0; n < len(others); n += 2 {
+		s.write(others[n], others[n+1])
+		s.check(os.Chmod(filepath.Join(s.repo, others[n]), 0o755))
+	}
+	s.must(s.repo, "add", "-f", ".")
+	s.must(s.repo, "commit", "-qm", "scripts")
+}
+
+// trusts trusts a script of the project as it is now.
+func (s *stage) trusts(path string) script.Script {
+	s.Helper()
+	found, _, _, err := s.trees.Script(s.Context(), s.repo, "", path)
+	s.check(err)
+	s.check(s.trees.Scripts.Trusts.Trust(found, found.Hash))
+	return found
+}
+
+// refused makes a worktree, which must fail with a code and a message, and leave nothing.
+func (s *stage) refused(name string, code coleo.Code, want string, change ...func(*workspace.Order)) string {
+	s.Helper()
+	o := workspace.Order{ID: "arm-" + name, Name: name, Folder: s.repo}
+	for _, fn := range change {
+		fn(&o)
+	}
+	_, err := s.trees.Make(s.Context(), o)
+	if coleo.ErrorCode(err) != code || !strings.Contains(err.Error(), want) {
+		s.Errorf("make %s: %v, want %s with %q", name, err, code, want)
+		return ""
+	}
+	s.nothingLeft()
+	return err.Error()
+}
+
+func noSetup(o *workspace.Order) { o.NoSetup = true }
+
+func TestM28ASetUpRunsOnlyIfItIsTrusted(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.project(script.Setup, "#!/bin/sh\nmkdir -p build/deep\nprintf made > build/deep/one\nprintf $API_KEY$COLEO_BRANCH > .env\n")
+	s.refused("one", coleo.EForbidden, "is not trusted")
+	if w := s.made("none", noSetup); exists(filepath.Join(w.Path, "build")) {
+		t.Error("--no-setup ran the set-up")
+	}
+	first := s.trusts(script.Setup)
+	if first.Why == "" {
+		t.Error("printf can start nothing, but is not on the list") // the list is short
+	}
+	w := s.made("one")
+	if data, err := os.ReadFile(filepath.Join(w.Path, ".env")); string(data) != "coleo/one" {
+		t.Errorf("the set-up has written %q, %v: it must get no key", data, err)
+	}
+	if u, err := s.trees.Unsaved(t.Context(), w); err != nil || !u.Empty() {
+		t.Errorf("what the set-up has made is unsaved: %v, %v", u, err)
+	}
+	s.write(filepath.Join(w.Path, "build/deep/two"), "mine")
+	if u, err := s.trees.Unsaved(t.Context(), w); err != nil || len(u.Ignored) != 1 || u.Ignored[0] != "build/deep/two" {
+		t.Errorf("a file beside what the set-up has made: %v, %v", u, err)
+	}
+	s.check(os.Remove(filepath.Join(w.Path, "build/deep/two")))
+	s.write(filepath.Join(w.Path, ".env"), "changed!!")
+	if err := s.trees.Check(t.Context(), w.ID); coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), ".env") {
+		t.Errorf("a changed file of the set-up: %v", err)
+	}
+
+	s.write("file", "changed\n") // the hash covers all files, because of printf
+	s.must(s.repo, "commit", "-qam", "more")
+	w2 := workspace.Order{ID: "arm-two", Name: "two", Folder: s.repo}
+	if _, err := s.trees.Make(t.Context(), w2); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(), "has changed") &&
+		!strings.Contains(err.Error(), "some have changed") {
+		t.Errorf("a changed repository: %v", err)
+	}
+	found, _, _, err := s.trees.Script(t.Context(), s.repo, "", script.Setup)
+	s.check(err)
+	s.check(s.trees.Scripts.Trusts.Trust(found, found.NamedHash))
+	s.write("file", "changed again\n")
+	s.must(s.repo, "commit", "-qam", "more")
+	s.made("two")
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// TestM28ATrustIsForOneRepository copies a repository with its trusted set-up.
+func TestM28ATrustIsForOneRepository(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.project(script.Setup, "#!/bin/sh\ntouch .env\n")
+	s.trusts(script.Setup)
+	other := s.repo + "-other"
+	s.must(filepath.Dir(s.repo), "clone", "-q", s.repo, other)
+	o := workspace.Order{ID: "arm-x", Name: "x", Folder: other}
+	if _, err := s.trees.Make(t.Context(), o); coleo.ErrorCode(err) != coleo.EForbidden {
+		t.Errorf("the same set-up in another repository: %v", err)
+	}
+	s.check(s.trees.Distrust(t.Context(), s.repo, script.Setup))
+	s.refused("one", coleo.EForbidden, "is not trusted")
+}
+
+// TestM28TheSetUpIsNeverTheArms makes a worktree on a branch that has another set-up, and in a
+// work folder in which somebody has changed the file.
+func TestM28TheSetUpIsNeverTheArms(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.project(script.Setup, "#!/bin/sh\ntouch .env\n./tool\n", "tool", "#!/bin/sh\ntrue\n")
+	if found := s.trusts(script.Setup); found.Why != "" || len(found.Files) != 2 {
+		t.Errorf("the set-up is %+v", found)
+	}
+	s.must(s.repo, "checkout", "-qb", "arms")
+	s.project(".coleo/setup", "#!/bin/sh\ntouch .env\n./tool\n", "tool", "#!/bin/sh\ntouch build\n")
+	s.must(s.repo, "checkout", "-q", "main")
+	s.refused("one", coleo.EForbidden, "tool is not the same", branch("arms"))
+	s.write(script.Setup, "#!/bin/sh\ntouch planted\n")
+	if w := s.made("two"); exists(filepath.Join(w.Path, "planted")) || !exists(filepath.Join(w.Path, ".env")) {
+		t.Error("the set-up came from the work folder")
+	}
+}
+
+func TestM28AnAttributeCannotChangeATrustedScript(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.project(script.Setup, "#!/bin/sh\ntouch .env\n", ".gitattributes", ".coleo/setup working-tree-encoding=UTF-7\n")
+	s.trusts(script.Setup)
+	s.project(script.Setup, "#!/bin/sh\ntouch .env\n", ".gitattributes", ".coleo/setup ident eol=crlf text\n")
+	s.refused("one", coleo.EForbidden, "checked out with another content")
+}
+
+func TestM28ASetUpThatFails(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	main := s.mainPicture
+	s.project(script.Setup, "#!/bin/sh\nsetsid sleep 1000 &\nfor i in 1 2 3; do echo line $i; done; echo '\033[31mno package' >&2\nexit 7\n")
+	before := main()
+	s.trusts(script.Setup)
+	said := s.refused("one", coleo.EInternal, "exit status 7")
+	for _, want := range []string{"line 3", "?[31mno package", s.trees.SetupOutput("arm-one"), "the worktree was removed again"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the error says nothing of %q: %s", want, said)
+		}
+	}
+	if pids := marked("arm-one"); len(pids) > 0 {
+		t.Errorf("processes of the set-up are left: %v", pids)
+	}
+	if before != main() {
+		t.Error("the main work folder has changed")
+	}
+
+	s.project(script.Setup, "#!/bin/sh\nsetsid sleep 1000 &\nsleep 1000\n")
+	s.trusts(script.Setup)
+	s.trees.Scripts.Timeout = 300 * time.Millisecond
+	s.refused("two", coleo.ETimeout, "took longer than 300ms")
+	if pids := marked("arm-two"); len(pids) > 0 {
+		t.Errorf("processes of the set-up are left: %v", pids)
+	}
+}
+
+// marked returns the processes of an arm's script.
+func marked(id string) (pids []int) {
+	all, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range all {
+		data, _ := os.ReadFile(path)
+		if strings.Contains(string(data), "COLEO_ARM=script-"+id+"/") {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// TestM28AKillInASetUpLeavesNoProcess kills the process that makes a worktree while the set-up
+// runs, alone and together with the guard.
+func TestM28AKillInASetUpLeavesNoProcess(t *testing.T) {
+	t.Parallel()
+	for _, together := range []bool{false, true} {
+		s := newStage(t)
+		s.project(script.Setup, "#!/bin/sh\necho x > .env\nsetsid sleep 1000 &\nsleep 1000\n")
+		s.trusts(script.Setup)
+		root := filepath.Dir(s.repo)
+		id := "arm-fix"
+		making := exec.Command(os.Args[0])
+		making.Env = []string{helperFor + "=make " + root, "PATH=" + os.Getenv("PATH")}
+		s.check(making.Start())
+		tree := filepath.Join(s.trees.Dir, "trees", "project-fix")
+		own := func() (found []int) { // another stage has the same id
+			for _, pid := range marked(id) {
+				if at, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd"); strings.HasPrefix(at, tree) {
+					found = append(found, pid)
+				}
+			}
+			return found
+		}
+		await(t, "the set-up runs", func() bool { return len(own()) >= 3 })
+		before := own()
+		runs := func(pid int) bool { return slices.Contains(marked(id), pid) }
+		pids := []int{making.Process.Pid}
+		if together {
+			for _, pid := range children(making.Process.Pid) {
+				pids = append(pids, pid)
+				break // the guard
+			}
+		}
+		for _, pid := range pids {
+			s.check(syscall.Kill(pid, syscall.SIGKILL))
+		}
+		_ = making.Wait()
+		if !together {
+			await(t, "the guard has ended the set-up", func() bool { return !slices.ContainsFunc(before, runs) })
+		}
+		done, err := s.trees.Prune(t.Context(), func(workspace.Workspace) bool { return true })
+		if err != nil || len(done) != 1 || !done[0].Mended {
+			t.Errorf("prune: %+v, %v", done, err)
+		}
+		if slices.ContainsFunc(before, runs) {
+			t.Errorf("of the processes %v, some are left", before)
+		}
+		s.nothingLeft()
+	}
+}
+
+func await(t *testing.T, what string, fn func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !fn(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("after a minute still not: %s", what)
+		}
+	}
+}
+
+func TestM28ACheckRunsOnTheGivenTree(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	common := filepath.Join(s.repo, ".git")
+	tree := func() string { return s.must(s.repo, "rev-parse", "HEAD^{tree}") }
+	run := func(base, tree string) error { return s.trees.CheckTree(t.Context(), common, base, tree, "arm-one") }
+	s.check(run(s.must(s.repo, "rev-parse", "HEAD"), tree())) // there is no check
+	s.project(script.Check, "#!/bin/sh\ncmp file sub/want\n", "sub/want", "good\n")
+	base := s.must(s.repo, "rev-parse", "HEAD")
+	if err := run(base, tree()); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(), "trust --check") {
+		t.Errorf("an untrusted check: %v", err)
+	}
+	s.trusts(script.Check)
+	if err := run(base, tree()); err == nil || !strings.Contains(err.Error(), "differ") {
+		t.Errorf("a check that fails: %v", err)
+	}
+	s.must(s.repo, "checkout", "-qb", "arms")
+	s.write("file", "good\n")
+	s.must(s.repo, "commit", "-qam", "good")
+	if err := run(base, tree()); err == nil || !strings.Contains(err.Error(), "file is not the same") {
+		t.Errorf("the work of an arm in a file that the check names: %v", err)
+	}
+	s.project(script.Check, "#!/bin/sh\ntrue\n")
+	if err := run(base, tree()); coleo.ErrorCode(err) != coleo.EForbidden {
+		t.Errorf("the check of an arm: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(s.trees.Dir, "tmp", "check-*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
