@@ -193,7 +193,7 @@ const (
 	steerTime    = 90*time.Second + answerMargin  // answer a dialog, interrupt, compact; for a prompt see promptTime
 	killTime     = 30*time.Second + answerMargin  // kill
 	removeTime   = 10*time.Minute + answerMargin  // remove: a worktree can have much to keep
-	mergeTime    = 8*time.Minute + answerMargin   // merge: 5 minutes, and the prompt with the conflicts
+	mergeTime    = 28*time.Minute + answerMargin  // merge: 25 minutes, and the prompt with the conflicts
 	worktreeTime = 25 * time.Minute               // more for a start that makes a worktree
 	startTime    = 150*time.Second + answerMargin // spawn and recover: look, end, start, read the model catalogue
 )

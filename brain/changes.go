@@ -20,8 +20,8 @@ const (
 	diffTimeout = 60 * time.Second
 	// restoreTimeout bounds a restore. It can end while an agent CLI is being started.
 	restoreTimeout = 120 * time.Second
-	// mergeTimeout bounds a merge. The host agent ends it after 4 minutes.
-	mergeTimeout = 5 * time.Minute
+	// mergeTimeout bounds a merge. The host agent ends it after 24 minutes.
+	mergeTimeout = 25 * time.Minute
 	// whyTime bounds the search for the calls that made a diff. whyHunks bounds how many of
 	// its hunks are looked up.
 	whyTime  = 20 * time.Second

@@ -255,10 +255,12 @@ func (h *Host) restoreFiles(ctx context.Context, o bus.RestoreOrder) (any, error
 	})
 }
 
-// mergeTime bounds a merge, with the wait for other merges into the repository.
-const mergeTime = 4 * time.Minute
+// mergeTime bounds a merge, with the wait for other merges into the repository. The longest
+// check of a project takes 20 minutes.
+const mergeTime = 24 * time.Minute
 
-// merge merges the work of an arm into another branch. Work that is uncommitted is committed
+// merge merges the work of an arm into another branch, after the project's check of the result
+// if the project has one. Work that is uncommitted is committed
 // only while the arm rests. It returns EUnsupported if the arm has no worktree.
 func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	a, err := h.arm(o.Arm)
@@ -287,7 +289,10 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 		began = true
 		return h.append(ctx, event(o.Arm, coleo.EventMerge, mergeChange(coleo.MergeBegan, o.By, m.MergeFrom)))
 	}
-	m, err := merge.Do(ctx, h.Workspaces, w, o.Wish, merge.Hooks{Before: before})
+	check := func(ctx context.Context, tip, tree string) error {
+		return h.Workspaces.CheckTree(ctx, w.Common, tip, tree, w.ID)
+	}
+	m, err := merge.Do(ctx, h.Workspaces, w, o.Wish, merge.Hooks{Before: before, Check: check})
 	if !began {
 		return m, err
 	}

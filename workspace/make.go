@@ -387,18 +387,3 @@ func (s Workspaces) delete(w Workspace) error {
 	}
 	return nil
 }
-
-// deleteAll is os.RemoveAll, also for folders that their owner may not write. Tools make
-// such folders for their caches.
-func deleteAll(path string) error {
-	if os.RemoveAll(path) == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(path, func(p string, d fs.DirEntry, _ error) error {
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(p, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(path)
-}

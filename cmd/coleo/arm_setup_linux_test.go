@@ -20,11 +20,12 @@ func (w *world) commitScript(path, text string) {
 	w.git(dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "script")
 }
 
-// trustArgs returns the arguments that trust the project's set-up as it is now.
-func (w *world) trustArgs() []string {
+// trustArgs returns the arguments that trust the project's set-up as it is now. The arguments
+// which choose another script.
+func (w *world) trustArgs(which ...string) []string {
 	w.t.Helper()
 	var shown struct{ Hash string }
-	w.check(json.Unmarshal([]byte(w.must("--json", "workspace", "trust", w.path("project"))), &shown))
+	w.check(json.Unmarshal([]byte(w.must(append([]string{"--json", "workspace", "trust", w.path("project")}, which...)...)), &shown))
 	return []string{"workspace", "trust", w.path("project"), "--yes", shown.Hash}
 }
 
@@ -91,5 +92,34 @@ func TestM28AProjectsSetUpRunsOnceItIsTrusted(t *testing.T) {
 	refused2 := w.fails(15, spawn("two")...)
 	if !strings.Contains(refused2.Message, "is not trusted") {
 		t.Errorf("after --revoke: %+v", refused2)
+	}
+}
+
+// The check is that of the branch that is changed. It sees the merged files.
+func TestM28AMergeNeedsTheProjectsCheck(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	dir, arm := w.mergeable()
+	w.git(dir, "checkout", "-q", "topic")
+	w.commitScript(".coleo/check", "#!/bin/sh\ncat file && grep good sub/answer\n")
+	w.git(dir, "checkout", "-q", "main")
+	before := w.git(dir, "rev-parse", "topic")
+	refused := func(want string) {
+		t.Helper()
+		if r := w.run("arm", "merge", "one"); r.code == 0 || !strings.Contains(r.err, want) {
+			t.Errorf("exit code %d, %s, want an error about %q", r.code, r.err, want)
+		}
+		if now := w.git(dir, "rev-parse", "topic"); now != before {
+			t.Errorf("the branch was moved to %s", now)
+		}
+	}
+	w.inTree(arm.Workdir, "answer", "bad\n")
+	refused("coleo workspace trust")
+	w.must(append(w.trustArgs("--check", "--base", "topic"), "--check", "--base", "topic")...)
+	refused("nothing was merged into topic: .coleo/check failed: exit status 1")
+	w.inTree(arm.Workdir, "answer", "good\n")
+	w.must("arm", "merge", "one")
+	if got := w.git(dir, "show", "topic:sub/answer"); got != "good" {
+		t.Errorf("the branch has %q", got)
 	}
 }

@@ -31,7 +31,7 @@ func (j *job) compute(ctx context.Context, m *changes.Merged, tip string) (strin
 			return tip, err
 		}
 	}
-	if err := j.check(ctx, tree); err != nil {
+	if err := j.check(ctx, tip, tree); err != nil {
 		return "", err
 	}
 	message, parents := j.wish.Message, []string{tip, m.Commit}
@@ -46,11 +46,14 @@ func (j *job) compute(ctx context.Context, m *changes.Merged, tip string) (strin
 	return j.commitTree(ctx, tree, message, nil, parents...)
 }
 
-func (j *job) check(ctx context.Context, tree string) error {
+func (j *job) check(ctx context.Context, tip, tree string) error {
 	if j.hooks.Check == nil || j.wish.DryRun {
 		return nil
 	}
-	return j.hooks.Check(ctx, tree)
+	if err := j.hooks.Check(ctx, tip, tree); err != nil {
+		return coleo.Errorf(coleo.ErrorCode(err), "nothing was merged into %s: %w", j.into, err)
+	}
+	return nil
 }
 
 // commits sets the commits of the arm that the branch does not have. It returns their ids,

@@ -42,9 +42,9 @@ const (
 
 // Hooks are the steps of a merge that its caller adds. Each can be nil.
 type Hooks struct {
-	// Check gets the merged tree before any branch is moved. Its error ends the merge, and
-	// nothing is changed. A dry run does not call it.
-	Check func(ctx context.Context, tree string) error
+	// Check gets the merged tree before any branch is moved, and the commit on which the work
+	// is put. Its error ends the merge, and nothing is changed. A dry run does not call it.
+	Check func(ctx context.Context, tip, tree string) error
 	// Before gets what is about to be done, right before branches are moved. Its error ends the
 	// merge, and nothing is changed. It is called again if the merge is computed anew.
 	Before func(ctx context.Context, m changes.Merged) error

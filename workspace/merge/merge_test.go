@@ -292,7 +292,7 @@ func TestTheTreeIsCheckedBeforeTheBranchMoves(t *testing.T) {
 	refs := s.refs()
 	fails := errors.New("the tests fail")
 	var tree string
-	check := func(_ context.Context, id string) error {
+	check := func(_ context.Context, _, id string) error {
 		tree = id
 		return fails
 	}

@@ -53,7 +53,7 @@ func (j *job) replayAll(ctx context.Context, m *changes.Merged, tip string) (str
 	}
 	tree, err := j.treeOf(ctx, tip)
 	if err == nil {
-		err = j.check(ctx, tree)
+		err = j.check(ctx, before, tree)
 	}
 	return tip, err
 }
