@@ -1,7 +1,9 @@
 package coleo
 
 import (
+	"context"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -58,4 +60,74 @@ type Lease struct {
 	ID     string    `json:"id"`
 	Holder string    `json:"holder"` // the owner's name for users
 	Until  time.Time `json:"until"`
+}
+
+// WindowPlace says where an arm's window is opened.
+type WindowPlace struct {
+	Terminal string `json:"terminal" doc:"Terminal program, such as tmux"`
+	// Name is the arm's name. It becomes the title of the window.
+	Name string `json:"name,omitempty"`
+	// Environ has the variables by which the terminal program finds its display or its
+	// server, such as DISPLAY and TMUX_TMPDIR.
+	Environ map[string]string `json:"environ,omitempty" doc:"Variables such as DISPLAY and TMUX"`
+}
+
+// WindowVariables returns the names of the variables that a WindowPlace can contain. A
+// terminal program needs these variables to open a window where its user sees it. None of
+// them is a secret.
+func WindowVariables() []string {
+	return []string{"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "TMUX",
+		"TMUX_TMPDIR"}
+}
+
+// WindowState is the state of an arm's window.
+type WindowState string
+
+// The states of a window. In each of them the agent CLI may run.
+const (
+	WindowOpening WindowState = "opening" // the terminal program was started
+	WindowOpen    WindowState = "open"
+	WindowClosed  WindowState = "closed" // its user has closed it, or has left the program in it
+	WindowFailed  WindowState = "failed" // it could not be opened, or the program in it has crashed
+)
+
+// Window is the terminal window in which a person sees an arm. A window that is closed ends
+// nothing: the arm goes on.
+type Window struct {
+	State    WindowState `json:"state"`
+	Terminal string      `json:"terminal,omitempty"`
+	Title    string      `json:"title,omitempty"`
+	Reason   string      `json:"reason,omitempty"` // how it was closed, or why it failed, for users
+	Since    time.Time   `json:"since,omitzero"`   // the time when State began
+}
+
+// Windowed is a session whose agent CLI a person sees in a window of its own.
+type Windowed interface {
+	// Window returns the present state of the window without waiting.
+	Window() Window
+	// OpenWindow opens the window. It returns when the program in the window runs. The
+	// variables in environ are those of the terminal program. OpenWindow returns EConflict
+	// if the window is open. It returns EBusy while the agent CLI starts or the window is
+	// being opened, and EExited if the agent CLI has ended. It returns ENotInstalled,
+	// EInvalid, EUnsupported or EInternal if the terminal program is missing or refuses.
+	OpenWindow(ctx context.Context, p WindowPlace, environ []string) error
+}
+
+// WindowEnviron returns the environment of a terminal program that opens a window at p. The
+// variables of environ are those of the process that starts it. If p has variables, they
+// replace all of WindowVariables, because they belong together.
+func WindowEnviron(environ []string, p WindowPlace) []string {
+	if len(p.Environ) == 0 {
+		return environ
+	}
+	out := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(WindowVariables(), name)
+	})
+	for _, name := range WindowVariables() {
+		if value, ok := p.Environ[name]; ok {
+			out = append(out, name+"="+value)
+		}
+	}
+	return out
 }
