@@ -67,8 +67,11 @@ type part struct {
 	Tool      string
 	Synthetic bool // OpenCode itself wrote the text in the user's place
 	State     struct {
-		Status string
-		Error  string
+		Status   string
+		Error    string
+		Metadata struct {
+			Dismissed bool // Kilo CLI: the user dismissed this question
+		}
 	}
 }
 
@@ -219,7 +222,8 @@ func (m message) isUserCommand() bool {
 // question. In both cases OpenCode ends the turn.
 func (m message) isRejected() bool {
 	for _, p := range m.parts {
-		if p.Type == "tool" && p.State.Status == "error" && (p.State.Error == rejected || p.State.Error == dismissed) {
+		failed := p.State.Status == "error" && (p.State.Error == rejected || p.State.Error == dismissed)
+		if p.Type == "tool" && (failed || p.State.Metadata.Dismissed) {
 			return true
 		}
 	}

@@ -114,16 +114,21 @@ func TestADenialOfRepeatedCallsIsNoError(t *testing.T) {
 	}
 }
 
-// OpenCode ends the turn of a question that the user dismisses.
+// OpenCode ends the turn of a question that the user dismisses. So does Kilo CLI, which
+// writes down that the tool is completed (7.7.7).
 func TestADismissedQuestionEndsTheTurn(t *testing.T) {
 	t.Parallel()
-	d := newDatabase(t)
-	reply := d.Rows[1]
-	d.Put(reply, `{"role":"assistant","finish":"tool-calls"}`)
-	d.Put(recordtest.Row{Part: "p", Message: reply.Message}, `{"type":"tool","tool":"question","state":{"status":"error",
-		"error":"The user dismissed this question"}}`)
-	if got := d.tail(0).Next(); len(got) != 1 || got[0].Kind != record.End || got[0].Ending != record.Denied {
-		t.Errorf("the record says %+v, want a denied end", got)
+	for name, state := range map[string]string{
+		"OpenCode": `{"status":"error","error":"The user dismissed this question"}`,
+		"Kilo CLI": `{"status":"completed","output":"User dismissed the question.","metadata":{"answers":[],"dismissed":true}}`,
+	} {
+		d := newDatabase(t)
+		reply := d.Rows[1]
+		d.Put(reply, `{"role":"assistant","finish":"tool-calls"}`)
+		d.Put(recordtest.Row{Part: "p", Message: reply.Message}, `{"type":"tool","tool":"question","state":`+state+`}`)
+		if got := d.tail(0).Next(); len(got) != 1 || got[0].Kind != record.End || got[0].Ending != record.Denied {
+			t.Errorf("%s: the record says %+v, want a denied end", name, got)
+		}
 	}
 }
 
