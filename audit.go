@@ -85,8 +85,8 @@ type OperatorToken struct {
 	Created time.Time    `json:"created"`
 	Expires time.Time    `json:"expires"`
 	Used    time.Time    `json:"used,omitzero"` // the last use, to the minute; zero means never
-	// Arms are the only arms that the token reaches: their names when the token was made, by
-	// their ids. If it is empty, the token reaches all arms.
+	// Arms limits the token to some arms. The keys are their ids. The values are the names
+	// that they had when the token was made. If it is empty, the token reaches all arms.
 	Arms map[string]string `json:"arms,omitempty"`
 	// Labels are the labels of the arms that the token reaches: an arm must have all of them.
 	// An arm that the token starts gets them. If there are none, arms without labels count too.

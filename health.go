@@ -73,8 +73,8 @@ type SignalFlags struct {
 	Distributed     bool   `json:"distributed"`
 }
 
-// Runtime is an arm's health with the reasons for it. Each field with seconds is nil if
-// the time that it is computed from is unset.
+// Runtime is an arm's health with the reasons for it. A field in seconds is nil if
+// Coleo does not know when that time began.
 type Runtime struct {
 	State                 Health      `json:"state"`
 	Reason                string      `json:"reason"`

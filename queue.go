@@ -4,8 +4,8 @@ import "time"
 
 // Bounds of the queue of one arm.
 const (
-	// MaxQueued is the largest number of prompts in a queue. A longer list is a plan that
-	// belongs into a file.
+	// MaxQueued is the largest number of prompts in a queue. A longer list is a plan. It
+	// belongs in a file.
 	MaxQueued = 200
 	// MaxQueuedBytes is the largest total size of the texts and paths in a queue, in bytes.
 	// The queue is written with the arm's record at each change, and has to fit into one

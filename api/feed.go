@@ -142,8 +142,8 @@ func (f *feed) subscribe(c control) {
 	}
 }
 
-// show sends displays until the connection ends. It waits for room without the lock: the
-// brain bundles what comes meanwhile.
+// show sends snapshots of arms until the connection ends. It does not hold the lock while it
+// waits for room. Meanwhile the brain bundles new snapshots.
 func (f *feed) show(displays iter.Seq[display.Snapshot]) {
 	for s := range displays {
 		f.mu.Lock()

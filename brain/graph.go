@@ -236,8 +236,8 @@ func (b *Brain) writer(ctx context.Context, q graph.Question, runs []string,
 	return found, of, partial, nil
 }
 
-// approver looks in the audit for who gave the decision of the answer. A policy is not in
-// the audit.
+// approver looks in the audit for the person who approved the answer's call. It does nothing
+// if a policy has approved it, because the audit has no policies.
 func (b *Brain) approver(ctx context.Context, a *graph.Answer) error {
 	if a.Approval == nil || a.ArmName == "" || a.Approval.Approval != nil && a.Approval.Approval.Policy != "" {
 		return nil

@@ -52,8 +52,8 @@ type grant struct {
 func newArbiter() *soleArbiter { return &soleArbiter{began: time.Now(), last: map[string]grant{}} }
 
 // Grant implements Arbiter. It uses the machine's monotonic clock, which the user
-// cannot set. This clock stops while the machine sleeps. The only effect is that the
-// wait is longer.
+// cannot set. This clock stops while the machine sleeps, so an arm can wait longer for
+// its next permit.
 func (s *soleArbiter) Grant(arm, host string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,8 +29,8 @@ type Wish struct {
 	// Binary puts binary files into the patch. Otherwise the patch only says that binary
 	// files differ, and git cannot apply the patch.
 	Binary bool `json:"binary,omitempty"`
-	// Checkpoint asks for what changed from the checkpoint before this one up to this one.
-	// nil asks for the present changes of the folder.
+	// Checkpoint is a number of a checkpoint, and asks for what changed since the checkpoint
+	// before it. nil asks for the present changes of the folder.
 	Checkpoint *int `json:"checkpoint,omitempty"`
 }
 

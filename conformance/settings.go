@@ -33,7 +33,7 @@ type SettingsReport struct {
 var settingChecks = []string{"spawn_and_idle", "simple_prompt", "idle_after_the_answer", "file_creation",
 	"approval_deny", "interrupt"}
 
-// settingTimeout bounds one check with a setting. The longest check takes 20 s. On a
+// settingTimeout bounds one of these checks. The longest check takes 20 s. On a
 // loaded machine, it takes several times as long.
 const settingTimeout = 90 * time.Second
 

@@ -180,8 +180,8 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 // newer reports whether kept, the record in the folder, must replace r, the record in
 // the database. The first of these cases that applies decides:
 //   - r says that the state folder was copied, or r has a later generation: false.
-//   - kept has a later generation, or r says that the arm should run but has no handle:
-//     true.
+//   - The folder's record has a later generation: true.
+//   - The database's record says that the arm should run, but has no handle: true.
 //   - Both records describe the same start: false.
 //   - The records describe different starts of one generation: true if the holder of
 //     the start in kept replies.

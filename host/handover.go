@@ -189,8 +189,8 @@ type LocalArm struct {
 	Name string `json:"name"`
 }
 
-// LocalArms returns the running arms in a state folder that serve itself drives. It
-// asks only the kernel which of them run.
+// LocalArms returns the running arms of host local, which is serve itself. It looks into the
+// given state folder, and asks the kernel which of the arms run.
 func LocalArms(dir string) []LocalArm {
 	out := []LocalArm{}
 	for _, id := range armFolders(dir) {

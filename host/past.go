@@ -214,8 +214,8 @@ func (a *arm) inRepository() diffs.Arm {
 	return in
 }
 
-// keepFiles makes a checkpoint of the arm's files in the background, for a reason of package
-// changes.
+// keepFiles makes a checkpoint of the arm's files in the background. The reason is one of the
+// constants in package changes.
 func (a *arm) keepFiles(reason, run string) {
 	in := a.inFolder()
 	a.host.runs.Go(func() { a.host.diffs.Keep(a.host.ctx, in, reason, run) })

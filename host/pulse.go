@@ -164,8 +164,8 @@ const permitAnswer = time.Second
 
 // permit passes a permit from serve to the holders of the arms that need the permit. It
 // passes the permit to all holders at the same time, because otherwise a slow holder
-// could let the permits of other arms expire. After at most permitAnswer, permit
-// returns the clock for the next order. If a holder has not replied by that time, the
+// could let the permits of other arms expire. It returns after at most permitAnswer, with the
+// host agent's clock, which serve needs for the next order. If a holder has not replied by then, the
 // attempt continues in the background. permit logs each failure.
 func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	now := boottime.Now()

@@ -104,8 +104,8 @@ func (c *Core) appendCell(dst []byte, ch uint32) []byte {
 	return utf8.AppendRune(dst, rune(ch&charMask))
 }
 
-// hash returns a hash of what Changed compares in r: the characters, and all attributes
-// except colors. So a change of colors alone does not change the hash.
+// hash returns a hash of the row's characters and of all attributes except colors. Changed
+// compares the same. So a change of colors alone does not change the hash.
 func (c *Core) hash(r *row) uint64 {
 	h, blanks := uint64(0), uint64(0)
 	for x := range r.cols {

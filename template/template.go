@@ -155,8 +155,8 @@ func ParseArgs(words []string) (map[string]string, error) {
 	return out, nil
 }
 
-// Expand returns the prompt with the arguments in it. A value is data: what looks like an
-// argument in a value stays as it is. It returns EInvalid if an argument is unknown or missing.
+// Expand returns the prompt with the arguments in it. Expand looks for
+// placeholders in the prompt alone, never in a value. It returns EInvalid if an argument is unknown or missing.
 func (t Template) Expand(args map[string]string) (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if _, ok := t.Args[name]; !ok {

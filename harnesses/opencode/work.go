@@ -149,8 +149,8 @@ func (w *worker) event(kind string, e eventData) []told {
 	return nil
 }
 
-// once returns the work as a list of one, or nil if it was told before. The key names the
-// work in its conversation.
+// once returns the work in a list, or nil if an earlier call had the same key. A key is unique
+// in its conversation.
 func (w *worker) once(key string, work coleo.Work, reply string, ms int64) []told {
 	if w.told[key] {
 		return nil

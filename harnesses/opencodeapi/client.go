@@ -22,8 +22,8 @@ var clientEnv = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_", "TZ", "TMPDIR", "XDG_", "OPENCODE_DISABLE_",
 }
 
-// clientOf returns the terminal program that belongs to a server. The server's command line
-// has the given number of words before the program.
+// clientOf returns the terminal program that belongs to a server. In the server's command
+// line, as many words as the second argument says come before the program.
 func clientOf(server holder.Launch, words int) *Client {
 	env := slices.DeleteFunc(slices.Clone(server.Env), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")

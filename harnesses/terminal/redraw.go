@@ -171,11 +171,10 @@ func (s *session) awaitDrawn(from int64) {
 	}
 }
 
-// resizeAndBack gives the program a new size. When the program has drawn for that size,
-// resizeAndBack gives the program its present size again. It returns only when the
-// program has drawn for the present size too, because the program may lose keys until
-// then. If the host agent is killed during resizeAndBack, the next host agent restores
-// the present size.
+// resizeAndBack gives the program another size, waits until the program has drawn for it,
+// and then gives it the old size again. It returns only when the program has drawn for the
+// old size too, because the program may lose keys until then. If the host agent is killed
+// meanwhile, the next host agent restores the old size.
 func (s *session) resizeAndBack(cols, rows int) {
 	view, folder := s.Screen(), past.FolderOf(s.handle)
 	now := past.Size{Cols: view.Cols, Rows: view.Rows}

@@ -252,8 +252,8 @@ func (j *job) target(ctx context.Context, m *changes.Merged) (tip string, err er
 	return tip, nil
 }
 
-// checkFree checks that no work folder has the branch checked out. Its files and its index
-// would not be those of the branch any more.
+// checkFree checks that no work folder has the branch checked out. After the merge, the files
+// and the index of such a folder would be those of an older commit.
 func (j *job) checkFree() error {
 	path, err := workspace.CheckedOut(j.repo, heads+j.into, "")
 	if err != nil || path == "" {

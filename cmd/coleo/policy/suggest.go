@@ -142,8 +142,8 @@ func isPlain(command string) bool {
 // linesOfRule is how many lines asDiff prints for one rule.
 const linesOfRule = 4
 
-// asDiff returns the rules as a diff that adds them to the end of the user's file, which has
-// the text rules.
+// asDiff returns a diff that adds the suggestions to the end of the user's file. The argument
+// rules is the present text of that file.
 func asDiff(path, rules string, list []suggestion) string {
 	if len(list) == 0 {
 		return "There is nothing to suggest: no command was approved often enough."

@@ -46,8 +46,8 @@ var (
 	keyName     = regexp.MustCompile(`([A-Za-z0-9_-]+)\s*=\s*$`)
 )
 
-// keyBefore is the number of bytes before a string in which scan looks for the string's
-// key. No key is longer.
+// keyBefore is how many bytes scan looks back from a string to find the string's key. No key
+// is longer.
 const keyBefore = 60
 
 func parseDocument(text string) *document {

@@ -32,8 +32,8 @@ type readiness struct {
 	idle    time.Time // since when the screen has been idle without a sign; zero: it is not
 }
 
-// ExpectReady tells the Reader that a sign tells when the agent CLI's start is over. If it may
-// still be starting, an idle screen does not count until the sign comes.
+// ExpectReady makes the Reader wait for a sign that the agent CLI's start is over. If starting
+// is true, an idle screen does not count until the sign comes.
 func (r *Reader) ExpectReady(starting bool) { r.ready = readiness{told: true, awaited: starting} }
 
 // ExpectFork is ExpectReady for a start with a copy of a conversation, of an agent CLI that

@@ -19,8 +19,8 @@ const (
 	Ticked               // the option is ticked
 )
 
-// optionRows is what the rows of the options show in addition to the labels. The lists
-// numbers and ticks have one value for each option, or are empty.
+// optionRows has what a dialog shows beside the labels of its options. Each of the two
+// slices has one value for each option, or is empty.
 type optionRows struct {
 	numbers    []string
 	ticks      []Tick

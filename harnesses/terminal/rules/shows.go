@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Holds reports whether the last characters in the composer are the last ones of text.
+// Holds reports whether the composer ends with the last characters of the given text.
 // It also returns true if the composer shows a note in place of a long pasted text.
 func (p *Picture) Holds(text string) bool {
 	if p.Composer == nil {

@@ -144,9 +144,9 @@ type Spec struct {
 	// read as if these conditions had held, because the sign can be outside of the
 	// screen.
 	Ready []Cond `toml:"ready"`
-	// What the screen shows only when the agent CLI has opened the copy of a
-	// conversation. It is for an agent CLI that draws an empty composer before. After a
-	// start with a copy, these conditions count as those of `ready` do.
+	// What the screen shows once the agent CLI has opened the copy of a conversation, and
+	// not earlier. Some agent CLIs draw an empty composer before they open it. After a
+	// start with a copy, these conditions take the place of `ready`.
 	ForkReady []Cond `toml:"fork_ready"`
 	// What the screen shows between the first and the last key of `keys.interrupt`.
 	// Coleo presses the last key only while these conditions hold. If they do not hold,

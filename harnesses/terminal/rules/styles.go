@@ -62,7 +62,7 @@ func (m byMark) steps(v Verdict, d coleo.Decision) (Steps, error) {
 }
 
 // byKeys answers a dialog with the keys that the dialog's rule names for each choice.
-// It picks an option by its number only if the rule names exactly one option.
+// If the rule names several options, the answer must name the choice: a number is refused.
 type byKeys struct{}
 
 func (byKeys) check(c *compiler, at string, d *DialogRule) {

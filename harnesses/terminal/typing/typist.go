@@ -55,8 +55,8 @@ func (t *Typist) TryPause() (resume func(), free bool) {
 	return resume, free
 }
 
-// turn lets one caller type at a time. Only the caller that has taken the turn is
-// allowed to access the unseen text of the last caller.
+// A turn is a lock: only one caller at a time may type. It also guards the text that the
+// last caller has typed and not yet seen.
 type turn struct {
 	mu     sync.Mutex
 	unseen unseen
