@@ -166,14 +166,20 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 	return checkFree(r, w.ref())
 }
 
-// onto returns the branch on which the work begins, or "".
+// onto returns the branch on which the work begins, or "". A base can name a branch, or the
+// commit that the work folder has checked out from a branch.
 func onto(ctx context.Context, r *git.Repo, o Order) string {
 	head := r.Head()
+	tip, err := commitOf(ctx, r, head)
 	if o.Base != "" {
-		head = heads + o.Base
+		if _, failed := commitOf(ctx, r, heads+o.Base); failed == nil {
+			head, err = heads+o.Base, nil
+		} else if base, failed := commitOf(ctx, r, o.Base); failed != nil || base != tip {
+			return ""
+		}
 	}
 	branch, ok := strings.CutPrefix(head, heads)
-	if _, err := commitOf(ctx, r, head); !ok || err != nil || branch == o.Branch {
+	if !ok || err != nil || branch == o.Branch {
 		return ""
 	}
 	return branch

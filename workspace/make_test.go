@@ -89,6 +89,22 @@ func TestM28WhichBranchAWorktreeGets(t *testing.T) {
 	}
 }
 
+// A fan-out names a commit, so that all of its arms begin at the same one.
+func TestM28TheBranchOnWhichTheWorkBeginsIsKnown(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.must(s.repo, "branch", "old", "HEAD^")
+	s.must(s.repo, "tag", "v1", "HEAD^")
+	for base, want := range map[string]string{"": "main", "main": "main", s.must(s.repo, "rev-parse", "HEAD"): "main",
+		"old": "old", "v1": "", s.must(s.repo, "rev-parse", "HEAD^"): ""} {
+		name := "on" + strings.ReplaceAll(base, "/", "-")
+		w, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-" + name, Name: name, Folder: s.repo, Base: base})
+		if err != nil || w.Onto != want {
+			t.Errorf("with the base %q the work begins on %q, want %q (%v)", base, w.Onto, want, err)
+		}
+	}
+}
+
 func TestM28WhereAWorktreeIsMade(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
