@@ -207,10 +207,15 @@ func (k *keeping) printText(c *cobra.Command, list []removed) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Arm, word, what)
 	}
-	place := k.kept.Workdir
+	place, next := k.kept.Workdir, ""
 	if own := worktreeOf(k.kept); own != nil {
 		place = fmt.Sprintf("%s, on the branch %s", k.kept.Workdir, own.Branch)
+		next = fmt.Sprintf("Merge its work with: coleo arm merge %s\n", k.kept.Name)
 	}
 	fmt.Fprintf(w, "%s\tkept\t%s\n", k.kept.Name, place)
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(c.OutOrStdout(), next)
+	return err
 }
