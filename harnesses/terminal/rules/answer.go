@@ -48,8 +48,7 @@ func (a *AnswerRule) Read(rows []string, prompt string) string {
 	return strings.Trim(strings.Join(out, "\n"), "\n ")
 }
 
-// ShowsAnswer reports whether rows show the end of an answer below the echo of the
-// prompt.
+// ShowsAnswer reports whether the screen shows the end of an answer below the echo of the prompt.
 func ShowsAnswer(rows []string, prompt, answer string) bool {
 	return showsEndOf(afterEcho(rows, prompt), answer)
 }
@@ -80,9 +79,8 @@ func showsEndOf(rows []string, text string) bool {
 	return strings.Contains(plain(strings.Join(rows, "")), lastRunes(plain(text), tailRunes))
 }
 
-// WithoutPrompt returns rows without the leading rows that show the prompt itself. Such
-// rows exist because a line editor draws the prompt once more when the prompt is
-// submitted.
+// WithoutPrompt drops the rows at the beginning that show the prompt itself. A line editor makes
+// such rows, because it draws the prompt once more when the user submits it.
 func WithoutPrompt(rows []string, prompt string) []string {
 	for line := range strings.Lines(prompt) {
 		for len(rows) > 0 && strings.TrimSpace(rows[0]) == "" {
@@ -93,8 +91,8 @@ func WithoutPrompt(rows []string, prompt string) []string {
 	return rows
 }
 
-// rowsOf returns how many rows at the beginning of rows together show text. It returns
-// 0 if these rows show another text.
+// rowsOf counts how many rows the given text fills, from the first row on. It returns 0 if the rows
+// show another text.
 func rowsOf(text string, rows []string) int {
 	for n, row := range rows {
 		rest, ok := strings.CutPrefix(text, squeeze(row))

@@ -8,9 +8,8 @@ import (
 	"coleo.dev/config"
 )
 
-// layBase fills s with the keys of the base, if the file names a base. It takes the
-// rules and dialogs of the base out of s and returns them in under. A base cannot have
-// a base of its own.
+// layBase fills s with the keys of the base, if the file names a base. It returns the rules and
+// dialogs of the base separately, and removes them from s. A base cannot have a base of its own.
 func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte) (under Spec, err error) {
 	own := &Spec{}
 	if err := config.Decode(file, data, own); err != nil || own.Base == "" {
@@ -53,8 +52,8 @@ func (s *Spec) inherit(under Spec) {
 	}
 }
 
-// renameEnv renames the environment variables of a base. In names, the keys and the
-// values are beginnings of variable names.
+// renameEnv renames the environment variables of a base. Each key of the map is the beginning of an
+// old name. Its value is the beginning of the new name.
 func (l *Launch) renameEnv(names map[string]string) {
 	rename := func(name string) string {
 		for from, to := range names {

@@ -7,14 +7,14 @@ import (
 	"coleo.dev/pty"
 )
 
-// colours are the colors that a condition can name. Each one is a part of an RGB color:
-// it must stand out from the other two parts. A theme can choose any shade of red for
-// its errors, but rarely chooses another color.
+// colours are the colors that a condition can name. Each one is a part of an RGB color, and must
+// stand out from the other two parts. A theme can choose any shade of red for its errors, but
+// rarely chooses another color.
 var colours = []string{"red", "green", "blue"}
 
-// colourOf returns the name of the part of a color that stands out: it is at least a
-// quarter larger than each other part. colourOf returns "" if no part stands out, and
-// for the default color. The first sixteen palette colors have the values that
+// colourOf returns which part of a color stands out: "red", "green" or "blue". A part stands out if
+// it is at least a quarter larger than each other part. If no part stands out, or if the color is
+// the default color, colourOf returns "". The first sixteen palette colors have the values that
 // terminals give them by default.
 func colourOf(c pty.Colour) string {
 	parts, ok := c.RGB()
@@ -103,9 +103,9 @@ func (p *Picture) optionOfFrame(y int, columns []int) int {
 	return found
 }
 
-// otherBackgrounds looks for columns of row y whose background is not in grounds. The
-// result found is the position of the first such column in columns, or -1. The result
-// others is the number of further such columns.
+// otherBackgrounds looks in row y for cells whose background is not one of the given backgrounds.
+// It looks only at the given columns. The first result is the index of the first such column in the
+// list, or -1. The second result is how many more there are.
 func (p *Picture) otherBackgrounds(y int, columns []int, grounds map[pty.Colour]bool) (found, others int) {
 	found = -1
 	for i, x := range columns {
@@ -131,9 +131,8 @@ func (p *Picture) optionRow(options []string) (y int, columns []int) {
 	return -1, nil
 }
 
-// columnsOf returns the column at which each of the texts begins in the row. It returns
-// nil if a text is missing, or if the texts are in another order. Each character of the
-// row must be one cell wide.
+// columnsOf returns the column of the row at which each text begins. It returns nil if a text is
+// missing, or if the texts are in another order. Each character of the row must be one cell wide.
 func columnsOf(row string, texts []string) []int {
 	var columns []int
 	at := 0

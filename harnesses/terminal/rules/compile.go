@@ -35,9 +35,9 @@ var names = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 // file and the line.
 func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(file, data, nil) }
 
-// ParseSpecOn reads a harness.toml that may have a base. It calls bases with the name
-// of the base, and bases returns the harness.toml of the base, or nil if there is no
-// such base. The errors of ParseSpecOn are EInvalid and name the file and the line.
+// ParseSpecOn reads a harness.toml that may have a base. The function bases gets the name of the
+// base, and returns its harness.toml, or nil if there is no such base. The errors of ParseSpecOn
+// are EInvalid and name the file and the line.
 //
 // Keys of the file replace those of the base. Rules and dialogs of the file come before
 // those of the base. They replace rules and dialogs of the base with the same name. Any
@@ -109,8 +109,8 @@ func (c *compiler) screen(s *Spec) {
 	c.transcript(&s.Transcript)
 }
 
-// compiler checks a Spec and keeps the first error. The argument path of its methods
-// names a key in the form that config.Line takes.
+// compiler checks a Spec and keeps the first error. Most of its methods take the path of a key, in
+// the form that config.Line takes.
 type compiler struct {
 	file string
 	data []byte
@@ -166,8 +166,8 @@ func (c *compiler) timing(t Timing) {
 	}
 }
 
-// plain checks that text is one line without control characters, because a terminal
-// would obey them. It also checks the length of text.
+// plain checks that a text is one line without control characters, because a terminal would obey
+// them. It also checks the length of the text.
 func (c *compiler) plain(path, text string) {
 	if len([]rune(text)) > maxLineText || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		c.fail(path, "%s is %.*q: it must be at most %d characters that can be printed", path, maxLineText, text,
@@ -175,8 +175,8 @@ func (c *compiler) plain(path, text string) {
 	}
 }
 
-// atMost checks that a list with n elements does not exceed the limit most. Its error
-// names the line of the first element beyond the limit.
+// atMost checks that a list of n elements is not too long. Its error names the line of the first
+// element beyond the limit.
 func (c *compiler) atMost(path string, n, most int) {
 	if n > most {
 		c.fail(fmt.Sprintf("%s[%d]", path, most), "there are %d of %s, more than %d", n, path, most)
@@ -196,8 +196,8 @@ type pattern struct {
 	to   **regexp.Regexp
 }
 
-// regexps compiles the patterns in list. The keys of list are keys of one TOML table.
-// The argument table is the path of that TOML table, with a dot at its end.
+// regexps compiles the patterns of one TOML table. The first argument is the path of that table,
+// with a dot at its end. The keys of the map are keys of the table.
 func (c *compiler) regexps(table string, list map[string]pattern) {
 	for _, key := range slices.Sorted(maps.Keys(list)) {
 		*list[key].to = c.regexp(table+key, list[key].text)

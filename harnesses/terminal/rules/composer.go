@@ -34,18 +34,17 @@ func (c *Composer) cutSidebar(rows []string) {
 // there.
 const cursorEdge = "cursor"
 
-// Values of Composer.Cursor: where the cursor must be. The cursor leaves the composer
-// when an overlay opens. It also leaves the composer when the agent CLI ends, although
-// the composer stays on the screen.
+// Values of Composer.Cursor: where the cursor must be. When an overlay opens, the cursor leaves the
+// composer. When the agent CLI ends, the cursor leaves it too, although the composer stays on the
+// screen.
 const (
 	cursorInside     = "inside"
 	cursorNotOutside = "not outside"
 )
 
-// pasteMode is the terminal mode that some agent CLIs switch on while they take input.
-// The mode can be on even if Coleo never saw the agent CLI switch it on. The agent CLI
-// may have done so before Coleo read the terminal, or the recording may lack that
-// moment.
+// pasteMode is the terminal mode that some agent CLIs switch on while they take input. The mode can
+// be on although Coleo never saw the agent CLI switch it on. The agent CLI may have done so before
+// Coleo read the terminal, or the recording may lack that moment.
 const pasteMode = string(pty.ModeBracketedPaste)
 
 // ComposerView is the composer as one picture shows it.
@@ -274,10 +273,9 @@ func (c *Composer) findTop(p *Picture, bottom int) int {
 	}
 }
 
-// topOfRun returns the highest row of the run of rows above bottom that all match
-// c.first. These rows are the rest of a composer whose upper edge has scrolled away.
-// topOfRun returns -1 if the composer has no head, because then only one row can match
-// c.first.
+// topOfRun looks for rows right above bottom that all match c.first, and returns the highest one.
+// These rows are the rest of a composer whose upper edge has scrolled away. It returns -1 if the
+// composer has no head, because then only one row can match c.first.
 func (c *Composer) topOfRun(p *Picture, bottom int) int {
 	if c.head == nil || c.first == nil {
 		return -1
@@ -289,8 +287,7 @@ func (c *Composer) topOfRun(p *Picture, bottom int) int {
 	return top
 }
 
-// belowHead returns the first row, from top down, that is not part of the composer's
-// head.
+// belowHead skips the rows of the composer's head, and returns the first row below them.
 func (c *Composer) belowHead(p *Picture, top, bottom int) int {
 	for c.head != nil && top < bottom && c.head.MatchString(p.rows[top]) {
 		top++
@@ -330,8 +327,7 @@ func (v *ComposerView) EndsWith(text string) bool {
 	return strings.HasSuffix(squeeze(v.Text), squeeze(text))
 }
 
-// Trapped reports whether the picture shows a mode in which the composer takes no
-// prompt.
+// Trapped reports whether the agent CLI is in a mode in which its composer takes no prompt.
 func (p *Picture) Trapped() bool {
 	return p.spec.trap != nil && p.spec.trap.MatchString(strings.Join(p.rows, "\n"))
 }

@@ -11,7 +11,7 @@ import (
 // DialogRule describes how to recognize a dialog, where its parts are, and which keys
 // answer it.
 //
-// What a rule reads from the screen is of two kinds:
+// A rule reads two kinds of things from the screen:
 //
 //   - Identity: the kind, the title, the subject and the options. The dialog's
 //     fingerprint is made from these four (contentHash in package reading). If one of
@@ -85,8 +85,8 @@ type DialogRule struct {
 
 	// State: what can change while the dialog is open. The fingerprint ignores it.
 
-	// The pattern of state in the rows of the subject, such as ticks: `[☐☒] `. Coleo
-	// removes each match from the subject.
+	// The pattern of the parts of the subject that are state, such as ticks: `[☐☒] `. Coleo removes
+	// each match from the subject.
 	State patternText `toml:"state"`
 	// Whether the subject shows text that the user types into the dialog. If so, the
 	// subject is not part of the identity. A dialog of kind `permission` must not have
@@ -127,9 +127,9 @@ type DialogRule struct {
 	// Coleo does not report the text of the dialog. After 3 s it reports the text anyway,
 	// with a subject that is cut off.
 	Draft []Cond `toml:"draft"`
-	// The pattern of what comes before the text in the rows of the subject, such as
-	// line numbers or a bar: `^ *\d+ `. Coleo removes it from the title of a `block`.
-	// Coleo also removes it before it compares the rows with what a hook reports.
+	// The pattern of what precedes the text in a row of the subject, such as a line number or a
+	// bar: `^ *\d+ `. Coleo removes it from the title of a `block`. Coleo also removes it before it
+	// compares the rows with what a hook reports.
 	Gutter patternText `toml:"gutter"`
 	// The pattern of a changed row, if the subject is a diff: `^ *\d+ ([-+])`. The last
 	// group is the sign. Coleo compares only changed rows with what a hook reports.
@@ -159,12 +159,11 @@ type DialogRule struct {
 	// Coleo moves the mark to this row and presses `ENTER`. The group `mark` is
 	// required.
 	Submit patternText `toml:"submit"`
-	// The pattern of the label of an option that ticks all options above it: `^All of
-	// the above$`. The option has no tick of its own: to pick it is to pick all options
-	// above it.
+	// The pattern of the label of an option that ticks all options above it: `^All of the above$`.
+	// The option has no tick of its own. Whoever picks it picks all options above it.
 	All patternText `toml:"all"`
-	// The pattern of a row below the title that shows that options may be out of sight:
-	// `^ *▼`. If a row matches, Coleo looks for the option that takes a text.
+	// The pattern of a row below the title. Such a row means that options may be out of sight: `^
+	// *▼`. If a row matches, Coleo looks for the option that takes a text.
 	More patternText `toml:"more"`
 	// The keys that submit the ticked options, if no row submits them: `TAB`. All
 	// options must be in sight when Coleo types these keys. If `tick` is a key that
@@ -172,8 +171,7 @@ type DialogRule struct {
 	// `tick`, either `submit` or `submit_keys` is required. `tick = "digit"` needs
 	// `submit_keys`.
 	SubmitKeys keysText `toml:"submit_keys"`
-	// Keys that deny the dialog, whatever options it has: `ESCAPE`. They replace
-	// `deny`.
+	// The keys that deny the dialog, whatever its options are: `ESCAPE`. They replace `deny`.
 	DenyKeys keysText `toml:"deny_keys"`
 
 	strip, title, top, option, end *regexp.Regexp
@@ -260,14 +258,13 @@ func (c *compiler) dialogParts(path string, d *DialogRule) {
 	}
 }
 
-// SubjectIsPartOf reports whether the visible rows of a subject that is cut off are
-// part of input. The argument input is the input of a tool.
+// SubjectIsPartOf is for a subject that the screen cuts off. It reports whether the visible rows of
+// the subject are part of a tool's input.
 func (v Verdict) SubjectIsPartOf(input string) bool { return v.by.showsPartOf(v.shown, input) }
 
-// showsPartOf reports whether the rows in shown are part of the tool input. If the rows
-// show a diff, only the changed rows count, because the input does not contain the
-// unchanged rows. The removed rows must be in the input in order, and so must the added
-// rows.
+// showsPartOf reports whether the visible rows are part of a tool's input. If the rows show a diff,
+// only the changed rows count, because the input does not contain the unchanged rows. The removed
+// rows must be in the input in order, and so must the added rows.
 func (d *DialogRule) showsPartOf(shown []string, input string) bool {
 	input = squeeze(input)
 	var all strings.Builder

@@ -115,13 +115,12 @@ type PolicyTool struct {
 	// dialog that shows anything else is about another call. The key is required, except
 	// with `about`.
 	Shows []string `toml:"shows"`
-	// The pattern of what the subject has in addition to inputs, in each row:
-	// `^ Bash command$`.
+	// The pattern of each row of the subject that does not show an input: `^ Bash command$`.
 	Rows patternText `toml:"rows"`
-	// The pattern of the title and the rows of the subject, for a dialog that does not show
-	// its inputs whole: `^Create (?P<path>\S+)\?$`. Its named groups are inputs, or `tool`
-	// for the tool's name. What they match must be the end of the input, or a part of the
-	// name.
+	// The pattern of the title and the rows of the subject, for a dialog that does not show its
+	// inputs whole: `^Create (?P<path>\S+)\?$`. Each named group has the name of an input, or the
+	// name `tool`. The text of an input's group must be the end of that input. The text of `tool`
+	// must be a part of the tool's name.
 	About patternText `toml:"about"`
 	// The names of other inputs, which do not change how the call is judged. `*` stands for
 	// all of them.
@@ -166,10 +165,10 @@ func (p *PolicyRule) Tool(name string) *PolicyTool {
 	return nil
 }
 
-// IsAbout reports whether the dialog asks about a call of the tool t. The tool's name and
-// its inputs that are texts belong to the call. If the dialog shows its whole subject, the subject must have
-// these texts and nothing else. If it is cut off, the visible rows must be part of them.
-// Blanks do not count.
+// IsAbout reports whether the dialog asks about one call of the tool t. The name is the tool's, and
+// the inputs are those inputs of the call that are texts. If the dialog shows its whole subject,
+// the subject must have these texts and nothing else. If the subject is cut off, its visible rows
+// must be part of these texts. Blanks do not count.
 func (v Verdict) IsAbout(t *PolicyTool, name string, inputs map[string]string) bool {
 	if v.Dialog == nil || v.Draft || v.Partial {
 		return false
@@ -198,8 +197,8 @@ func (v Verdict) IsAbout(t *PolicyTool, name string, inputs map[string]string) b
 	return seen != "" && seen == want
 }
 
-// names reports whether the pattern matches what the dialog shows, and whether the named
-// groups are ends of the call's inputs, or parts of its name.
+// names reports whether the dialog's text matches the pattern and fits the call. Each group of the
+// pattern must match the end of one of the call's inputs, or a part of its name.
 func (v Verdict) names(about *regexp.Regexp, name string, inputs map[string]string) bool {
 	m := about.FindStringSubmatch(strings.Join(append([]string{v.Dialog.Title}, v.subject...), "\n"))
 	if m == nil {
@@ -220,8 +219,8 @@ func (v Verdict) names(about *regexp.Regexp, name string, inputs map[string]stri
 	return true
 }
 
-// IsNamed reports whether the tool's dialogs are known by a name alone. Text of another call
-// could look like that, so no other call may be newer.
+// IsNamed reports whether a dialog of the tool is recognized by a name alone. A text of another
+// call could look the same. So the call counts only if no other call is newer.
 func (t *PolicyTool) IsNamed() bool { return t.about != nil }
 
 // CutOff reports whether the screen does not show the whole subject of the dialog.
@@ -251,8 +250,7 @@ func (c *compiler) hook(h *Hook) {
 // In reports whether text, the content of the user's file, names a hook.
 func (u *UserHook) In(text []byte) bool { return u.pattern != nil && u.pattern.Match(text) }
 
-// Bare returns a prompt without blanks and without the text that the agent CLI puts
-// around prompts.
+// Bare removes all blanks from a prompt, and the text that the agent CLI puts around prompts.
 func (h *Hook) Bare(prompt string) string {
 	if h.strip != nil {
 		prompt = h.strip.ReplaceAllString(prompt, "")

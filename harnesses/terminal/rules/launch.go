@@ -23,9 +23,9 @@ type Launch struct {
 	// The files below HOME in which the agent CLI keeps its login, such as
 	// `[".mine/auth.json"]`. Coleo only looks whether one is there. It never reads them.
 	CredentialsFiles []string `toml:"credentials_files"`
-	// The agent CLI's own word for each of Coleo's permission modes `ask`, `edit`,
-	// `plan` and `all`. Parts use the word as `{{.Permission}}`. Coleo refuses a
-	// permission mode that this table leaves out.
+	// The agent CLI's own word for each of Coleo's permission modes. These are `ask`, `edit`,
+	// `plan` and `all`. Parts use the word as `{{.Permission}}`. Coleo refuses a permission mode
+	// that this table leaves out.
 	Permission map[string]string `toml:"permission"`
 	// One piece of the command line, the environment and HOME. Coleo applies the parts
 	// in their order in the file. The guide lists the values that the templates of a
@@ -47,13 +47,13 @@ type Launch struct {
 	// What the agent CLI needs of HOME in a sandbox. Without this table, Coleo refuses to
 	// start the agent CLI in a sandbox.
 	Sandbox SandboxFiles `toml:"sandbox"`
-	// Options of which the agent CLI reads only one, and whose value is JSON or the
-	// path of a JSON file: `["--settings"]`. If the command line has such an option
-	// several times, Coleo joins the values into one.
+	// The options that the agent CLI reads only once: `["--settings"]`. Their value is JSON, or the
+	// path of a JSON file. If the command line has such an option several times, Coleo joins the
+	// values into one.
 	Join []string `toml:"join"`
-	// A regular expression for what the agent CLI prints if it has no conversation with
-	// the id that it is to continue. It counts only if the agent CLI ends at its start.
-	// `coleo arm recover` then starts a new conversation.
+	// The regular expression for the message that the agent CLI prints if it does not have the
+	// conversation that it must continue. It counts only if the agent CLI ends at its start. `coleo
+	// arm recover` then starts a new conversation.
 	NoConversation patternText `toml:"no_conversation"`
 }
 
@@ -96,8 +96,8 @@ type SandboxFiles struct {
 	Writable []string `toml:"writable"`
 	// The files and folders that it only reads. They may lie within those that it writes.
 	Readable []string `toml:"readable"`
-	// The environment variables that name another folder in place of one of these. Coleo
-	// refuses to start a sandbox while such a variable is set.
+	// The environment variables with which a user can replace one of these folders. Coleo refuses
+	// to start a sandbox while such a variable is set.
 	FolderEnv []string `toml:"folder_env"`
 }
 
@@ -283,8 +283,8 @@ func (c *compiler) choices(at string, a coleo.Ask) {
 		}
 	}
 	for i, p := range a.Pages {
-		// The model gets no label of a plan's options, so a page of a plan can have
-		// words only.
+		// The model never gets the labels of a plan's options. So a page of a plan can have only
+		// words.
 		if len(p.Answers) == 0 && (a.Kind != coleo.DialogPlan || !p.Words) {
 			c.fail(fmt.Sprintf("%s.page[%d]", at, i), "[[asks]] %q: a page needs answers", a.Name)
 		}
@@ -345,8 +345,8 @@ func Render(text string, facts any) (string, error) {
 	return b.String(), err
 }
 
-// templates returns the templates of p. Each key of the result is the place of a
-// template within the part, such as args[0] or env.NAME.
+// templates returns all templates of a part. Each key of the result is the place of a template
+// within the part, such as args[0] or env.NAME.
 func (p Part) templates() map[string]string {
 	out := map[string]string{"if": p.If}
 	for i, v := range p.Args {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Cond is one condition on the screen: something must show, or with `not` must not
-// show. Rules, dialogs and other keys have lists of conditions.
+// Cond is one condition on the screen. Something must be visible, or with `not`, must not be
+// visible. Rules, dialogs and other keys have lists of conditions.
 type Cond struct {
 	// The part of the screen to look at: `screen`, `bottom N`, `cursor`, `cursor line`,
 	// `wrapped line`, `title`, `modes`, `composer`, `composer rows`, `below composer`,
@@ -51,8 +51,8 @@ func (p *Picture) match(c *Cond) (ok bool, detail string, rows []string) {
 	return true, a.detail, rows[a.from:a.end]
 }
 
-// evaluate evaluates a condition on the rows of its region. The argument text is the
-// rows joined by \n.
+// evaluate tests a condition on the rows of its region. The argument text has the same rows, joined
+// by \n.
 func (p *Picture) evaluate(c *Cond, rows []string, text string) outcome {
 	var m []int
 	if c.mayMatch(text) {
@@ -102,10 +102,10 @@ func (p *Picture) Shows(conds []Cond) bool {
 	return ok
 }
 
-// A search for a word takes a hundredth of the time of a regular expression. Most
-// patterns are for screens other than the present one. So Coleo first searches for the
-// words without which a pattern cannot match (see needsOf). It tries the pattern only
-// if the text contains one of these words.
+// A search for a word takes a hundredth of the time of a regular expression. Most patterns are for
+// screens other than the present one. A pattern can match only if the text contains one of certain
+// words (see needsOf). So Coleo first searches for these words, and tries the pattern only if it
+// finds one.
 
 // maxNeeds is the largest number of words that needsOf returns for one pattern. A
 // search for more words would take longer than it saves.

@@ -26,8 +26,8 @@ type Mode struct {
 	// and the first one whose conditions all hold is the mode. If none holds, the mode
 	// stays what it was. A mode without conditions must have `instructions`.
 	When []Cond `toml:"when"`
-	// The permission mode whose start gives this mode: `ask`, `edit`, `plan` or `all`.
-	// After a restart, Coleo starts the agent CLI with it, so that no key is needed.
+	// The permission mode with which the agent CLI starts in this mode: `ask`, `edit`, `plan` or
+	// `all`. If Coleo restarts the agent CLI, it uses this permission mode. So it needs no key.
 	Permission string `toml:"permission"`
 	// Whether `keys.mode` reaches this mode. The keys are pressed again until the screen
 	// shows the mode.
@@ -68,12 +68,12 @@ type ModelRule struct {
 	// The provider of the agent CLI's models, as models.dev calls it, such as `anthropic`. It
 	// is for an agent CLI that has the models of one provider.
 	Provider string `toml:"provider"`
-	// What the names of its models look like, as PROVIDER/MODEL or MODEL. Coleo starts no
-	// arm with a model of another name, unless it has another model server. Without this key,
+	// The pattern of the names of the agent CLI's models, as PROVIDER/MODEL or MODEL. Coleo starts
+	// no arm with a model of another name, unless it has another model server. Without this key,
 	// the agent CLI takes any name.
 	Pattern patternText `toml:"pattern"`
-	// Names that the agent CLI takes beside those of `pattern`, such as `sonnet`. The key
-	// requires `pattern`.
+	// The names that the agent CLI takes although they do not match `pattern`, such as `sonnet`.
+	// The key requires `pattern`.
 	Names []string `toml:"names"`
 }
 
@@ -114,8 +114,8 @@ func (s *Spec) ModeList() []coleo.Mode {
 	return out
 }
 
-// CommandFor returns the command that gives a running agent CLI the model. It returns ""
-// if there is no such command.
+// CommandFor returns the command that changes the model of a running agent CLI. It returns "" if
+// there is no such command.
 func (m *ModelRule) CommandFor(model string) (string, error) {
 	if m.Command == "" {
 		return "", nil

@@ -29,9 +29,9 @@ type optionRows struct {
 	more       bool // options may be out of sight; see DialogRule.More
 }
 
-// parseOptions reads the options below the title into out. The result end is the row of
-// the first option. If there is no option, end is the row at which the dialog ends. The
-// result shown is what the rows of the options show in addition to the labels.
+// parseOptions reads the options below the title into out. The result end is the row of the first
+// option. If there is no option, end is the row at which the dialog ends. The result shown has what
+// the dialog shows beside the labels.
 func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (end int, shown optionRows) {
 	if d.end != nil {
 		if n := slices.IndexFunc(w.rows[title+1:], d.end.MatchString); n >= 0 {

@@ -34,10 +34,10 @@ func NewPicture(s coleo.Screen, c *Composer) *Picture {
 	return f
 }
 
-// Memo keeps the results of conditions for the next pictures. The result of a condition
-// depends only on the rows of its region, so it stays valid until these rows change. A
-// condition with a color is an exception: it is evaluated on each picture, because rows
-// have no colors. A Memo is not safe for concurrent use.
+// Memo keeps the results of conditions for the next pictures. The result of a condition depends
+// only on the rows of its region, so it stays valid until these rows change. But a condition with a
+// color is evaluated on each picture, because rows have no colors. A Memo is not safe for
+// concurrent use.
 type Memo map[region]*regionMemo
 
 // regionMemo holds what a region showed when a condition on it was last evaluated.
@@ -56,7 +56,7 @@ type outcome struct {
 	from, end int // the rows of the region in which the pattern was found are rows[from:end]
 }
 
-// recall returns what m remembers about region r. If the region has changed, recall
+// recall returns the results that the Memo keeps for a region. If the region has changed, recall
 // first forgets the results on the earlier rows.
 func (m Memo) recall(p *Picture, r region) *regionMemo {
 	s := m[r]

@@ -29,8 +29,8 @@ func (s *Spec) PromptText(prompt string) (string, error) {
 		"%s would take a prompt that begins with %q as a command: put a word before it", s.Title, begin[:1])
 }
 
-// plain returns a prompt as Coleo types it: with \n as the only line end, without
-// blanks at the end, and without the characters that pty.Plain removes.
+// plain returns a prompt in the form that Coleo types. Its only line end is \n. It has no blanks at
+// its end, and none of the characters that pty.Plain removes.
 //
 // All other checks use the result of plain. Otherwise an invisible first character,
 // which is not typed, could hide the first visible character from a check.
@@ -39,16 +39,16 @@ func plain(prompt string) string {
 	return strings.TrimRight(pty.Plain(ends.Replace(prompt)), "\n ")
 }
 
-// cutOff reports whether agent CLIs remove r from the beginning of a prompt. They
-// remove blanks of all kinds and the byte order mark.
+// cutOff reports whether agent CLIs remove a character from the beginning of a prompt. They remove
+// blanks of all kinds and the byte order mark.
 func cutOff(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
 // invisible reports whether a character shows nothing on the screen by itself.
 func invisible(r rune) bool { return cutOff(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) }
 
-// KeySequence returns the bytes of the keys in names. Each element of the result is one
-// write. A blank separates two writes, and + joins keys into one write: "ESCAPE ESCAPE"
-// is two writes, and "y+ENTER" is one. A single character stands for itself.
+// KeySequence turns the names of keys into their bytes. Each element of the result is one write. In
+// the names, a blank separates two writes, and + joins keys into one write. So "ESCAPE ESCAPE" is
+// two writes, and "y+ENTER" is one. A single character stands for itself.
 func KeySequence(names string) ([][]byte, error) {
 	var out [][]byte
 	for group := range strings.FieldsSeq(names) {

@@ -17,10 +17,9 @@ const maxAllSteps = 100_000
 // maxFixedOptions is the largest number of fixed labels of a dialog of Readings.
 const maxFixedOptions = 20
 
-// Readings are the content of a pack: a composer, rules and dialogs that only read the
-// screen. They contain no key and nothing else that Coleo types, starts or sends. A
-// TOML file of this type is decoded strictly, so any other key of a harness.toml is an
-// error.
+// Readings are the content of a pack. They have a composer, rules and dialogs that only read the
+// screen. They contain no key and nothing else that Coleo types, starts or sends. A TOML file of
+// this type is decoded strictly, so any other key of a harness.toml is an error.
 type Readings struct {
 	Composer ReadComposer `toml:"composer"`
 	Rules    []Rule       `toml:"rule"`
@@ -76,7 +75,7 @@ type ReadDialog struct {
 	Gutter       patternText `toml:"gutter"`
 }
 
-// Pack is Readings in checked and compiled form, with the versions of the agent CLI on
+// Pack has Readings in checked and compiled form. It also has the versions of the agent CLI on
 // which they were judged.
 type Pack struct {
 	Serial   int64
@@ -87,8 +86,8 @@ type Pack struct {
 	knowsIdle bool // a rule of the pack reads idle
 }
 
-// Compile checks and compiles Readings that were decoded from data. Its errors are
-// EInvalid and name the file and the line.
+// Compile checks and compiles Readings. The argument data is the TOML text that they come from. The
+// errors are EInvalid and name the file and the line.
 func (r Readings) Compile(file string, data []byte) (*Pack, error) {
 	c := compiler{file: file, data: data, stepsLeft: maxAllSteps, counted: true}
 	p := &Pack{composes: r.Composer != ReadComposer{}}
@@ -152,8 +151,8 @@ func (c *compiler) readDialog(path string, r ReadDialog) DialogRule {
 	return d
 }
 
-// readComposer checks keys of a pack's composer that can have any value in a
-// harness.toml.
+// readComposer checks some keys of a pack's composer. In a harness.toml these keys can have any
+// value.
 func (c *compiler) readComposer(b *Composer) {
 	if b.Drop < 0 || b.Drop > maxConds {
 		c.fail("composer.drop", "composer.drop = %d is not between 0 and %d", b.Drop, maxConds)
@@ -205,8 +204,8 @@ func (s *Spec) Judged(version string) bool {
 	return slices.Contains(s.Checked, version) || s.pack != nil && s.pack.Judged(version)
 }
 
-// Picture returns a picture of the screen s with the composer that the pack describes.
-// If the pack does not describe the composer, Picture returns own.
+// Picture returns a picture of the screen with the composer that the pack describes. If the pack
+// does not describe a composer, it returns the Spec's own picture.
 func (p *Pack) Picture(own *Picture, s coleo.Screen) *Picture {
 	if !p.composes {
 		return own
@@ -214,9 +213,8 @@ func (p *Pack) Picture(own *Picture, s coleo.Screen) *Picture {
 	return NewPicture(s, &p.spec.Composer)
 }
 
-// Read applies the dialogs and the rules of the pack to a picture that Picture
-// returned. In the verdict's dialog, the marked option is one of the options, or is not
-// known.
+// Read applies the dialogs and the rules of the pack to a picture from the method Picture. In the
+// verdict's dialog, the marked option is one of the options, or is not known.
 func (p *Pack) Read(picture *Picture) Verdict {
 	v := p.spec.Read(picture)
 	if v.Dialog != nil && v.Dialog.Default >= len(v.Dialog.Options) {
@@ -272,8 +270,8 @@ func (c *compiler) limits(s *Spec) {
 	s.limitWhere = where
 }
 
-// LimitIn returns the kind of the limit that an error tells of. It returns false if the
-// error tells of none. The parameter text is the error in one line.
+// LimitIn returns the kind of limit that has caused an error. It returns false if the error names
+// no limit. The argument is the error in one line.
 func (s *Spec) LimitIn(text string) (coleo.LimitKind, bool) {
 	for _, l := range s.Limits {
 		if l.pattern.MatchString(text) {
@@ -283,8 +281,8 @@ func (s *Spec) LimitIn(text string) (coleo.LimitKind, bool) {
 	return "", false
 }
 
-// ErrorOn returns the error of a turn that a picture shows, in one line. It returns "" if
-// the Spec does not say where the screen shows errors.
+// ErrorOn returns the error that a picture shows for a turn, in one line. It returns "" if the Spec
+// does not say where the screen shows errors.
 func (s *Spec) ErrorOn(p *Picture) string {
 	if s.LimitWhere == "" {
 		return ""

@@ -44,8 +44,8 @@ var regionForms = regexp.MustCompile(`^(screen|cursor|cursor line|wrapped line|t
 // show, and the arm would be locked until that text is gone.
 const mostRowsNot = 15
 
-// isWhole reports whether region r is too large for a condition with Not: it is the
-// whole screen, or has more than mostRowsNot rows.
+// isWhole reports whether a region is too large for a condition with Not. It is too large if it is
+// the whole screen, or has more than mostRowsNot rows.
 func (r region) isWhole() bool { return r.name == "screen" || r.n > mostRowsNot }
 
 func parseRegion(s string) (region, error) {
@@ -61,8 +61,7 @@ func parseRegion(s string) (region, error) {
 	return region{name: m[2], n: n}, err
 }
 
-// region returns the rows of region r. The bool says whether the screen shows the
-// region.
+// region returns the rows of a region, and whether the screen shows the region.
 func (p *Picture) region(r region) ([]string, bool) {
 	switch r.name {
 	case "screen":
@@ -100,8 +99,8 @@ func (p *Picture) region(r region) ([]string, bool) {
 	}
 }
 
-// Part returns the rows of a part of the screen. The argument where names the part as
-// in Cond.Where. The result shown says whether the screen shows that part.
+// Part returns the rows of a part of the screen, and whether the screen shows that part. The
+// argument names the part as Cond.Where does.
 func (p *Picture) Part(where string) (rows []string, shown bool) {
 	r, err := parseRegion(where)
 	if err != nil {
@@ -219,8 +218,8 @@ func upTo(from, end int) []int {
 	return out
 }
 
-// notBlank returns the numbers of the last n rows above the row with number above that
-// are not blank.
+// notBlank returns the numbers of n rows that are not blank. They are the last ones above the row
+// with the number above.
 func (p *Picture) notBlank(above, n int) []int {
 	var out []int
 	for y := above - 1; y >= 0 && len(out) < n; y-- {

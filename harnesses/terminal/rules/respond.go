@@ -7,7 +7,7 @@ import (
 	"coleo.dev"
 )
 
-// Steps describes how to type a decision on a dialog. There are three forms:
+// Steps describes how to type a decision on a dialog. It has one of three forms:
 //
 //   - Keys are typed.
 //   - The mark is moved to an option, and ENTER is pressed.
@@ -25,11 +25,10 @@ type Steps struct {
 // answerer is one way to answer a dialog, called a style. The key `select` of a
 // dialog's rule names the style.
 type answerer interface {
-	// check checks and compiles the keys of a dialog's rule that the style needs. The
-	// argument at is the path of the rule, with a dot at its end.
+	// check compiles the keys of a dialog's rule that the style needs, and records an error if one
+	// is wrong. The argument at is the path of the rule, with a dot at its end.
 	check(c *compiler, at string, d *DialogRule)
-	// steps returns how to type a decision on the dialog of a verdict. It returns one
-	// of these errors:
+	// steps turns a decision on the verdict's dialog into keys. It returns one of these errors:
 	//
 	//   - EUnsupported if the style cannot type the decision, or if the dialog does not
 	//     offer the decision
@@ -52,8 +51,7 @@ var answerStyles = []answerStyle{
 	{"keys", byKeys{}},
 }
 
-// selects chooses the style of a dialog's rule, and checks the keys that the style
-// needs.
+// selects finds the style that a dialog's rule names, and checks the keys that the style needs.
 func (c *compiler) selects(at string, d *DialogRule) {
 	var names []string
 	for _, style := range answerStyles {

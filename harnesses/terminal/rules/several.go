@@ -8,8 +8,7 @@ import (
 	"coleo.dev"
 )
 
-// byTick is the value of DialogRule.Tick for a dialog in which an option is ticked by
-// typing its number.
+// byTick is a value of DialogRule.Tick. It means that Coleo ticks an option by typing its number.
 const byTick = "digit"
 
 // Ticking describes how to tick several options and then submit them.
@@ -50,8 +49,8 @@ func (c *compiler) ticks(at string, d *DialogRule) {
 	c.keys(at+"submit_keys", d.SubmitKeys)
 }
 
-// submitRow returns what rows show of the row that submits. The values are those of
-// optionRows.submit.
+// submitRow looks among the rows for the one that submits, and returns its mark. The values are
+// those of optionRows.submit.
 func (d *DialogRule) submitRow(rows []string) Tick {
 	if d.submit == nil {
 		return NoTick
@@ -112,8 +111,8 @@ func (v Verdict) ticking(d coleo.Decision) (Steps, error) {
 // ticksAll reports whether the option with a label ticks all options above it.
 func (d *DialogRule) ticksAll(label string) bool { return d.all != nil && d.all.MatchString(label) }
 
-// spreadAll looks for options in want that tick all options above them. It replaces
-// each such option by the options above it.
+// Some options tick all options above them. spreadAll replaces each such option of the list by the
+// options above it.
 func (v Verdict) spreadAll(want []int) (out []int) {
 	for _, n := range want {
 		if n < 1 || n > len(v.Dialog.Options) || !v.by.ticksAll(v.Dialog.Options[n-1]) {
@@ -127,16 +126,16 @@ func (v Verdict) spreadAll(want []int) (out []int) {
 	return out
 }
 
-// takesOne reports whether a decision names exactly one option, and that option cannot
-// be ticked. Such an option is chosen alone.
+// takesOne reports whether a decision names exactly one option, and this option has no tick. Such
+// an option is chosen alone.
 func (v Verdict) takesOne(d coleo.Decision) bool {
 	n := d.Option
 	return len(d.Options) == 0 && d.Words == "" && n >= 1 && n <= len(v.options.ticks) &&
 		v.options.ticks[n-1] == NoTick && !v.by.ticksAll(v.Dialog.Options[n-1])
 }
 
-// fillText returns the steps that type words into the option that takes a text, and
-// choose that option.
+// fillText returns the steps for an answer in the user's own words. The steps type the words into
+// the option that takes a text, and choose that option.
 func (v Verdict) fillText(d coleo.Decision) (Steps, error) {
 	n := v.Dialog.TextOption - 1
 	switch {
@@ -148,8 +147,8 @@ func (v Verdict) fillText(d coleo.Decision) (Steps, error) {
 	return Steps{Option: n, Back: "UP", On: "DOWN", Text: d.Words}, nil
 }
 
-// checkText returns an EInvalid error if text is not one line of printable characters,
-// or if it has blanks at its ends.
+// checkText accepts only one line of printable characters without blanks at its ends. For any other
+// text it returns an EInvalid error.
 func checkText(text string) error {
 	if strings.TrimSpace(text) != text || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return coleo.Errorf(coleo.EInvalid, "the text %q must be one line without blanks around it and control characters", text)

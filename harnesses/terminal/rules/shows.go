@@ -33,10 +33,10 @@ func (c *Composer) endsLike(shown, text string) bool {
 	return whole || c.garblesTabs(text) && beginsLike(shown, text) && endsBelow(shown, text)
 }
 
-// endsComposed reports whether shown and text have the same end, if shown can have one
-// character in place of a letter with combining marks. Claude Code 2.1.329 shows the
-// letter e and a combining accent as the one character é. In that place, endsComposed
-// accepts any letter.
+// endsComposed reports whether the shown text and the wanted text have the same end. The shown text
+// may have one character in place of a letter with combining marks. For example, Claude Code
+// 2.1.329 shows the letter e and a combining accent as the one character é. In that place,
+// endsComposed accepts any letter.
 func endsComposed(shown, text string) bool {
 	var all []rune
 	for _, r := range text[endOf(text, tailRunes+1):] {
@@ -56,8 +56,8 @@ func endsComposed(shown, text string) bool {
 	})
 }
 
-// garblesTabs reports whether text has tabs, and the agent CLI draws rows over each
-// other after a tab. The agent CLI may then show text in another order.
+// garblesTabs reports whether the agent CLI may show a text in another order. This happens if the
+// text has tabs, and the agent CLI draws rows over each other after a tab.
 func (c *Composer) garblesTabs(text string) bool { return c.TabGarbles && strings.Contains(text, "\t") }
 
 // tabOver is how many columns wider a tab is drawn than the agent CLI counts. Because
@@ -65,12 +65,11 @@ func (c *Composer) garblesTabs(text string) bool { return c.TabGarbles && string
 // text.
 const tabOver = 3
 
-// endsBelow reports whether the last row of shown is the end of text. It allows for
-// tabs that are drawn wider than the agent CLI counted. The agent CLI draws the last
-// row last. So the last row begins with its own words, and not with text that ran over
-// from the row above. But text that runs over the edge of the last row itself is lost.
-// The lost text is at most one word, followed by tabOver columns for each tab from the
-// beginning of the last row on.
+// endsBelow reports whether the last shown row is the end of a text. It allows for tabs that are
+// drawn wider than the agent CLI counted. The agent CLI draws the last row last. So the last row
+// begins with its own words, and not with text that ran over from the row above. But text that runs
+// over the edge of the last row itself is lost. The agent CLI loses at most one word, and tabOver
+// columns for each tab that follows the beginning of the last row.
 func endsBelow(shown, text string) bool {
 	last := squeeze(shown[strings.LastIndexByte(shown, '\n')+1:])
 	if last == "" {
@@ -103,8 +102,8 @@ func columns(text string) int {
 	return utf8.RuneCountInString(text) + tabOver*strings.Count(text, "\t")
 }
 
-// behindSqueezed returns the rest of text after its beginning. The beginning is the
-// part from which squeeze leaves n bytes.
+// behindSqueezed cuts off the beginning of a text, and returns the rest. The beginning is the part
+// of which n bytes remain after squeeze.
 func behindSqueezed(text string, n int) string {
 	for i, r := range text {
 		if n <= 0 {
@@ -115,9 +114,8 @@ func behindSqueezed(text string, n int) string {
 	return ""
 }
 
-// Overflows reports whether a composer is taller than the screen, and the screen shows
-// the end of a long text right before the cursor. The edges of such a composer are out
-// of sight.
+// Overflows is for a composer that is taller than the screen, so that its edges are out of sight.
+// It reports whether the screen shows the end of the given text right before the cursor.
 func (p *Picture) Overflows(text string) bool {
 	c, y, text := p.spec, p.Screen.Cursor[1], squeezedEnd(text, tailRunes)
 	if !c.Tall || p.Composer != nil || !p.Screen.CursorVisible || y < 0 || y >= len(p.rows) ||
@@ -127,8 +125,7 @@ func (p *Picture) Overflows(text string) bool {
 	return c.endsLike(strings.Join(p.rows[:y+1], "\n"), text)
 }
 
-// Released reports whether the picture shows a composer without text, or a composer
-// with another text.
+// Released reports whether the picture shows a composer that does not hold the given text.
 func (p *Picture) Released(text string) bool {
 	if p.Composer == nil {
 		return false

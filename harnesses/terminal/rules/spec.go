@@ -7,8 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// These types tell what kind of text a key of a harness.toml holds. The reference of
-// the keys uses their names (docs/harness-reference.md).
+// Each of these types is a kind of text in a harness.toml. The reference of the keys shows their
+// names (docs/harness-reference.md).
 type (
 	patternText  = string // a regular expression of Go's package regexp
 	keysText     = string // names of keys, in the form that KeySequence takes
@@ -89,12 +89,12 @@ type Spec struct {
 	// or another special character, Coleo lists the paths after the text.
 	Attach string `toml:"attach"`
 
-	// What the agent CLI can do through this harness. `coleo harness test` tests each
+	// The capabilities of the agent CLI that this harness claims. `coleo harness test` tests each
 	// claimed capability, and skips the others.
 	Capabilities coleo.Capabilities `toml:"capabilities"`
-	// Which work of the agent CLI the events of its runs tell. `coleo harness test`
-	// compares what is told with the model server's record. Leave the table out if Coleo
-	// reads no record of the agent CLI.
+	// Which kinds of the agent CLI's work the events of its runs contain. `coleo harness test`
+	// compares these events with the model server's record. Leave the table out if Coleo reads no
+	// record of the agent CLI.
 	Work coleo.WorkTold `toml:"work"`
 	// How the agent CLI is started.
 	Launch Launch `toml:"launch"`
@@ -134,15 +134,14 @@ type Spec struct {
 	// entry of the menu, whatever was typed. This key is required if `[capabilities]`
 	// claims `compact`.
 	CompactWhen []Cond `toml:"compact_when"`
-	// What the screen shows only when the agent CLI has finished its start. Some agent
-	// CLIs draw their composer before they ask whether the folder is trusted. After a
-	// start, the arm is idle only when these conditions have held once. If they do not
-	// hold, an idle screen counts after 30 s, and the idle state is called unproven. A
-	// rule with the state `initializing` means that the agent CLI will start again. From
-	// then on these conditions do not count. An idle screen counts after 30 s, or when
-	// the agent CLI has turned bracketed paste off. In a recording, the first start is
-	// read as if these conditions had held, because the sign can be outside of the
-	// screen.
+	// What the screen shows once the agent CLI has finished its start, and not earlier. Some agent
+	// CLIs draw their composer before they ask whether the folder is trusted. After a start, the
+	// arm is idle only when these conditions have held once. If they do not hold, an idle screen
+	// counts after 30 s, and the idle state is called unproven. A rule with the state
+	// `initializing` means that the agent CLI will start again. From then on these conditions do
+	// not count. An idle screen counts after 30 s, or when the agent CLI has turned bracketed paste
+	// off. In a recording, the first start is read as if these conditions had held, because the
+	// recording may begin too late to show them.
 	Ready []Cond `toml:"ready"`
 	// What the screen shows once the agent CLI has opened the copy of a conversation, and
 	// not earlier. Some agent CLIs draw an empty composer before they open it. After a
@@ -158,13 +157,13 @@ type Spec struct {
 	Modes []Mode `toml:"mode"`
 	// How a running agent CLI is given another model.
 	Model ModelRule `toml:"model"`
-	// How an error of the agent CLI tells that a limit of its model is met, such as a quota.
+	// The errors of the agent CLI that mean that a limit of its model is met, such as a quota.
 	// Coleo tries the limits in the order of the file. The first one whose pattern is found
 	// decides. At most 30 are allowed. A file's limits come before those of its base.
 	Limits []LimitRule `toml:"limit"`
-	// The part of the screen that shows the whole error of a turn, such as
-	// `above composer 10`. Coleo searches it for a limit while the state is `error`. Leave
-	// the key out if the agent CLI's record tells errors.
+	// The part of the screen that shows the whole error of a turn, such as `above composer 10`.
+	// Coleo searches it for a limit while the state is `error`. Leave the key out if the agent
+	// CLI's record contains its errors.
 	LimitWhere string `toml:"limit_where"`
 	// Whether the agent CLI keeps nothing of a turn that ends with an error before the model
 	// has replied. After a limit, Coleo then repeats the prompt of that turn.
@@ -199,15 +198,14 @@ type Spec struct {
 	pack           *Pack // newer rules that only read the screen; nil if there are none
 }
 
-// HasNoConversation reports whether a screen says that the agent CLI has no conversation
-// with the id that it was to continue.
+// HasNoConversation reports whether a screen says that the agent CLI does not have the conversation
+// that it was told to continue.
 func (s *Spec) HasNoConversation(screen string) bool {
 	return s.noConversation != nil && s.noConversation.MatchString(screen)
 }
 
-// OnlyBackground reports whether detail says that the turn has ended and only work in
-// the background goes on. The argument detail is the text that the agent CLI adds to
-// the word "working".
+// OnlyBackground reports whether the turn has ended and only work in the background goes on. The
+// argument detail is the text that the agent CLI adds to the word "working".
 func (s *Spec) OnlyBackground(detail string) bool {
 	return s.background != nil && s.background.MatchString(detail)
 }
@@ -229,18 +227,17 @@ type Keys struct {
 	// The command that shortens the conversation, such as `/compact`. Coleo types the
 	// command, and submits it once `compact_when` holds.
 	Compact string `toml:"compact"`
-	// The key that goes on to the next mode, such as `SHIFT_TAB`. Coleo presses it once,
-	// looks which mode the screen shows, and presses it again if that is not the wanted
-	// one. It must change nothing else in an empty composer.
+	// The key that goes on to the next mode, such as `SHIFT_TAB`. Coleo presses it once, and looks
+	// which mode the screen shows. If it is not the wanted mode, Coleo presses the key again. In an
+	// empty composer, the key must change nothing else.
 	Mode keysText `toml:"mode"`
 	// The keys that empty the composer, such as `CTRL_U`. Coleo presses the keys again
 	// as long as each press changes something. So one press should remove a whole row,
 	// wherever in the row the cursor is.
 	Clear keysText `toml:"clear"`
-	// The keys that leave the mode which `composer.trap` shows, such as `ESCAPE`. Coleo
-	// presses them only in an empty composer of an idle agent CLI, and before each prompt
-	// that it types. They must change nothing else. Without this key, Coleo types nothing
-	// in such a mode.
+	// The keys that leave the mode of `composer.trap`, such as `ESCAPE`. Coleo presses them before
+	// each prompt that it types, if the agent CLI is idle and its composer is empty. They must
+	// change nothing else. Without this key, Coleo types nothing in such a mode.
 	Leave keysText `toml:"leave"`
 }
 
@@ -275,16 +272,16 @@ type Timing struct {
 	Interrupted Milliseconds `toml:"interrupted_ms"`
 }
 
-// Rule maps a picture to a state. If the picture shows no dialog, the first rule whose
-// conditions all hold decides. If a pattern has a group called detail, the text of that
+// Rule is a kind of picture, and the state that it means. If the picture shows no dialog, the first
+// rule whose conditions all hold decides. If a pattern has a group named detail, the text of that
 // group becomes the reading's detail.
 type Rule struct {
 	// The name of the rule. `coleo harness explain` shows it. The key is required.
 	Name string `toml:"name"`
-	// The state that this screen means, such as `processing`, `executing`, `idle` or
-	// `error`. `initializing` and `waiting_approval` are rare. `dead` is for what
-	// an agent CLI shows when it ends. While the process still runs, such a screen counts
-	// as unknown. The key is required.
+	// The state that this screen means, such as `processing`, `executing`, `idle` or `error`.
+	// `initializing` and `waiting_approval` are rare. `dead` is for the screen that an agent CLI
+	// shows when it ends. While the process still runs, such a screen counts as unknown. The key is
+	// required.
 	State string `toml:"state"`
 	// Whether Coleo ignores the rule while the agent CLI is still starting.
 	Late bool `toml:"late"`

@@ -24,9 +24,8 @@ func (byDigit) steps(v Verdict, d coleo.Decision) (Steps, error) {
 	return Steps{Keys: digit}, err
 }
 
-// digit returns the key that picks option n: the number that the dialog shows before
-// the option. In a list that has scrolled, this number differs from the option's place
-// in the list.
+// digit returns the key that picks option n. The key is the number that the dialog shows before the
+// option. In a list that has scrolled, this number differs from the option's place in the list.
 func (v Verdict) digit(n int) (string, error) {
 	number := strconv.Itoa(n + 1)
 	if n < len(v.options.numbers) {
@@ -46,8 +45,8 @@ type byMark struct {
 	back, on string // the keys that move the mark to a lower and to a higher index
 }
 
-// check makes Coleo answer only if it sees the mark. ENTER takes the marked option, so
-// after a guess of the mark ENTER could take another option.
+// check makes Coleo answer only if it sees the mark. ENTER takes the marked option. If Coleo
+// guessed which option is marked, ENTER could take another one.
 func (byMark) check(c *compiler, at string, d *DialogRule) {
 	c.labels(at, d)
 	d.Default = -1

@@ -19,13 +19,12 @@ func squeeze(s string) string {
 	}, s)
 }
 
-// squeezedEnd returns the last n runes of squeeze(s). It reads only as much of s as it
-// needs, because a prompt may be long, and Coleo compares every picture with the
-// prompt.
+// squeezedEnd returns the last n runes of squeeze(s). It squeezes no more of s than it needs,
+// because a prompt may be long, and Coleo compares every picture with the prompt.
 func squeezedEnd(s string, n int) string { return squeeze(s[endOf(s, n):]) }
 
-// endOf returns the largest offset in s after which squeeze leaves n runes. It returns
-// 0 if squeeze leaves fewer runes of s.
+// endOf returns an offset in s. Of the rest of s after that offset, squeeze leaves n runes. It is
+// the largest such offset. If squeeze leaves fewer runes of all of s, endOf returns 0.
 func endOf(s string, n int) int {
 	at := len(s)
 	for at > 0 && n > 0 {
@@ -72,17 +71,16 @@ func joinRows(rows []string) string {
 // for.
 const anyLetter = '\uffff'
 
-// tailRunes is how many characters of a prompt Coleo must see: from the end of the
-// prompt in the composer, and from its beginning in the transcript.
+// tailRunes is how many characters of a prompt Coleo must see. In the composer it must see the end
+// of the prompt, and in the transcript the beginning.
 const tailRunes = 24
 
 // markup holds the characters of a prompt that a transcript may leave out. Claude Code
 // 2.1.329 draws `code` without the backquotes.
 const markup = "`*_~"
 
-// Echoes reports whether the transcript above the composer shows the beginning or the
-// end of text. The end counts because the beginning of a long text may have scrolled
-// away.
+// Echoes reports whether the transcript above the composer shows the beginning or the end of the
+// given text. The end counts because the beginning of a long text may have scrolled away.
 func (p *Picture) Echoes(text string) bool {
 	if p.Composer == nil {
 		return false
@@ -90,8 +88,7 @@ func (p *Picture) Echoes(text string) bool {
 	return CountEchoes(p.Above(), text) > 0 || occurrences(p.Above(), text, lastRunes) > 0
 }
 
-// CountEchoes returns how many times rows show the beginning of the first line of
-// prompt.
+// CountEchoes returns how many times the rows show the beginning of the prompt's first line.
 func CountEchoes(rows []string, prompt string) int {
 	line, _, _ := strings.Cut(strings.TrimLeft(prompt, " \t\n"), "\n")
 	return occurrences(rows, line, firstRunes)
@@ -105,9 +102,9 @@ func (p *Picture) Above() []string {
 	return p.rows[:p.Composer.top]
 }
 
-// occurrences returns how many times rows show a piece of text. The function cut
-// chooses the piece. Line breaks, blanks and markup do not count. If text consists only
-// of emoji, the emoji must be in the rows.
+// occurrences returns how many times the rows show a piece of a text. The function cut chooses the
+// piece. Line breaks, blanks and markup do not count. If text consists only of emoji, the emoji
+// must be in the rows.
 func occurrences(rows []string, text string, cut func(string, int) string) int {
 	for _, bare := range []func(string) string{unmarked, unspaced} {
 		if piece := edge(text, bare, cut); piece != "" {
@@ -117,10 +114,10 @@ func occurrences(rows []string, text string, cut func(string, int) string) int {
 	return 0
 }
 
-// edge applies bare to text. It returns the piece that cut takes from the beginning or
-// the end of the result. To save time with a long text, edge first applies bare only to
-// a short part of the text. If that part gives too short a piece, edge tries a part
-// that is eight times as long.
+// edge strips a text with the function bare. From the result, the function cut takes a piece of the
+// beginning or of the end, and edge returns that piece. To save time with a long text, edge first
+// strips only a short part of it. If the piece is then too short, edge tries a part that is eight
+// times as long.
 func edge(text string, bare func(string) string, cut func(string, int) string) string {
 	for size := 8 * tailRunes; size < len(text); size *= 8 {
 		if piece := cut(bare(cut(text, size)), tailRunes); utf8.RuneCountInString(piece) == tailRunes {

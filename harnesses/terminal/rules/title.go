@@ -159,9 +159,9 @@ func (w wrappedRows) join(text string, i int) string {
 // indent returns the number of blanks at the beginning of a row.
 func indent(row string) int { return len(row) - len(strings.TrimLeft(row, " ")) }
 
-// pageOf returns the number of the question that a picture shows, among several
-// questions, and how many questions there are. The first question has number 1. The
-// number is 0 if no name or more than one name stands out.
+// pageOf is for a dialog with several questions, one per page. It returns the number of the
+// question that the picture shows, and how many questions there are. The first question has number
+// 1. The number is 0 if no name or more than one name stands out.
 func (d *DialogRule) pageOf(p *Picture) (page, pages int) {
 	if d.tabs == nil {
 		return 0, 0
@@ -192,8 +192,8 @@ func (d *DialogRule) pageOf(p *Picture) (page, pages int) {
 
 func isBold(c pty.Cell) bool { return c.Bold }
 
-// onlyOne returns the number of the only column for which holds returns true. The first
-// column has number 1. onlyOne returns 0 if there is no such column, or more than one.
+// onlyOne looks for the only column that passes the function holds, and returns its number. The
+// first column has number 1. onlyOne returns 0 if there is no such column, or more than one.
 func onlyOne(columns []int, holds func(x int) bool) int {
 	found := 0
 	for i, x := range columns {

@@ -79,7 +79,7 @@ func (s *Search) Answer() string {
 	return strings.Trim(s.last, "\n ")
 }
 
-// texts returns the strings of an entry at the path keys, without those that t.Without
+// texts returns the strings of an entry that the path leads to. It leaves out those that t.Without
 // excludes.
 func (t *Transcript) texts(v any, keys []string) []string {
 	var out []string
@@ -91,8 +91,8 @@ func (t *Transcript) texts(v any, keys []string) []string {
 	return out
 }
 
-// holdsPair reports whether an entry has the given value at the given key. The argument
-// pair has the form key=value.
+// holdsPair reports whether an entry has a certain value at a certain key. The argument pair has
+// both, in the form key=value.
 func holdsPair(v any, pair string) bool {
 	key, want, _ := strings.Cut(pair, "=")
 	found := false
@@ -107,8 +107,8 @@ func holdsPair(v any, pair string) bool {
 	return found
 }
 
-// walk calls take with each value at the path keys, and with the object that contains
-// the value.
+// walk follows a path through a JSON value. It calls the function take with each value at the end
+// of the path, and with the object that contains that value.
 func walk(v any, keys []string, take func(beside map[string]any, value any)) {
 	switch x := v.(type) {
 	case []any:

@@ -50,10 +50,9 @@ func (s *Spec) Read(p *Picture) Verdict {
 	return Verdict{}
 }
 
-// parse reads the parts of the dialog on a picture. A part that parse cannot find stays
-// empty, and the dialog still counts. The result shown has the visible rows of the
-// subject. The result options is what the rows of the options show in addition to the
-// labels.
+// parse reads the parts of the dialog on a picture. A part that parse cannot find stays empty, and
+// the dialog still counts. The result shown has the visible rows of the subject. The result options
+// has what the dialog shows beside the labels of its options.
 func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown []string, options optionRows) {
 	rows := make([]string, len(p.rows))
 	for i, row := range p.rows {
@@ -120,8 +119,7 @@ func (d *DialogRule) findTop(rows []string, title int) (top int, clipped bool) {
 	return 0, true
 }
 
-// cutsOff reports whether the agent CLI shows that the subject has more rows than the
-// visible ones.
+// cutsOff reports whether the screen says that the subject goes on beyond its visible rows.
 func (d *DialogRule) cutsOff(p *Picture, shown []string) bool {
 	if len(d.Cut) > 0 {
 		return p.Shows(d.Cut)
@@ -136,8 +134,8 @@ func (d *DialogRule) isDraft(p *Picture) bool {
 	return len(d.Draft) > 0 && p.Shows(d.Draft)
 }
 
-// isPartial reports whether a dialog shows no title or no options, although its rule
-// has them. Such a dialog may be half drawn.
+// isPartial reports whether a dialog lacks its title or its options, although its rule has them.
+// Such a dialog may be half drawn.
 func (d *DialogRule) isPartial(shown *coleo.Dialog) bool {
 	return shown.Title == "" || len(shown.Options) == 0 && (d.option != nil || d.choice != nil)
 }
