@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// dialogSettle is how long a dialog must show the same text before Coleo reports
-	// the text. Some agent CLIs draw the box of a dialog first and its subject
-	// afterwards. Coleo does not wait for the text to report that a dialog is open.
+	// dialogSettle is how long a dialog must show the same text before Coleo reports the text. Some
+	// agent CLIs draw the box of a dialog first and its subject afterwards. Coleo reports at once
+	// that a dialog is open, and the text later.
 	dialogSettle = 150 * time.Millisecond
 	// returnSettle is how long a dialog that returns must show the same text. A dialog
 	// returns if another dialog has replaced it, and it is on the screen again within
@@ -37,14 +37,12 @@ const (
 	partialSettle = time.Second
 )
 
-// appearances counts the appearances of dialogs. Its epoch differs for each session
-// object, because nothing proves after a restart that a dialog on the screen is still
-// the same appearance.
+// appearances counts how often dialogs appear. Its epoch differs for each session object, because
+// nothing proves after a restart that a dialog on the screen is still the same appearance.
 //
-// A picture that no rule recognizes may be half drawn, so it does not end an
-// appearance. There is one exception: keys that may have answered the dialog were typed
-// before such a picture. In that case the next dialog is a new appearance, even if it
-// has the same text.
+// A picture that no rule recognizes may be half drawn, so it does not end an appearance. There is
+// one exception. If keys that may have answered the dialog were typed before such a picture, the
+// next dialog is a new appearance. This is so even if it has the same text.
 type appearances struct {
 	epoch     string
 	n         int
@@ -121,8 +119,8 @@ func (a *appearances) begin(text string, v *rules.Verdict, now time.Time) {
 // unknownPicture records a picture that no rule recognizes.
 func (a *appearances) unknownPicture() { a.hiddenSinceKeys = a.hiddenSinceKeys || a.keysTyped }
 
-// end records a picture that a rule recognizes and that shows no dialog. If a question
-// was on the screen, the same appearance of it can still continue: see rejoined.
+// end records a picture that a rule recognizes and that shows no dialog. If a question was on the
+// screen, its appearance can still continue later (see rejoined).
 func (a *appearances) end(now time.Time) {
 	if a.text != "" {
 		a.parted = a.unanswered(now)
@@ -131,8 +129,8 @@ func (a *appearances) end(now time.Time) {
 	a.list, a.before, a.page = optionList{}, nil, 0
 }
 
-// settling returns for how much longer the dialog's text must stay the same before the
-// Reader reports it.
+// settling returns how much longer the dialog's text must stay the same before the Reader reports
+// it.
 func (a *appearances) settling(now time.Time) time.Duration {
 	return max(0, a.settleTime-now.Sub(a.since))
 }
@@ -144,9 +142,8 @@ func (r *Reader) DialogSince() time.Time { return r.dialogs.since }
 // same for longer before the Reader reports it.
 func (r *Reader) DialogSettling(now time.Time) bool { return r.dialogs.settling(now) > 0 }
 
-// DialogDoubtful reports whether the dialog on the screen has the same text as a dialog
-// before it that may have been answered. If so, the screen may show the answered
-// dialog, drawn once more.
+// DialogDoubtful reports whether the dialog on the screen may be an answered one that was drawn
+// once more. This is so if an earlier dialog had the same text and may have been answered.
 func (r *Reader) DialogDoubtful() bool { return r.dialogs.doubtful }
 
 // RenewDialog makes the dialog on the screen a new appearance. Callers use it if a
@@ -156,10 +153,10 @@ func (r *Reader) RenewDialog() {
 	r.dialogs.parted = nil
 }
 
-// NoteKeys records that keys are about to be typed. It does so only if the keys may
-// answer the dialog on the screen, because the next dialog may then have the same text.
-// The result first is true if no keys were recorded before this call. If the holder
-// refuses the keys and first is true, the caller must call KeysRefused.
+// NoteKeys records that the caller is about to type keys. It does so only if the keys may answer
+// the dialog on the screen, because the next dialog may then have the same text. The result first
+// is true if no keys were recorded before this call. If the holder refuses the keys and first is
+// true, the caller must call KeysRefused.
 func (r *Reader) NoteKeys(keys []byte) (first bool) {
 	before := r.dialogs.keysTyped
 	r.dialogs.keysTyped = before || r.dialogs.text != "" && !onlyMoves(keys)

@@ -4,13 +4,13 @@
 // the claims of the other witnesses: the program's escape sequences, its hook and its
 // record.
 //
-// A Reader has no clock and starts no process. Its caller passes the time. The result
-// of each call tells the caller when to look again if no output comes. So a recording
-// is read exactly as a session would have read the output: see Replay.
+// A Reader has no clock and starts no process. Its caller passes the time. The result of each call
+// tells the caller when to look again if no output comes. So Replay reads a recording exactly as a
+// session would have read the output.
 //
 // Some words have a fixed meaning here:
 //
-//   - To tell a change is to call the caller's function with that change.
+//   - To tell a change means to call the caller's function tell with that change.
 //   - A notice is an escape sequence.
 //   - A report comes from the hook.
 //   - A claim is a state that a witness asserts.

@@ -47,9 +47,9 @@ func newWitnesses() map[pty.NoticeKind]*witness {
 	return out
 }
 
-// takeNotice records a state that the program reports by an escape sequence. It returns
-// true if the notice claims a state and its protocol is not weak. A claim by a weak
-// protocol is only a reason for caution.
+// takeNotice records a state that the program reports by an escape sequence. It returns true if the
+// notice claims a state and comes by a protocol that is not weak. A claim by a weak protocol is
+// only a reason for caution.
 func (r *Reader) takeNotice(n pty.Notice, now time.Time) bool {
 	for _, b := range r.protocols {
 		if b.kind != n.Kind {

@@ -34,9 +34,9 @@ type painting struct {
 	whole bool      // the last output ended a synchronized update
 }
 
-// UntilWhole returns how long to wait until the screen counts as a complete picture. It
-// returns 0 if the screen is complete now. The verdict on half a picture would be
-// wrong: it might join an old dialog's buttons to new text.
+// UntilWhole returns how long to wait until the screen counts as a complete picture. It returns 0
+// if the screen is complete now. The verdict on half a picture could be wrong, because it could
+// join an old dialog's buttons to new text.
 func (r *Reader) UntilWhole(now time.Time) time.Duration {
 	switch p := r.painting; {
 	case p.begun.IsZero() || p.whole:
@@ -48,9 +48,8 @@ func (r *Reader) UntilWhole(now time.Time) time.Duration {
 	}
 }
 
-// Look applies the rules to the screen and updates the reading. It does nothing if the
-// screen is half painted. It returns how long to wait until the next look if no output
-// comes.
+// Look applies the rules to the screen and updates the reading. It does nothing if the screen is
+// half painted. If no output comes, the caller must look again after the returned time.
 func (r *Reader) Look(now time.Time) time.Duration {
 	if wait := r.UntilWhole(now); wait > 0 {
 		return wait
@@ -85,9 +84,9 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	return r.Judge(now)
 }
 
-// noteMode tells a change if the picture shows another mode of the agent CLI. A mode is
-// no state and changes none. It counts only on a picture that a rule recognizes and that
-// has no dialog, and not before the agent CLI has started.
+// noteMode tells a change if the picture shows another mode of the agent CLI. A mode is not a
+// state, and does not change the state. The picture counts only if a rule recognizes it, it has no
+// dialog, and the agent CLI has started.
 func (r *Reader) noteMode(now time.Time) {
 	switch {
 	case r.shownMode == "" || r.shownMode == r.reading.Mode:
@@ -101,8 +100,8 @@ func (r *Reader) noteMode(now time.Time) {
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeMode, Reading: r.reading})
 }
 
-// visible returns the screen. It leaves out the bracketed paste mode if that mode was
-// never on, because the absence of the mode then proves nothing.
+// visible returns the screen. If the bracketed paste mode was never on, visible says nothing about
+// that mode, because its absence then proves nothing.
 func (r *Reader) visible() coleo.Screen {
 	v := r.screen.View()
 	r.sawPasteMode = r.sawPasteMode || v.Modes[string(pty.ModeBracketedPaste)]
@@ -198,8 +197,8 @@ func (r *Reader) mostCautious(now time.Time) (most *witness, again time.Duration
 	return most, again
 }
 
-// recognise measures how long no rule has recognized the screen, and tells a change if
-// that takes too long. It returns how long to wait until the next call.
+// recognise measures for how long no rule has recognized the screen. If that is too long, it tells
+// a change. It returns how long to wait until the next call.
 func (r *Reader) recognise(now time.Time) time.Duration {
 	if r.verdict.State != "" {
 		r.unknown = unknown{}
@@ -230,15 +229,15 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 	return IdleLook
 }
 
-// settle makes next the new reading if the conditions for its state are met. Work and
-// dialogs have no condition. Idle and error have two conditions:
+// settle decides whether the candidate next becomes the reading. Work and dialogs always do. Idle
+// and error have two conditions:
 //
 //   - The state has lasted for the settling time.
 //   - It is known what became of the submitted prompt.
 //
-// Idle has two more conditions. If the agent CLI gives signs of the end of a turn, such
-// a sign must have come. The text above the composer must not change, because some
-// screens show no other sign of work than a growing answer.
+// Idle has two more conditions. If the agent CLI signals the end of a turn, the signal must have
+// come. The text above the composer must not change, because some screens show no other sign of
+// work than a growing answer.
 func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	if r.prompt.none && r.reading.State == coleo.Initializing && r.verdict.Late && next.Rule == r.verdict.Rule {
 		r.settlingSince = time.Time{}
@@ -310,9 +309,9 @@ func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *co
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})
 }
 
-// sameDialog reports whether a and b are the same appearance of a dialog in the same
-// state. Their subjects, the numbers of their options, their pages, their ticks and
-// their typed texts must be equal. Which option is marked does not count.
+// sameDialog reports whether two dialogs are the same appearance in the same state. Their subjects,
+// the numbers of their options, their pages, their ticks and their typed texts must be equal. Which
+// option is marked does not count.
 func sameDialog(a, b *coleo.Dialog) bool {
 	if a == nil || b == nil {
 		return a == b

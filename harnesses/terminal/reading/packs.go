@@ -11,20 +11,18 @@ import (
 type packed struct {
 	memo    rules.Memo // results of the pack's conditions on earlier pictures
 	running string     // the version of the agent CLI; "" if it is not known
-	// raised is the verdict of the pack, if that verdict only makes the reading more
-	// cautious. Coleo types nothing because of this verdict. The state of raised is ""
-	// if there is no such verdict.
+	// raised is the verdict of the pack, if that verdict only makes the reading more cautious.
+	// Coleo types nothing because of this verdict. Its state is "" if there is no such verdict.
 	raised rules.Verdict
 	own    coleo.State // what the Spec's own rules read on the last picture; "" if they do not know the picture
 }
 
-// Runs tells the Reader which version of the agent CLI runs. If the version is not
-// known, the pack of the Spec can only make readings more cautious.
+// Runs passes the version of the running agent CLI to the Reader. If the version is not known, the
+// pack of the Spec can only make readings more cautious.
 func (r *Reader) Runs(version string) { r.packed.running = version }
 
-// Unjudged returns the version of the agent CLI that runs, if neither the description
-// nor its pack was judged on that version. In any other case, such as an unknown
-// version, it returns "".
+// Unjudged returns the version of the running agent CLI, if neither the description nor its pack
+// was judged on that version. In any other case, such as an unknown version, it returns "".
 func (r *Reader) Unjudged() string {
 	if r.spec.Judged(r.packed.running) {
 		return ""
@@ -54,10 +52,10 @@ func (r *Reader) askPack() {
 	}
 }
 
-// raised returns the more cautious verdict of the pack, or an empty verdict. If the
-// Spec's own rules do not know the picture, the reading keeps its last state. The
-// verdict of the pack then counts only if it has a dialog or is more cautious than that
-// state.
+// If the pack has a more cautious verdict than the Spec, the method raised returns it. Otherwise it
+// returns an empty verdict. If the Spec's own rules do not know the picture, the reading keeps its
+// last state. The verdict of the pack then counts only if it has a dialog or is more cautious than
+// that state.
 func (r *Reader) raised() rules.Verdict {
 	v := r.packed.raised
 	if v.Dialog == nil && r.packed.own == "" && coleo.MoreCautious(r.reading.State, v.State) == r.reading.State {
@@ -66,17 +64,17 @@ func (r *Reader) raised() rules.Verdict {
 	return v
 }
 
-// lowers reports whether next is a state raised by the pack that is still less cautious
-// than the last state. Such a state replaces idle or an error, so it must last as long
-// as idle or an error must.
+// lowers reports whether the pack has raised the state to next, and next is still less cautious
+// than the last state. Such a state replaces idle or an error, so it must last as long as idle or
+// an error must.
 func (r *Reader) lowers(next coleo.State) bool {
 	replaces := r.packed.own == coleo.Idle || r.packed.own == coleo.Failed
 	return replaces && r.raised().State == next && next != r.reading.State &&
 		coleo.MoreCautious(r.reading.State, next) == r.reading.State
 }
 
-// unknownNote returns the reason why nothing is typed on the screen. It is a format
-// with two verbs: for the name of the harness, and for a duration.
+// unknownNote returns the reason why nothing is typed on the screen. The reason is a format string
+// with two verbs. The first is for the name of the harness, the second for a duration.
 func (r *Reader) unknownNote() string {
 	if r.packed.own != "" {
 		return "the rules of %s and its pack do not read this screen alike since %s"
@@ -84,15 +82,15 @@ func (r *Reader) unknownNote() string {
 	return "no rule of %s knows this screen since %s"
 }
 
-// Combine combines two verdicts on one picture: own is the verdict of the Spec's own
-// rules, and theirs is the verdict of its pack. The result counts is the verdict on
-// which Coleo is allowed to type. The result raised is a verdict with a more cautious
-// state, or empty. If raised is not empty, no rule counts as knowing the screen.
+// Combine combines two verdicts on one picture. The argument own is the verdict of the Spec's own
+// rules, and theirs is the verdict of its pack. Coleo is allowed to type on the result counts. The
+// result raised is a verdict with a more cautious state, or empty. If it is not empty, the screen
+// counts as unknown to all rules.
 //
-// If only the pack knows a dialog, the dialog is always raised. So Coleo types only a
-// key that a person names into such a dialog. Any other verdict of the pack counts by
-// itself only under two conditions: the pack was judged on the version that runs, and
-// the Spec was not checked with that version.
+// If only the pack knows a dialog, the dialog is always raised. So Coleo types only a key that a
+// person names into such a dialog. Any other verdict of the pack counts by itself only under two
+// conditions. The pack was judged on the running version, and the Spec was not checked with that
+// version.
 func Combine(s *rules.Spec, version string, own, theirs rules.Verdict) (counts, raised rules.Verdict) {
 	pack := s.Pack()
 	judged := pack.Judged(version)

@@ -7,10 +7,9 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// optionList is what is known of the numbered options of one appearance of a dialog. A
-// list of options can scroll, so one picture may show only one page of the list. The
-// known options begin with option 1 and have no gap. So an option keeps its number when
-// more options become known.
+// optionList has the known options, with their numbers, of one appearance of a dialog. A list of
+// options can scroll, so one picture may show only one page of the list. The known options begin
+// with option 1 and have no gap. So an option keeps its number when more options become known.
 type optionList struct {
 	about  string // hash of all of the dialog except the options
 	labels []string
@@ -77,8 +76,8 @@ func (l *optionList) takeOption(at int, label string, tick rules.Tick, v *rules.
 	l.ticks[at] = tick
 }
 
-// show puts the whole list into the dialog of a picture, in place of the page that the
-// picture shows.
+// show replaces the options of a picture's dialog by the whole list. The picture has only one page
+// of the list.
 func (l *optionList) show(v *rules.Verdict) {
 	n := v.Numbers()
 	if len(l.labels) == 0 || len(n) == 0 {

@@ -15,15 +15,15 @@ func (r *Reader) noteWork() {
 // WorkSeen returns how often work or a dialog was seen.
 func (r *Reader) WorkSeen() int { return r.prompt.workSeen }
 
-// Starting reports whether the agent CLI is still starting. It returns false if the
-// Reader did not see the agent CLI from its start, or if a prompt was submitted.
+// Starting reports whether the agent CLI is still starting. It returns false after a prompt was
+// submitted, or if the Reader was made after the agent CLI's start.
 func (r *Reader) Starting() bool {
 	return r.reading.State == coleo.Initializing && r.prompt.none
 }
 
-// Settling reports whether a screen that was drawn before the Reader was made has no
-// reading yet. Either the Reader has not looked at the screen, or the state on it has
-// not lasted long enough.
+// Settling is for a screen that was drawn before the Reader was made. It reports whether that
+// screen has no reading yet. Either the Reader has not looked at the screen, or its state has not
+// lasted long enough.
 func (r *Reader) Settling() bool {
 	if r.reading.State != coleo.Initializing || r.prompt.none {
 		return false
@@ -31,9 +31,9 @@ func (r *Reader) Settling() bool {
 	return !r.painting.begun.IsZero() || r.verdict.State != "" && r.picture.Composer != nil
 }
 
-// Submitted tells the Reader which prompt or command was submitted. The reading is then
-// processing until PromptDecided is called, or until the screen shows work or a dialog.
-// Submitted ends the wait of HoldEntries: it adds the entries that have come since.
+// Submitted notes that a prompt or a command was submitted. The reading is then processing until
+// PromptDecided is called, or until the screen shows work or a dialog. Submitted ends the wait of
+// HoldEntries: it adds the entries that have come since.
 func (r *Reader) Submitted(s Submission, now time.Time) {
 	own := r.releaseUpTo(r.hook.spec.Bare(s.Text), now)
 	r.loseUnsettled(now, "another prompt was submitted before it could be seen whether this one had arrived")
@@ -47,21 +47,19 @@ func (r *Reader) Submitted(s Submission, now time.Time) {
 	r.addEntries(own, now)
 }
 
-// PromptDecided tells the Reader that the screen shows what became of the submitted
-// prompt.
+// PromptDecided notes that the screen shows what became of the submitted prompt.
 func (r *Reader) PromptDecided() { r.prompt.undecided = false }
 
 // AwaitsWork reports whether a prompt was submitted and no work on it has been seen
 // yet.
 func (r *Reader) AwaitsWork() bool { return !r.prompt.sentAt.IsZero() }
 
-// ExpectNoWork tells the Reader to wait no longer for work on the submitted prompt.
-// That work may have ended before it was seen.
+// After ExpectNoWork, the Reader waits no longer for work on the submitted prompt. That work may
+// have ended before it was seen.
 func (r *Reader) ExpectNoWork() { r.prompt.sentAt = time.Time{} }
 
-// TellPromptLost tells a change: nothing proves that a prompt has arrived. If the agent
-// CLI's record names the prompt after that, the Reader tells the turn of that prompt
-// too.
+// TellPromptLost tells the change that nothing proves the arrival of a prompt. If the agent CLI's
+// record names the prompt later, the Reader also tells the turn of that prompt.
 func (r *Reader) TellPromptLost(now time.Time, note string, view *coleo.Screen) {
 	r.turn.open = false // the turn may never have begun
 	if n := len(r.turn.sent); r.prompt.undecided && n > 0 {
@@ -70,8 +68,8 @@ func (r *Reader) TellPromptLost(now time.Time, note string, view *coleo.Screen) 
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangePrompt, Reading: r.reading, Note: note, Screen: view})
 }
 
-// LapseClaims discards what the agent CLI reported about itself before it was stopped.
-// After that, the Reader waits for no other sign that the turn has ended.
+// LapseClaims discards the reports of an agent CLI that has been stopped. After that, the Reader
+// waits for no other sign that the turn has ended.
 func (r *Reader) LapseClaims() {
 	r.turn.open, r.turn.unproven = false, ""
 	for _, w := range r.witnesses() {

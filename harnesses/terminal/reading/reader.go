@@ -11,8 +11,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// HistoryRows is the number of rows that have scrolled off the screen and still count
-// as part of the transcript.
+// HistoryRows is how many rows above the screen still count as part of the transcript. These rows
+// have scrolled off the screen.
 const HistoryRows = 2000
 
 // Reader turns a program's output into readings. It keeps the screen, the verdict of
@@ -85,8 +85,8 @@ type mode struct {
 	ended      bool // no more output will come
 }
 
-// New returns a Reader of an empty screen with cols columns and rows rows. The Reader
-// calls tell with each change. The first call of tell happens before New returns.
+// New returns a Reader of an empty screen, whose size is in columns and rows. The Reader calls the
+// function tell with each change. The first call happens before New returns.
 func New(spec *rules.Spec, cols, rows int, now time.Time, tell func(coleo.Change)) *Reader {
 	r := &Reader{
 		spec: spec, tell: tell, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newAppearances(),
@@ -103,8 +103,8 @@ func New(spec *rules.Spec, cols, rows int, now time.Time, tell func(coleo.Change
 // FromStart tells the Reader that it sees the agent CLI from its start.
 func (r *Reader) FromStart() { r.prompt.none = true }
 
-// Use replaces the rules and forgets how long the screen has been settling or unknown.
-// Those waiting times begin again. The evidence from the hook does not change.
+// Use replaces the rules. It also forgets since when the screen has been settling or unknown, so
+// these waiting times begin again. The evidence from the hook does not change.
 func (r *Reader) Use(spec *rules.Spec) {
 	r.spec, r.memo, r.packed.memo = spec, rules.Memo{}, rules.Memo{}
 	r.settlingSince, r.unknown = time.Time{}, unknown{}
@@ -144,9 +144,8 @@ func (r *Reader) measureAsDrawn() {
 	}
 }
 
-// Feed writes output to the screen, at most up to the end of a synchronized update. It
-// returns the number of bytes written. The result whole is true if a synchronized
-// update has ended.
+// Feed writes output to the screen, and stops after the end of a synchronized update. It returns
+// the number of bytes written. The result whole is true if a synchronized update has ended.
 func (r *Reader) Feed(p []byte, now time.Time) (n int, whole bool) {
 	frames := r.screen.Frame().Count
 	n = r.screen.Feed(p)
@@ -196,8 +195,8 @@ func (r *Reader) Snapshot(now time.Time) *Snapshot {
 		screen: r.screen}
 }
 
-// Ended tells the Reader that the program has ended with the given exit code. The text
-// how becomes the note of the change.
+// Ended notes that the program has ended with the given exit code. The text how becomes the note of
+// the change.
 func (r *Reader) Ended(now time.Time, code int, how string) {
 	view := r.screen.View()
 	rule := coleo.RuleProcess
@@ -207,8 +206,8 @@ func (r *Reader) Ended(now time.Time, code int, how string) {
 	r.become(now, coleo.Reading{State: coleo.Dead, Rule: rule, Known: true, ExitCode: &code}, how, &view)
 }
 
-// witnesses returns all witnesses except the screen. In the result, the witnesses for
-// escape sequences come before the hook and the record.
+// witnesses returns all witnesses except the screen. The escape sequences come first, then the hook
+// and the record.
 func (r *Reader) witnesses() []*witness {
 	out := make([]*witness, 0, len(r.protocols)+2)
 	for _, b := range r.protocols {

@@ -8,22 +8,21 @@ import (
 	"coleo.dev/pty"
 )
 
-// readyAfter is how long an idle screen may stand at the start without a sign that the agent
-// CLI is ready, if it gives such a sign. On a loaded machine, that of Gemini CLI 0.61.0 came
-// up to 3 s after its composer. After that time the arm counts as idle, and this state is
-// called unproven.
+// Some agent CLIs show a sign when they are ready. readyAfter is how long such an agent CLI can
+// show an idle screen without the sign. Gemini CLI 0.61.0 showed it up to 3 s after its composer,
+// on a loaded machine. After readyAfter the arm counts as idle, and this state is called unproven.
 const readyAfter = 30 * time.Second
 
 // neverReady is why such an idle state is unproven.
 const neverReady = "nothing shows that the agent CLI has finished its start"
 
-// ruleStarting is the rule of an idle screen at a time when the agent CLI may still ask
+// ruleStarting is the name of the rule for an idle screen while the agent CLI may still ask
 // something that belongs to its start.
 const ruleStarting = "starting"
 
-// readiness is what is known about the end of the agent CLI's start. Some agent CLIs draw
-// their composer first, and ask afterwards whether the folder is trusted. A prompt that is
-// typed in between would answer that question.
+// readiness says whether the agent CLI has finished its start. Some agent CLIs draw their composer
+// first, and ask afterwards whether the folder is trusted. A prompt that is typed in between would
+// answer that question.
 type readiness struct {
 	told    bool      // this agent CLI gives a sign
 	awaited bool      // the sign is to come
@@ -36,8 +35,8 @@ type readiness struct {
 // is true, an idle screen does not count until the sign comes.
 func (r *Reader) ExpectReady(starting bool) { r.ready = readiness{told: true, awaited: starting} }
 
-// ExpectFork is ExpectReady for a start with a copy of a conversation, of an agent CLI that
-// shows when the copy is open.
+// ExpectFork is like ExpectReady, for a start with a copy of a conversation. The sign is that the
+// screen shows the open copy.
 func (r *Reader) ExpectFork(starting bool) {
 	r.ready = readiness{told: true, awaited: starting, fork: true}
 }
@@ -56,15 +55,15 @@ func (r *Reader) noteReady() {
 	}
 }
 
-// announceStart notes that the agent CLI has announced that it starts again. On a loaded
-// machine, Gemini CLI then ends its first start, with all signs, and draws its composer for
-// two seconds before it exits. The announcement itself counts as an unknown screen.
+// announceStart notes that the agent CLI has said that it will start again. On a loaded machine,
+// Gemini CLI still completes its first start, with all signs. It then draws its composer for two
+// seconds before it exits. The announcement itself counts as an unknown screen.
 func (r *Reader) announceStart() {
 	r.ready, r.verdict = readiness{told: true, awaited: true, again: true}, rules.Verdict{}
 }
 
-// unready returns how long an idle screen still does not count, because the agent CLI may
-// still be starting. It returns 0 if the screen counts.
+// unready returns how much longer an idle screen does not count, because the agent CLI may still be
+// starting. It returns 0 if the screen counts.
 func (r *Reader) unready(screen coleo.State, now time.Time) time.Duration {
 	if r.ready.again && !r.picture.Screen.Modes[string(pty.ModeBracketedPaste)] {
 		r.ready = readiness{told: true} // it has given the terminal back

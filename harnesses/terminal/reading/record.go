@@ -7,8 +7,8 @@ import (
 	"coleo.dev/record"
 )
 
-// recorded is what the agent CLI has written in its own record of the conversation. It
-// consists of a witness and of the prompts that the agent CLI took.
+// recorded is the evidence from the agent CLI's own record of the conversation. It has a witness,
+// and the prompts that the agent CLI took.
 type recorded struct {
 	witness   witness
 	prompts   []recordedPrompt // the newest prompts
@@ -18,8 +18,7 @@ type recorded struct {
 	held      []record.Entry   // what has come since then
 }
 
-// recordedPrompt is a prompt that the agent CLI took, or that it has queued until its
-// present turn ends.
+// recordedPrompt is a prompt that the agent CLI took, or that it keeps until its present turn ends.
 type recordedPrompt struct {
 	text  string // as rules.Hook.Bare returns it
 	taken time.Time
@@ -29,7 +28,7 @@ func newRecorded() recorded {
 	return recorded{witness: witness{name: "record"}}
 }
 
-// ExpectRecord tells the Reader that entries of a record can come. The record names
+// ExpectRecord notes that the agent CLI has a record, so that entries can come. The record names
 // each prompt that arrives.
 func (r *Reader) ExpectRecord() { r.recorded.expected = true }
 
@@ -82,18 +81,18 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	}
 }
 
-// HoldEntries makes the Reader keep new entries of the record until Submitted or
-// ReleaseEntries is called. An agent CLI can take a prompt, and end its turn, before the
-// caller that has pressed the submit key gets to call Submitted. Without the wait, the
-// prompt would count as typed by hand, and its turn would never end.
+// HoldEntries makes the Reader keep new entries of the record until Submitted or ReleaseEntries is
+// called. An agent CLI can take a prompt, and end its turn, before the caller that has pressed the
+// submit key gets to call Submitted. If its entries were added before that call, the prompt would
+// count as typed by hand, and its turn would never end.
 func (r *Reader) HoldEntries() { r.recorded.holds = true }
 
 // ReleaseEntries adds the entries that have come since HoldEntries.
 func (r *Reader) ReleaseEntries(now time.Time) { r.addEntries(r.releaseUpTo("", now), now) }
 
-// releaseUpTo ends the wait of HoldEntries. It adds the entries that have come before the
-// entry that names the prompt bare, and returns the others. If none names the prompt, it adds
-// all.
+// releaseUpTo ends the holding of entries that HoldEntries began. It looks for the held entry that
+// names the given prompt. It adds the entries before that one, and returns the others. If no entry
+// names the prompt, it adds all.
 func (r *Reader) releaseUpTo(bare string, now time.Time) (own []record.Entry) {
 	held := r.recorded.held
 	r.recorded.holds, r.recorded.held = false, nil
@@ -112,9 +111,8 @@ func (r *Reader) addEntries(list []record.Entry, now time.Time) {
 	}
 }
 
-// took reports whether the record names the prompt bare at the time sent or later. The
-// time sent is cut to milliseconds, because the times in the record have that
-// precision.
+// took reports whether the record names a prompt at the time sent or later. It compares whole
+// milliseconds, because the times in the record have that precision.
 func (r *recorded) took(bare string, sent time.Time) bool {
 	for _, p := range r.prompts {
 		if p.text != "" && p.text == bare && !p.taken.Before(sent.Truncate(time.Millisecond)) {
@@ -124,9 +122,9 @@ func (r *recorded) took(bare string, sent time.Time) bool {
 	return false
 }
 
-// newsFor bounds how long new entries can put off idle or error. An agent CLI writes its
-// last entries within milliseconds. Without the bound, a program that never stops writing
-// would never be idle.
+// newsFor is how long new entries can delay the report that the agent CLI is idle or has failed. An
+// agent CLI writes its last entries within milliseconds. Without this limit, a program that never
+// stops writing would never be idle.
 const newsFor = 2 * time.Second
 
 // news is the last look for entries that the Reader has not got yet.
@@ -135,9 +133,10 @@ type news struct {
 	since time.Time   // since when they put off idle or error; zero: they do not
 }
 
-// AskForNews makes the Reader call come before it tells that the agent CLI is idle or has
-// failed. If come returns true, the caller has entries for AddEntry, and the Reader decides
-// again at the next look. So the work of a turn is known before the end of the turn.
+// AskForNews gives the Reader a function that reports whether the caller has new entries for
+// AddEntry. The Reader calls it before it tells that the agent CLI is idle or has failed. If there
+// are new entries, the Reader decides again at the next look. So the work of a turn is known before
+// the end of the turn.
 func (r *Reader) AskForNews(come func() bool) { r.news.come = come }
 
 // hasNews reports whether idle or error must wait, because entries have come.

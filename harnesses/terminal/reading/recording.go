@@ -26,11 +26,10 @@ func recordingStart() time.Time { return time.Unix(0, 0).UTC() }
 // Since returns the time from the recording's start to moment.
 func Since(moment time.Time) time.Duration { return moment.Sub(recordingStart()) }
 
-// Replay reads a recording as a session would have read it. It calls tell with each
-// change. It returns the evidence for the last reading, and the time from the
-// recording's start to its end. A recording ends with its last event of any kind, or at
-// rec.Until if that is earlier. A state that must last for some time counts only if it
-// has lasted that long at the end.
+// Replay reads a recording as a session would have read it. It calls the function tell with each
+// change. It returns the evidence for the last reading, and the time from the recording's start to
+// its end. A recording ends with its last event of any kind, or at rec.Until if that is earlier. A
+// state that must last for some time counts only if it has lasted that long at the end.
 func Replay(spec *rules.Spec, rec Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
 	return replay(rec, newPlayer(spec, rec, tell))
 }
@@ -57,9 +56,9 @@ func replay(rec Recording, p *player) (coleo.Explanation, time.Duration) {
 // dialog.
 func Label(spec *rules.Spec, rec Recording) string { return label(spec, rec, nil) }
 
-// Pictures returns the label of a recording. It also calls see with each new picture.
-// The argument at is the time at which a session would have looked at the picture, and
-// v is the verdict of the rules. The picture stays valid after the call, but has no
+// Pictures returns the label of a recording. It also calls the function see with each new picture.
+// The argument at of that function is the time at which a session would have looked at the picture.
+// The argument v is the verdict of the rules. The picture stays valid after the call, but has no
 // colors.
 func Pictures(spec *rules.Spec, rec Recording, see func(at time.Duration, p *rules.Picture, v rules.Verdict)) string {
 	var last *rules.Picture
@@ -95,9 +94,9 @@ func label(spec *rules.Spec, rec Recording, looked func(p *player, now time.Time
 	return strings.Join(out, ", ")
 }
 
-// ExplainScreen explains what the rules and the pack read on a single picture. It uses
-// no earlier picture and no claim of the agent CLI. The result has the reading, the
-// screen as its only witness, and the rows that the rule matched.
+// ExplainScreen explains how the rules and the pack read a single picture. It uses no earlier
+// picture and no claim of the agent CLI. The result has the reading, the screen as its only
+// witness, and the rows that the rule matched.
 func ExplainScreen(spec *rules.Spec, s coleo.Screen) coleo.Explanation {
 	picture := rules.NewPicture(s, &spec.Composer)
 	v := spec.Read(picture)

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// redrawUnknown is how long a picture that no rule knows must not change before it
-	// gets a redraw. An agent CLI draws a new picture in a shorter time.
+	// redrawUnknown is how long a picture that no rule knows must stay the same before it gets a
+	// redraw. An agent CLI draws a new picture in a shorter time.
 	redrawUnknown = 2 * time.Second
-	// redrawWork is how long a picture that shows work must not change before it gets a
-	// redraw. The clocks and the spinners of agent CLIs change within a second.
+	// redrawWork is how long a picture that shows work must stay the same before it gets a redraw.
+	// The clocks and the spinners of agent CLIs change within a second.
 	redrawWork = 10 * time.Second
 	// redrawStart is how long Coleo waits for a redraw to begin before it reports that
 	// no rule knows the picture.
@@ -28,10 +28,9 @@ const (
 	// redrawRetry is the time until the next attempt if a redraw was not possible
 	// because somebody watched or typed.
 	redrawRetry = 5 * time.Second
-	// redrawDoublings is the largest number of times that redrawUnknown and redrawWork
-	// are doubled. Each redraw in vain doubles them once. A redraw is in vain if the
-	// new picture needs a redraw too. Without doubling, an unknown page with a slow
-	// clock would be redrawn forever.
+	// redrawDoublings is how many times redrawUnknown and redrawWork are doubled at most. Each
+	// redraw in vain doubles them once. A redraw is in vain if the new picture needs a redraw too.
+	// Without doubling, an unknown page with a slow clock would be redrawn forever.
 	redrawDoublings = 8
 	// redrawsIn is the largest number of redraws within redrawsTime. Without a limit, a
 	// program that always garbles the picture would make the agent CLI draw all the
@@ -67,15 +66,15 @@ func (d *redraws) note(picture, why string, after time.Duration, now time.Time) 
 	d.after = after << min(d.vain, redrawDoublings)
 }
 
-// none records that the last picture needs no redraw, and forgets which pictures had
-// one. So a picture that is garbled again in the same way gets a redraw again.
+// If the last picture needs no redraw, the method none records this, and forgets which pictures had
+// a redraw. So a picture that is garbled again in the same way gets a redraw again.
 func (d *redraws) none() { d.picture, d.vain, d.had = "", 0, nil }
 
 // running reports whether a redraw is under way.
 func (d *redraws) running() bool { return !d.begun.IsZero() && d.done.IsZero() }
 
-// wait returns how long to wait until the redraw of the picture can begin. It returns
-// IdleLook if the picture gets no redraw.
+// wait returns the time until the redraw of the picture can begin. It returns IdleLook if the
+// picture gets no redraw.
 func (d *redraws) wait(now time.Time) time.Duration {
 	if d.picture == "" || slices.Contains(d.had, d.picture) || d.running() {
 		return IdleLook
@@ -104,8 +103,8 @@ func (d *redraws) underWay(now time.Time) time.Duration {
 	return max(0, redrawShown-now.Sub(d.done))
 }
 
-// pending returns for how much longer a redraw can change the picture. It includes a
-// redraw that has not begun yet.
+// pending returns how much longer a redraw can change the picture. A redraw that has not begun yet
+// counts too.
 func (d *redraws) pending(now time.Time) time.Duration {
 	if left := d.underWay(now); left > 0 {
 		return left
@@ -144,9 +143,9 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 	return redrawRetry // the session begins the redraw at once, or it does not begin
 }
 
-// awaitRedraw returns for how much longer Coleo must not report that no rule knows the
-// picture, because a redraw can still change the picture. The argument bound is the
-// time after which Coleo would report this without redraws.
+// Coleo must not report that no rule knows the picture while a redraw can still change it.
+// awaitRedraw returns how much longer that is. The argument bound is the time after which Coleo
+// would report this without redraws.
 func (r *Reader) awaitRedraw(bound time.Duration, now time.Time) time.Duration {
 	d := &r.redraws
 	if left := d.underWay(now); left > 0 || d.vain > 0 {
@@ -160,8 +159,8 @@ func (r *Reader) WantsRedraw(now time.Time) bool {
 	return r.painting.begun.IsZero() && r.redraws.wait(now) == 0
 }
 
-// Redrawing records that a redraw of the last picture begins, and returns true. If that
-// redraw is not due, Redrawing records nothing and returns false.
+// Redrawing reports whether a redraw of the last picture is due. If it is, Redrawing records that
+// the redraw begins.
 func (r *Reader) Redrawing(now time.Time) bool {
 	d := &r.redraws
 	if !r.WantsRedraw(now) {
@@ -175,8 +174,8 @@ func (r *Reader) Redrawing(now time.Time) bool {
 	return true
 }
 
-// Redrawn tells the Reader that the agent CLI got every signal or size of a redraw. The
-// pictures that the agent CLI draws after that are read as usual.
+// Redrawn notes that the agent CLI got every signal or size of a redraw. The pictures that the
+// agent CLI draws after that are read as usual.
 func (r *Reader) Redrawn(now time.Time) {
 	r.redraws.done = now
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeRedraw, Reading: r.reading,

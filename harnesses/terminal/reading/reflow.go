@@ -9,15 +9,14 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// reflowWithin is how long an agent CLI can take to draw a dialog anew after the
-// terminal changed its size. During this time, the same text with other line ends is
-// the same appearance. Gemini CLI 0.61.0 takes 0.1 s, and seconds on a loaded machine.
-// A redraw can set two sizes one after the other, and can take redrawEnd.
+// reflowWithin is how long an agent CLI can take to draw a dialog anew after the terminal changed
+// its size. During this time, a dialog with the same text and other line ends is the same
+// appearance. Gemini CLI 0.61.0 takes 0.1 s, and seconds on a loaded machine. A redraw can set two
+// sizes one after the other, and can take redrawEnd.
 const reflowWithin = 30 * time.Second
 
-// earlier describes an appearance of a dialog that is not on the screen and can be drawn
-// again. Either the terminal has changed its size since, or the agent CLI has hidden a
-// question for a while.
+// earlier describes an appearance of a dialog that has left the screen and can be drawn again.
+// Either the terminal has changed its size, or the agent CLI has hidden a question for a while.
 type earlier struct {
 	at          time.Time // when the size changed, or when the question was hidden
 	text, title string    // as in appearances
@@ -38,9 +37,9 @@ func (a *appearances) noteSize(s *coleo.Screen, now time.Time) {
 	a.size = size
 }
 
-// reflowed reports whether a picture shows the earlier appearance with other line ends.
-// If so, reflowed first makes that appearance continue. It never does so for a dialog
-// whose subject is cut off, because the hidden part may differ.
+// reflowed reports whether a picture shows the earlier appearance with other line ends. If it does,
+// that appearance continues. If a subject is cut off, reflowed always returns false, because the
+// hidden part may differ.
 func (a *appearances) reflowed(v *rules.Verdict, now time.Time) bool {
 	b := a.before
 	if b == nil || a.hiddenSinceKeys || now.Sub(b.at) > reflowWithin || wordsOf(v) != b.words {
@@ -56,9 +55,9 @@ func (a *appearances) reflowed(v *rules.Verdict, now time.Time) bool {
 // all of it has arrived.
 const partedWithin = 10 * time.Second
 
-// part keeps the present question if the next picture has a question with the same
-// title. That picture may show a part of the same question. If the picture shows
-// anything else, part forgets the question that it kept.
+// If the next picture has a question with the same title, the method part keeps the present
+// question. That picture may show a part of the same question. If the picture shows anything else,
+// the method forgets the question that it kept.
 func (a *appearances) part(v *rules.Verdict, now time.Time) {
 	switch {
 	case v.Dialog.Kind != coleo.DialogQuestion || v.Dialog.Title != a.title:
@@ -77,10 +76,9 @@ func (a *appearances) unanswered(now time.Time) *earlier {
 	return &earlier{at: now, text: a.text, title: a.title, words: a.words, since: a.since, n: a.n, list: a.list}
 }
 
-// rejoined reports whether a picture shows the whole of a question that was drawn in
-// parts, or a page of its list of options. If so, rejoined first makes the question's
-// appearance continue. Between the parts, the picture may have looked like another
-// state.
+// rejoined reports whether a picture shows the whole of a question that was drawn in parts, or a
+// page of its list of options. If it does, the question's appearance continues. Between the parts,
+// the picture may have looked like another state.
 //
 // rejoined returns false after a key that may have answered the question. It also
 // returns false for an approval, because an agent CLI can ask for the same command
@@ -96,8 +94,8 @@ func (a *appearances) rejoined(v *rules.Verdict, text string, now time.Time) boo
 	return true
 }
 
-// wordsOf returns the identity of a dialog without blanks and line ends. It returns ""
-// if the subject is cut off, or if the title or the options are missing.
+// wordsOf returns the texts of a dialog's identity, without blanks and line ends. It returns "" if
+// the subject is cut off, or if the title or the options are missing.
 func wordsOf(v *rules.Verdict) string {
 	d := v.Dialog
 	if d.Truncated || v.Partial {

@@ -13,13 +13,13 @@ import (
 // remembers. One turn has fewer.
 const maxReports = 32
 
-// ToolAsks is how long after the report of a tool the dialog about the tool can open.
-// An idle Claude Code 2.1.329 draws the dialog 400 to 600 ms after the report. There is
-// a limit, because a tool that opens no dialog can run for long.
+// After the hook has reported a tool, a dialog about the tool can open for the time ToolAsks. An
+// idle Claude Code 2.1.329 draws the dialog 400 to 600 ms after the report. There is a limit,
+// because a tool that opens no dialog can run for long.
 const ToolAsks = 2 * time.Second
 
-// hookReports is what the hook of an agent CLI has reported. It consists of a witness,
-// and of facts that the screen shows less reliably or not at all.
+// hookReports is the evidence from the hook of an agent CLI. It has a witness, and facts that the
+// screen shows less reliably or not at all.
 type hookReports struct {
 	witness witness
 	spec    *rules.Hook
@@ -88,15 +88,14 @@ func (r *Reader) MayAsk(now time.Time) bool {
 // HookUsed reports whether the hook has reported anything.
 func (r *Reader) HookUsed() bool { return r.hook.witness.used() }
 
-// PromptReported reports whether the hook or the agent CLI's own record has named the
-// prompt text at the time sent or later. Blanks in the prompt do not count.
+// PromptReported reports whether the hook or the agent CLI's own record has named a prompt at the
+// time sent or later. Blanks in the prompt do not count.
 func (r *Reader) PromptReported(text string, sent time.Time) bool {
 	return r.hook.turn(text, sent) != nil || r.recorded.took(r.hook.spec.Bare(text), sent)
 }
 
-// HookAnswer returns the answer that the hook reported for the prompt text. Only a turn
-// that the hook reported at the time sent or later counts. HookAnswer returns "" if
-// there is no answer.
+// HookAnswer returns the answer that the hook reported for a prompt. Only a turn that the hook
+// reported at the time sent or later counts. HookAnswer returns "" if there is no answer.
 func (r *Reader) HookAnswer(text string, sent time.Time) string {
 	if t := r.hook.turn(text, sent); t != nil {
 		return t.answer
@@ -104,8 +103,8 @@ func (r *Reader) HookAnswer(text string, sent time.Time) string {
 	return ""
 }
 
-// take remembers the prompt, the answer and the tool of a report. It returns the turn
-// that the report ends, or nil.
+// take stores the prompt, the answer and the tool of a report. It returns the turn that the report
+// ends, or nil.
 func (h *hookReports) take(l hook.Line, rep *rules.Report) (ended *turn) {
 	prompt := l.Text(rep.Prompt)
 	var texts []string
@@ -144,7 +143,7 @@ func (h *hookReports) beginTurn(t turn) {
 // endedTurn returns the turn that a report ends. These are the cases, in order:
 //
 //  1. An open turn has the id. The oldest such turn is returned.
-//  2. The report names its prompt (named is true). The newest open turn is returned.
+//  2. The report names its prompt, so the argument named is true. The newest open turn is returned.
 //  3. Only one turn is open. That turn is returned.
 //
 // In any other case endedTurn returns nil.
@@ -165,8 +164,8 @@ func (h *hookReports) endedTurn(id string, named bool) *turn {
 	return nil
 }
 
-// appendBounded appends x to a list. If the list then has more than maxReports
-// elements, appendBounded drops the oldest ones.
+// appendBounded appends an element to a list. If the list then has more than maxReports elements,
+// appendBounded drops the oldest ones.
 func appendBounded[T any](list []T, x T) []T {
 	if len(list) >= maxReports {
 		list = append(list[:0:0], list[len(list)-maxReports+1:]...)
@@ -174,9 +173,9 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turn returns the newest turn that the hook reported with the prompt text. The agent
-// CLI must have taken the prompt at the time sent or later. turn returns nil if there
-// is no such turn. Blanks in the prompt do not count, because agent CLIs change them.
+// The method turn finds the newest turn that the hook reported with a given prompt. The agent CLI
+// must have taken the prompt at the time sent or later. The method returns nil if there is no such
+// turn. Blanks in the prompt do not count, because agent CLIs change them.
 func (h *hookReports) turn(text string, sent time.Time) *turn {
 	for i := len(h.prompts) - 1; i >= 0; i-- {
 		if t := &h.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == h.spec.Bare(text) {

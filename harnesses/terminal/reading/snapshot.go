@@ -33,8 +33,7 @@ type Snapshot struct {
 	screen *pty.Core
 }
 
-// Notice is something that the program sent to its terminal and that the screen does
-// not show.
+// Notice is a message of the program to its terminal that the screen does not show.
 type Notice struct {
 	Kind pty.NoticeKind `json:"kind"`
 	Text string         `json:"text"`

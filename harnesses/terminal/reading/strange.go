@@ -18,7 +18,7 @@ const (
 	strangeTitle = "unknown"
 )
 
-// strange is a screen that no rule knows, while a witness says that the agent CLI asks
+// A screen is strange if no rule knows it, although a witness says that the agent CLI asks
 // something. Coleo reports such a screen as a dialog without options.
 //
 // A dialog that only the rules of a pack know is strange too, because a pack has no
@@ -30,12 +30,12 @@ type strange struct {
 	n     int
 }
 
-// end records that the screen is known, or that no witness says that the agent CLI asks
-// something.
+// end notes that the screen is not strange, or not anymore. Either a rule knows it, or no witness
+// says that the agent CLI asks something.
 func (s *strange) end() { s.text = "" }
 
-// show returns the dialog for a picture. If the picture has not stayed the same for
-// long enough, show returns nil and how much longer it must stay the same. The argument
+// show returns the dialog for a picture, once the picture has stayed the same for long enough.
+// Before that, it returns nil, and how much longer the picture must stay the same. The argument
 // read is the dialog as a pack reads it, or nil if no pack knows the dialog.
 func (s *strange) show(p *rules.Picture, read *coleo.Dialog, epoch string, now time.Time) (*coleo.Dialog,
 	time.Duration) {

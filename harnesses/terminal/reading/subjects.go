@@ -37,9 +37,8 @@ func (r *Reader) complete(v *rules.Verdict) {
 	}
 }
 
-// subject returns what a tool is about to do. The result text is for people: it has the
-// names of the tool's inputs and their values. The result values has only the values,
-// in the same order.
+// subject describes a tool's call by its inputs. The result text is for people, and has the names
+// and the values of the inputs. The result values has only the values, in the same order.
 func (c tool) subject() (text, values string) {
 	var people, plain strings.Builder
 	people.WriteString(oneLine(c.name))
@@ -55,8 +54,8 @@ func (c tool) subject() (text, values string) {
 	return people.String(), plain.String()
 }
 
-// harmless returns a text without the control characters that would act on a terminal.
-// It keeps line ends and tabs.
+// harmless removes from a text the control characters that would act on a terminal. It keeps line
+// ends and tabs.
 func harmless(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -67,8 +66,8 @@ func harmless(text string) string {
 	}, text)
 }
 
-// eachLeaf calls take with each value in a JSON document that is neither a list nor an
-// object, in order. It also passes the name of the value.
+// eachLeaf walks through a JSON document in order. It calls the function take with the name and the
+// value of each element that is neither a list nor an object.
 func eachLeaf(document json.RawMessage, take func(name, value string)) {
 	d := json.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()
@@ -101,9 +100,9 @@ func leaves(d *json.Decoder, name string, take func(name, value string)) error {
 	return err
 }
 
-// AskedTool returns the call that the dialog on the screen asks about, as the hook has
-// reported it. It returns EStale if the dialog is not on the screen. It returns
-// EUnsupported if no reported call fits what the dialog shows, or if different ones do.
+// AskedTool returns the call that the dialog on the screen asks about, as the hook has reported it.
+// It returns EStale if the dialog is not on the screen. It returns EUnsupported if no reported call
+// fits the dialog, or if several different ones fit.
 func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	v := r.verdict
 	switch {
@@ -137,8 +136,9 @@ func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) 
 	return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported, "%d different calls fit what the dialog shows", len(found))
 }
 
-// requestOf returns a reported call if the dialog of v asks about it, and otherwise nil.
-// It returns EUnsupported if the dialog asks about it, and not all of it is understood.
+// requestOf returns a reported call if the verdict's dialog asks about it, and otherwise nil. If
+// the dialog asks about the call, but Coleo does not understand all of it, the error is
+// EUnsupported.
 func (r *Reader) requestOf(c tool, v rules.Verdict) (*coleo.ToolRequest, error) {
 	p := &r.spec.Policy
 	t := p.Tool(c.name)

@@ -8,16 +8,16 @@ import (
 	"coleo.dev/record"
 )
 
-// quietAfter is for a turn without any sign of its end, such as a turn that a person
-// interrupted. The arm counts as idle if the screen has been idle for quietAfter, and
-// the text above the composer has not changed for quietAfter. Such an idle state is
-// called unproven. A model rarely thinks for that long without a sign of work.
+// quietAfter is for a turn without any sign of its end, such as a turn that a person interrupted.
+// For quietAfter, the screen must be idle and the text above the composer must not change. Then the
+// arm counts as idle, and this state is called unproven. A model rarely thinks for that long
+// without a sign of work.
 const quietAfter = 60 * time.Second
 
-// beginAfter is how long a turn of an agent CLI with a record can take to show that it
-// has begun. The sign is work on the screen, or the prompt in the record or the hook.
-// After beginAfter the arm counts as idle, and this idle state is called unproven. On a
-// loaded machine, one agent CLI took 18 s for the first prompt of its process.
+// beginAfter is for an agent CLI with a record. It is how long a turn can take to give a sign that
+// it has begun. The sign is work on the screen, or the prompt in the record or the hook. After
+// beginAfter the arm counts as idle, and this idle state is called unproven. On a loaded machine,
+// one agent CLI took 18 s for the first prompt of its process.
 const beginAfter = 30 * time.Second
 
 // Submission is a prompt, or a command of the agent CLI, whose submit key was pressed.
@@ -38,8 +38,8 @@ type sentText struct {
 type newestTurn struct {
 	submitted Submission // the newest prompt or command
 	sent      []sentText // the newest prompts and commands that Coleo has submitted
-	// open is true while the newest turn has no sign of its end, if this agent CLI
-	// gives such signs.
+	// open is true while the newest turn has no sign of its end. It is always false if this agent
+	// CLI gives no such signs.
 	open     bool
 	ended    time.Time // the latest end of a turn that a sign has shown
 	unproven string    // why the idle state is not proven; "" if no evidence is missing
@@ -60,8 +60,7 @@ const blindAfter = 2 * time.Second
 const blindNote = "the screen shows no sign of work in this set-up: only the agent CLI's record, hook or escape " +
 	"sequences tell when a turn runs"
 
-// noteWitnessedWork records whether the screen shows the work that other witnesses
-// claim.
+// noteWitnessedWork records whether the screen agrees when other witnesses claim work.
 func (r *Reader) noteWitnessedWork(now time.Time) {
 	switch {
 	case r.verdict.State.Working() || r.verdict.Dialog != nil:
@@ -72,11 +71,10 @@ func (r *Reader) noteWitnessedWork(now time.Time) {
 	}
 }
 
-// openTurn records that a prompt or a command was submitted. Some records report the
-// ends of turns. With such a record, the arm is not idle until the record or the hook
-// reports the end of this turn. A command is an exception, because a command may leave
-// no trace in the record. If the screen contradicted claims in an earlier turn, this no
-// longer counts against the witnesses.
+// openTurn records that a prompt or a command was submitted. Some records report the ends of turns.
+// With such a record, the arm is not idle until the record or the hook reports the end of this
+// turn. A command is an exception, because a command may leave no trace in the record. The screen
+// may have contradicted claims in an earlier turn. This no longer counts against the witnesses.
 func (r *Reader) openTurn(s Submission, now time.Time) {
 	r.turn.unproven, r.turn.still = "", now
 	r.turn.queued = r.reading.State.Working() || r.turn.open
@@ -88,9 +86,9 @@ func (r *Reader) openTurn(s Submission, now time.Time) {
 	}
 }
 
-// tellTurn tells a change if entry e of the record is a prompt that Coleo has not
-// submitted, or has reported as lost. It ignores a prompt from before the Reader was
-// made, because an earlier host agent may have submitted it.
+// tellTurn is called with each prompt in the record. It tells a change if Coleo has not submitted
+// the prompt, or has reported it as lost. It ignores a prompt from before the Reader was made,
+// because an earlier host agent may have submitted it.
 func (r *Reader) tellTurn(e record.Entry, at, now time.Time) {
 	bare := r.hook.spec.Bare(e.Text)
 	if bare == "" || at.Before(r.began) {
@@ -113,8 +111,8 @@ func (r *Reader) tellTurn(e record.Entry, at, now time.Time) {
 	r.tell(c)
 }
 
-// noteTaken records that the record or the hook has named a prompt. If the prompt is
-// the newest one, the Reader no longer waits for work on it.
+// noteTaken notes that the record or the hook has named a prompt. If the prompt is the newest one,
+// the Reader no longer waits for work on it.
 func (r *Reader) noteTaken(bare string, at time.Time) {
 	s := r.turn.submitted
 	if bare == r.hook.spec.Bare(s.Text) && !at.Before(s.Time.Truncate(time.Millisecond)) {
@@ -122,10 +120,9 @@ func (r *Reader) noteTaken(bare string, at time.Time) {
 	}
 }
 
-// closeTurn records that the newest turn has ended at the time at by the agent CLI's
-// clock. It ignores a time before the newest prompt, because that is the end of an
-// earlier turn. It compares whole milliseconds, because the times in records are no
-// finer.
+// closeTurn records that the newest turn has ended. The time comes from the agent CLI's clock. A
+// time before the newest prompt is ignored, because it is the end of an earlier turn. closeTurn
+// compares whole milliseconds, because the times in records are no finer.
 func (r *Reader) closeTurn(at time.Time) {
 	if at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
 		return
@@ -140,9 +137,9 @@ func (r *Reader) closeTurn(at time.Time) {
 	}
 }
 
-// tellEnd is closeTurn for an end that the record or the hook reports. Only such an end
-// sets told. A program that withdraws its claim by an escape sequence can make the same
-// claim again a moment after that.
+// tellEnd is like closeTurn, for an end that the record or the hook reports. Only such an end sets
+// the field told. A program that withdraws its claim by an escape sequence can make the same claim
+// again a moment after that.
 func (r *Reader) tellEnd(at time.Time) {
 	if r.closeTurn(at); !at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
 		r.turn.told = true
@@ -157,7 +154,7 @@ func (r *Reader) tellEnd(at time.Time) {
 //   - The prompt was not queued. After a queued prompt, the next turn can begin at
 //     once.
 //
-// In that case idleSince returns since when the screen alone has been idle without a
+// In that case idleSince returns the time since which the screen alone has been idle without a
 // change. A claim may have hidden that the screen was idle.
 func (r *Reader) idleSince(now time.Time) time.Time {
 	if r.turn.told && r.turn.worked && !r.turn.queued && !r.turn.still.IsZero() {
@@ -166,10 +163,10 @@ func (r *Reader) idleSince(now time.Time) time.Time {
 	return now
 }
 
-// isNewest reports whether t, a turn from the hook's reports, is the newest turn. The
-// hook may report the end of an earlier turn late. If named is true, the prompt of t
-// comes from the report of the end of t. In that case t.taken does not say when the
-// turn began, so isNewest compares the prompt with the newest one.
+// isNewest reports whether a turn from the hook's reports is the newest turn. The hook may report
+// the end of an earlier turn late. If named is true, the turn's prompt comes from the report of its
+// end. The field taken then does not say when the turn began. So isNewest compares its prompt with
+// the newest one.
 func (r *Reader) isNewest(t *turn, named bool) bool {
 	return !t.taken.Before(r.turn.submitted.Time) && (!named || t.prompt == r.hook.spec.Bare(r.turn.submitted.Text))
 }
@@ -195,9 +192,8 @@ func (r *Reader) Unproven() string {
 // the claim lapses. This is lapseAfter in these cases:
 //
 //   - The witness is weak.
-//   - A sign has shown that the turn of the claim has ended.
-//   - The screen shows work, so the claim that it contradicts is that the agent CLI
-//     asks.
+//   - The turn of the claim is known to have ended.
+//   - The screen shows work, while the witness claims that the agent CLI asks.
 //   - No prompt was submitted yet, and the witness is not the record.
 //
 // In any other case it is quietAfter.
@@ -233,10 +229,10 @@ func (r *Reader) noteStill(now time.Time) (changed bool) {
 	return changed
 }
 
-// awaitBegin returns how long an idle screen must still wait for a sign that work on
-// the newest prompt has begun. It returns 0 or less if the screen need not wait. The
-// wait exists because a screen may show the prompt in its transcript some time before
-// it shows work.
+// An idle screen does not count until a sign shows that work on the newest prompt has begun.
+// awaitBegin returns how much longer the Reader waits for the sign, or 0 or less if it does not
+// wait. The reason is that a screen may show the prompt in its transcript some time before it shows
+// work.
 func (r *Reader) awaitBegin(now time.Time) time.Duration {
 	if !r.AwaitsWork() {
 		return 0
@@ -253,8 +249,8 @@ func (r *Reader) awaitBegin(now time.Time) time.Duration {
 	return left
 }
 
-// awaitEnd returns how long an idle screen must still wait for a sign that the newest
-// turn has ended. It returns 0 if the screen need not wait.
+// An idle screen does not count until a sign shows that the newest turn has ended. awaitEnd returns
+// how much longer the Reader waits for the sign, or 0 if it does not wait.
 func (r *Reader) awaitEnd(now time.Time) time.Duration {
 	if !r.turn.open {
 		return 0

@@ -6,19 +6,19 @@ import (
 	"coleo.dev"
 )
 
-// unsettled is a prompt whose submit key was pressed at about the time when a dialog
-// opened. Either the agent CLI read the key before it opened the dialog, and took the
-// prompt. Or the dialog got the key. The screen shows only after the dialog which of
-// the two happened.
+// unsettled is a prompt whose submit key was pressed at about the time when a dialog opened. There
+// are two possibilities. The agent CLI read the key before it opened the dialog, and took the
+// prompt. Or the dialog got the key. Only after the dialog, the screen shows which of the two
+// happened.
 type unsettled struct {
 	Submission
 	echoes int // how often the transcript showed the prompt before the submit
 }
 
-// PromptUnsettled tells the Reader that a dialog hides what became of the submitted
-// prompt. The argument echoes is how often the transcript showed the prompt before the
-// submit. The Reader tells a change before the arm is idle again: a turn if the prompt
-// arrived, and a lost prompt if nothing proves that it arrived.
+// PromptUnsettled notes that a dialog hides what became of the submitted prompt. The argument
+// echoes is how often the transcript showed the prompt before the submit. Before the arm is idle
+// again, the Reader tells a change. The change is a turn if the prompt arrived, and a lost prompt
+// if nothing proves that it arrived.
 func (r *Reader) PromptUnsettled(echoes int) {
 	r.turn.open = false // the turn may never have begun
 	r.prompt.unsettled = &unsettled{r.turn.submitted, echoes}
@@ -27,8 +27,8 @@ func (r *Reader) PromptUnsettled(echoes int) {
 	}
 }
 
-// settlePrompt tells what became of a prompt that a dialog has hidden. It is called
-// when the picture shows an idle agent CLI with its composer.
+// settlePrompt finds out what became of a prompt that a dialog has hidden. It is called when the
+// picture shows an idle agent CLI with its composer.
 func (r *Reader) settlePrompt(now time.Time) {
 	p := r.prompt.unsettled
 	switch {
@@ -44,8 +44,8 @@ func (r *Reader) settlePrompt(now time.Time) {
 	}
 }
 
-// loseUnsettled tells a change for a prompt that a dialog has hidden: nothing proves
-// that the prompt has arrived. It does nothing if there is no such prompt.
+// If a dialog has hidden what became of a prompt, loseUnsettled tells that the prompt is lost. It
+// does nothing if there is no such prompt.
 func (r *Reader) loseUnsettled(now time.Time, why string) {
 	if p := r.prompt.unsettled; p != nil {
 		r.prompt.unsettled = nil

@@ -10,25 +10,22 @@ import (
 )
 
 const (
-	// lapseAfter is how long the screen must contradict a claim before the claim no
-	// longer counts, if the turn is known to have ended. This is called a lapse.
-	// lapseAfter is longer than any redraw, and shorter than people wait. It has a
-	// second use: while an agent CLI starts, a claim of work counts only after it has
-	// lasted for lapseAfter.
+	// If the screen contradicts a claim for long enough, the claim no longer counts. This is called
+	// a lapse. lapseAfter is that time for a turn that is known to have ended. lapseAfter is longer
+	// than any redraw, and shorter than people wait. It has a second use: while an agent CLI
+	// starts, a claim of work counts only after it has lasted for lapseAfter.
 	lapseAfter = 3 * time.Second
-	// disagreeAfter is how long a witness and the screen must disagree before the
-	// Reader tells the disagreement.
+	// disagreeAfter is how long a witness and the screen must disagree before the Reader tells a
+	// change.
 	disagreeAfter = time.Second
-	// forgiveAfter is how long a witness can make no new claim after the screen has
-	// made its claim lapse. If the screen agrees with the claim earlier, the claim
-	// counts at once. During forgiveAfter, a person can use an arm between two forged
-	// claims.
+	// After the screen has made a claim lapse, its witness can make no new claim for forgiveAfter.
+	// If the screen agrees with the claim earlier, the claim counts at once. During forgiveAfter, a
+	// person can use an arm between two forged claims.
 	forgiveAfter = 10 * time.Second
 )
 
-// witness is one source other than the screen, with the last claim of that source. The
-// source is an escape sequence of the program, the program's hook or the program's
-// record.
+// A witness is one source other than the screen, with the last claim of that source. The source is
+// the program's escape sequences, its hook or its record.
 //
 // Other programs can forge a claim. A program that prints to the terminal can print the
 // escape sequence. A program that runs as the user can write the file of the hook or
@@ -50,9 +47,9 @@ type witness struct {
 	disagreementTold  bool      // the Reader has told the present disagreement
 }
 
-// record records a word of the witness. While the screen contradicts a claim, a witness
-// may repeat the claim, or withdraw it for a moment. Such a claim counts as the same
-// claim, so it lapses no later.
+// The method record stores a word of the witness. While the screen contradicts a claim, a witness
+// may repeat the claim, or withdraw it for a moment. Such a claim counts as the same claim, so it
+// lapses no later.
 func (w *witness) record(word, detail string, claim coleo.State, now time.Time) {
 	switch {
 	case claim == "" && w.claim != "":
@@ -73,8 +70,8 @@ func (w *witness) record(word, detail string, claim coleo.State, now time.Time) 
 // keeps. Both are for people.
 const maxWord = 120
 
-// oneLine returns text as one line of at most maxWord characters, without characters
-// that would act on a terminal.
+// oneLine turns a text into one line of at most maxWord characters. It removes characters that
+// would act on a terminal.
 func oneLine(text string) string {
 	line := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -112,8 +109,8 @@ func (w *witness) asWitness() coleo.Witness {
 	return coleo.Witness{Name: w.name, State: w.claim, Rule: w.word, Detail: w.detail, Time: w.at, Lapsed: w.lapsed}
 }
 
-// lapse makes the claim lapse. Callers use it after an interrupt or a denial. Both end
-// the work that the claim was about, even if the program does not report the end.
+// lapse ends the claim. Callers use it after an interrupt or a denial. Both end the work that the
+// claim was about, even if the program does not report the end.
 func (w *witness) lapse() {
 	if w.claim != "" {
 		w.lapsed, w.contradictedSince, w.refuted = true, time.Time{}, time.Time{}
@@ -143,9 +140,9 @@ func (w *witness) forgive() {
 	w.contradictedSince, w.refuted, w.silentSince, w.disagreementTold = time.Time{}, time.Time{}, time.Time{}, false
 }
 
-// check makes the claim lapse if the screen has contradicted it for the time bound. It
-// returns the kind and the note of the change to tell, or "" for both. The result next
-// is how long to wait until the next check.
+// check ends the claim if the screen has contradicted it for the time bound. It returns the kind
+// and the note of the change that the Reader must tell, or "" for both. The result next is how long
+// to wait until the next check.
 func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) (kind coleo.ChangeKind, note string, next time.Duration) {
 	if w.claim == "" || screen == "" {
 		return "", "", IdleLook
@@ -175,11 +172,10 @@ func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) 
 	return "", "", bound - held
 }
 
-// tooEarlyFor returns for how much longer a claim of work does not count while the
-// agent CLI starts. Some agent CLIs report "working" for a moment before they are
-// ready. To ignore such a claim is safe, because Coleo types nothing into a starting
-// agent CLI. So the claim counts only after it has lasted for lapseAfter, or when the
-// screen agrees.
+// tooEarlyFor returns how much longer a claim of work does not count while the agent CLI starts.
+// Some agent CLIs report "working" for a moment before they are ready. Coleo can safely ignore such
+// a claim, because it types nothing into a starting agent CLI. So the claim counts only after it
+// has lasted for lapseAfter, or when the screen agrees.
 func (w *witness) tooEarlyFor(now time.Time) time.Duration {
 	if !w.claims().Working() {
 		return 0
