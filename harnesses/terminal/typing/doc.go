@@ -2,8 +2,8 @@
 // types only while the newest picture shows that the keys will have the intended
 // effect. After the keys were typed, it looks for proof that they had that effect.
 //
-// A Typist types into one session, for one caller at a time. It sees the session
-// through a View. It never accesses a screen, a lock or a process itself.
+// A Typist types into one session, for one caller at a time. It sees the session through a View. It
+// never touches a screen or a process itself.
 //
 // The files, by subject:
 //

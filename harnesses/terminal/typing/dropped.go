@@ -9,9 +9,9 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// submitAgain is for a submit key that had no visible effect: an idle agent CLI still
-// shows the prompt in its composer. That alone does not prove that the agent CLI
-// dropped the key, because the agent CLI may not have read the key yet.
+// submitAgain is for a submit key without a visible effect, so that an idle agent CLI still shows
+// the prompt in its composer. That alone does not prove that the agent CLI dropped the key, because
+// it may not have read the key yet.
 //
 // So submitAgain types a probe after the prompt. Keys keep their order. If the composer
 // shows the probe after the prompt, the agent CLI has read the submit key and dropped
@@ -40,9 +40,8 @@ func (t *Typist) submitAgain(ctx context.Context, s submission) outcome {
 	return t.awaitDecided(ctx, s)
 }
 
-// decidedOr waits until the outcome of a prompt is decided, or until a check passes. It
-// returns the last outcome. The result passed is true if the check passed while nothing
-// was decided.
+// decidedOr waits until the outcome of a prompt is known, or until a check passes. It returns the
+// last outcome. The result passed is true if the check passed while the outcome was not known.
 func (t *Typist) decidedOr(ctx context.Context, s submission, check Check, limit time.Duration) (last outcome, passed bool) {
 	last, _ = await(ctx, t.view, limit, func(r *reading.Reader) (outcome, bool) {
 		now := outcomeOf(r, s)

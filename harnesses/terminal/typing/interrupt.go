@@ -19,9 +19,8 @@ const (
 	// interrupt. After that time Coleo begins the interrupt again. OpenCode 1.18.33
 	// takes 0.1 s.
 	haltTimeout = 3 * time.Second
-	// drawnTimeout is how long an agent CLI can take to draw the work that its record or its
-	// hook has told. Until then the screen looks as if nothing ran, and no key would be
-	// pressed.
+	// drawnTimeout is how long an agent CLI can take to draw work that its record or its hook has
+	// reported. Until then the screen looks as if nothing ran, and Coleo would press no key.
 	drawnTimeout = 3 * time.Second
 )
 
@@ -61,8 +60,8 @@ func (t *Typist) Interrupt(ctx context.Context) (out coleo.Interruption, err err
 	return out, t.awaitStopped(ctx)
 }
 
-// mayInterrupt is a check that passes if a rule recognizes the screen. It also passes
-// if the agent CLI has ended, or is still starting and has got no work.
+// mayInterrupt is a check that passes if a rule recognizes the screen. It also passes if the agent
+// CLI has ended, or is still starting and has no work yet.
 func (t *Typist) mayInterrupt(r *reading.Reader) error {
 	if r.Verdict().State != "" || r.Starting() || r.Reading().State == coleo.Dead {
 		return nil
@@ -99,9 +98,9 @@ func (t *Typist) awaitStopped(ctx context.Context) error {
 // pressInterrupt presses the keys of an interrupt, and adds to out what it did. It
 // stops when no turn is running.
 //
-// The harness can specify what the screen shows between the first key and the last key.
-// If it does, pressInterrupt presses the last key only while the screen shows that.
-// Until the screen shows that, it presses the first key again.
+// The harness can have conditions for the screen between the first key and the last key. If it has,
+// pressInterrupt presses the last key only while they hold. Until they hold, it presses the first
+// key again.
 func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) error {
 	names := t.Spec().Keys.Interrupt
 	keys, err := rules.KeySequence(names)
@@ -183,15 +182,15 @@ const (
 	phaseHalted  phase = "halted"
 )
 
-// progress is the phase of an interrupt that a picture shows, with the verdict of the
-// rules on that picture.
+// A progress says which phase of an interrupt a picture shows. It also has the verdict of the rules
+// on that picture.
 type progress struct {
 	phase   phase
 	verdict rules.Verdict
 }
 
-// progress waits for a picture that a rule recognizes, and returns the progress that
-// the picture shows.
+// The method progress waits for a picture that a rule recognizes. It returns how far the interrupt
+// has come on that picture.
 func (t *Typist) progress(ctx context.Context) (progress, error) {
 	now, _, err := find(ctx, t.view, func(r *reading.Reader) (progress, error) {
 		return progress{t.phaseOf(r), r.Verdict()}, t.mayInterrupt(r)
@@ -215,8 +214,7 @@ func (t *Typist) phaseOf(r *reading.Reader) phase {
 	return phaseHalted
 }
 
-// hasAdvanced reports whether the screen shows a phase that comes after the phase in
-// was.
+// hasAdvanced reports whether the screen shows a later phase than the given one.
 func (t *Typist) hasAdvanced(r *reading.Reader, was progress) bool {
 	now := t.phaseOf(r)
 	switch {

@@ -12,14 +12,14 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// typeWindow is how long Coleo tries to type keys while the program keeps drawing. A
-// try fails if the program has written output that the picture does not show yet.
+// typeWindow is how long Coleo tries to type keys while the program keeps drawing. An attempt fails
+// if the program has written output that the picture does not show yet.
 const typeWindow = 3 * time.Second
 
-// typeWhile types data only if look succeeds on the newest picture. If there is output
-// that this picture does not show yet, the holder refuses the bytes, and typeWhile
-// calls look on the newer picture. It returns what look found on the picture on which
-// the bytes were typed, and the session's At for that picture.
+// typeWhile types bytes only if the function look succeeds on the newest picture. If there is
+// output that this picture does not show yet, the holder refuses the bytes. typeWhile then calls
+// the function again, with the newer picture. It returns the function's result for the picture on
+// which the bytes were typed, and the session's At for that picture.
 func typeWhile[T any](ctx context.Context, t *Typist, data []byte,
 	look func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	return keysWhile(ctx, t, Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true}, look)
@@ -48,8 +48,8 @@ func keysWhile[T any](ctx context.Context, t *Typist, keys Keys,
 	}
 }
 
-// sequenceWhile types keys one by one. Before each key it calls look, and it types the
-// key only if look succeeds. It returns the results of typeWhile for the last key.
+// sequenceWhile types keys one by one. It types each key only if the function look succeeds on the
+// newest picture. It returns the results of typeWhile for the last key.
 func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	look func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	keys, err := rules.KeySequence(names)
@@ -72,15 +72,15 @@ func (t *Typist) typeIf(ctx context.Context, ok Check, data []byte) error {
 	return err
 }
 
-// typeInside types data only if the check ok passes on the newest picture. The data
-// must change a dialog without answering it.
+// typeInside types bytes only if a check passes on the newest picture. The bytes must change a
+// dialog without answering it.
 func (t *Typist) typeInside(ctx context.Context, ok Check, data []byte) error {
 	_, _, err := keysWhile(ctx, t, Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true, Inside: true}, nothing(ok))
 	return err
 }
 
-// pressIf types keys one by one. Before each key it runs the check ok, and it types the
-// key only if the check passes.
+// pressIf types keys one by one. Before each key it runs the check, and it types the key only if
+// the check passes.
 func (t *Typist) pressIf(ctx context.Context, names string, ok Check) error {
 	_, _, err := sequenceWhile(ctx, t, names, nothing(ok))
 	return err
@@ -91,8 +91,8 @@ func (t *Typist) pressSlowlyIf(ctx context.Context, names string, ok Check) erro
 	return t.eachKey(ctx, names, func(key []byte) error { return t.typeIf(ctx, ok, key) })
 }
 
-// press types keys one by one, with the harness's pause between them. It does not check
-// the screen, so use it only for keys that can do no harm.
+// press types keys one by one, with the harness's pause between them. It does not check the screen,
+// so it is only for keys that can do no harm.
 func (t *Typist) press(ctx context.Context, names string) error {
 	return t.eachKey(ctx, names, func(key []byte) error {
 		_, err := t.view.Write(ctx, Keys{ID: coleo.NewUUID(), Data: key})
@@ -100,8 +100,8 @@ func (t *Typist) press(ctx context.Context, names string) error {
 	})
 }
 
-// eachKey calls typeKey with each key of a sequence, with the harness's pause between
-// two calls.
+// eachKey calls a function with each key of a sequence. Between two calls, it makes the pause that
+// the harness names.
 func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []byte) error) error {
 	keys, err := rules.KeySequence(names)
 	if err != nil {
@@ -123,9 +123,8 @@ func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []b
 // nothingTyped is the part of most errors of this package that says what was done.
 const nothingTyped = "nothing was typed"
 
-// afterKeys is for a sequence of keys that failed with err. The sequence has all keys,
-// and the first typed keys of it were typed. afterKeys returns err with both numbers in
-// its message.
+// afterKeys is for a sequence of keys that failed. It adds two numbers to the error's message: how
+// many keys were typed, and how many the sequence has.
 func afterKeys(err error, typed, all int) error {
 	if typed == 0 {
 		return err

@@ -17,18 +17,18 @@ import (
 const seenTimeout = 10 * time.Second
 
 const (
-	// commandTaken is how long the composer can show a command after submit. Qwen Code
-	// 0.24.4 sometimes takes the key for its menu of completions, and shows the whole
-	// command for ever.
+	// commandTaken is how long the composer can still show a command after the submit key. Qwen
+	// Code 0.24.4 sometimes applies the key to its menu of completions, and shows the whole command
+	// forever.
 	commandTaken = 3 * time.Second
 	// commandTries is how often submit is pressed while the composer shows the command.
 	commandTries = 3
 )
 
-// SwitchMode switches the agent CLI to the mode with the given id. It returns when the
-// screen shows the mode. It presses one key at a time, and looks at the screen after each.
-// If a key has no effect, it stops, because a key that is read late would go on from the
-// wanted mode. It types only into an empty composer of an idle agent CLI.
+// SwitchMode switches the agent CLI to the mode with the given id. It returns when the screen shows
+// the mode. It presses one key at a time, and looks at the screen after each. If a key has no
+// effect, SwitchMode stops. Otherwise the agent CLI could read that key late, and leave the wanted
+// mode again. SwitchMode types only into an empty composer of an idle agent CLI.
 //
 // SwitchMode returns what it did, also together with one of these errors:
 //
@@ -69,8 +69,8 @@ func (t *Typist) SwitchMode(ctx context.Context, id string) (out coleo.ModeSwitc
 	return out, saying(err, out.Done())
 }
 
-// readyForMode makes the composer empty, and returns the mode that the screen shows. It
-// returns EUnrecognised if the screen shows no mode.
+// readyForMode clears the composer, and returns the mode that the screen shows. It returns
+// EUnrecognised if the screen shows no mode.
 func (t *Typist) readyForMode(ctx context.Context, left *unseen) (string, error) {
 	if err := t.readyForCommand(ctx, left); err != nil {
 		return "", err
@@ -112,9 +112,9 @@ func (t *Typist) modeNow(r *reading.Reader) (string, error) {
 		t.Spec().Title, nothingTyped)}
 }
 
-// cycleTo presses the key for the next mode until the screen shows the mode id, or a mode
-// for the second time. It makes a pause between the keys, because Gemini CLI 0.61.0 lost a
-// key that came as soon as the screen showed the mode.
+// cycleTo presses the key for the next mode until the screen shows the wanted mode, or a mode for
+// the second time. It pauses between the keys, because Gemini CLI 0.61.0 lost a key that came as
+// soon as the screen showed the mode.
 func (t *Typist) cycleTo(ctx context.Context, id string, out *coleo.ModeSwitch) error {
 	seen := []string{out.From}
 	for out.To != id {
@@ -132,8 +132,8 @@ func (t *Typist) cycleTo(ctx context.Context, id string, out *coleo.ModeSwitch) 
 	return nil
 }
 
-// pressMode presses one key, and waits until the screen shows another mode than before. It
-// adds to out what it did.
+// pressMode presses one key, and waits until the screen shows another mode than before. It adds the
+// key and the mode to out.
 func (t *Typist) pressMode(ctx context.Context, key string, out *coleo.ModeSwitch) error {
 	before := out.To
 	_, _, err := sequenceWhile(ctx, t, key, func(r *reading.Reader) (string, error) {
@@ -187,8 +187,8 @@ func (t *Typist) commandMode(ctx context.Context, left *unseen, mode *rules.Mode
 	return t.awaitMode(ctx, out, func(now string) bool { return now == mode.ID })
 }
 
-// SetModel gives the running agent CLI another model by its own command. It returns when
-// the screen shows the model. It returns EUnsupported if there is no such command, and
+// SetModel changes the model of the running agent CLI with the agent CLI's own command. It returns
+// when the screen shows the model. It returns EUnsupported if there is no such command, and
 // otherwise the errors of SwitchMode.
 func (t *Typist) SetModel(ctx context.Context, model string) error {
 	left, done := t.turn.take()
@@ -215,8 +215,8 @@ func (t *Typist) SetModel(ctx context.Context, model string) error {
 	})
 }
 
-// command types a command of the agent CLI into the empty composer, and submits it if the
-// conditions hold. The command begins no turn.
+// The method command types a command of the agent CLI into the empty composer, and submits it if
+// the conditions hold. The command begins no turn.
 func (t *Typist) command(ctx context.Context, left *unseen, text string, when []rules.Cond) error {
 	if err := t.readyForCommand(ctx, left); err != nil {
 		return err

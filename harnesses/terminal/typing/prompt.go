@@ -20,13 +20,13 @@ const (
 	// text or begins to work on it. Gemini CLI 0.61.0 stalls for 27 to 100 s over 100
 	// kB in one line, and longer on a loaded machine.
 	slowest = 400
-	// settledTimeout limits how long a prompt waits for the first reading after Coleo has
-	// attached again to an agent CLI that already runs. The screen settles in less than a
-	// second, but a loaded machine needs longer.
+	// When Coleo attaches again to a running agent CLI, a prompt waits for the first reading.
+	// settledTimeout is the longest time. The screen settles in less than a second, but a loaded
+	// machine needs longer.
 	settledTimeout = 10 * time.Second
-	// clearTries is how many times in a row the keys that clear a row can have no
-	// effect. Each try waits for clearTimeout. clearMost is the largest number of tries
-	// in all. Each try that has an effect clears one row.
+	// clearTries is how many attempts in a row to clear a row can have no effect. Each attempt
+	// waits for clearTimeout. clearMost is the largest number of attempts in all. Each attempt that
+	// has an effect clears one row.
 	clearTries, clearMost = 3, 300
 	clearTimeout          = time.Second
 )
@@ -106,8 +106,8 @@ func (t *Typist) provenIdle() error {
 		"look at its screen, then interrupt it, or prompt it with --unproven", t.Spec().Title, why)
 }
 
-// send types text into the composer and submits it. If also is not nil, send submits
-// the text only if the check also passes.
+// send types a text into the composer and submits it. If there is a second check, send submits the
+// text only if that check passes too.
 func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Receipt, error) {
 	left, done := t.turn.take()
 	defer done()
@@ -155,10 +155,9 @@ func (t *Typist) unsubmittedError() error {
 		t.Spec().Title)
 }
 
-// notHeldError returns the error for a text that was typed and that the composer did
-// not show. The submit key was not pressed, so the prompt has not been submitted. There
-// is one exception: without bracketed paste, the agent CLI can take a line end in the
-// text for the submit key.
+// notHeldError returns the error for a text that was typed, but that the composer did not show. The
+// submit key was not pressed, so the prompt has not been submitted. But without bracketed paste,
+// the agent CLI can take a line end in the text for the submit key.
 func (t *Typist) notHeldError(ctx context.Context, text string) error {
 	dialog := peek(t.view, func(r *reading.Reader) *coleo.Dialog {
 		if !asks(r) {
@@ -199,8 +198,8 @@ func (t *Typist) lostError(ctx context.Context, why string) error {
 	})
 }
 
-// awaitHeld waits until the composer shows text, and reports whether the composer shows
-// it. It also stops waiting when a dialog opens.
+// awaitHeld waits until the composer shows the given text, and reports whether it does. It also
+// stops waiting when a dialog opens.
 func (t *Typist) awaitHeld(ctx context.Context, text string) bool {
 	held, _ := await(ctx, t.view, heldTimeout+digesting(text), func(r *reading.Reader) (held, done bool) {
 		held = r.Picture().Holds(text) || r.Picture().Overflows(text)
@@ -217,8 +216,8 @@ func digesting(text string) time.Duration {
 	return time.Duration(len(text)/slowest) * time.Second
 }
 
-// mayPrompt is the check before text is typed. It passes if the picture shows the
-// composer and no dialog, and the agent CLI takes prompts at present.
+// mayPrompt is the check before Coleo types a prompt. It passes if the picture shows the composer
+// and no dialog, and the agent CLI takes prompts at present.
 func (t *Typist) mayPrompt(r *reading.Reader) error {
 	if err := t.mayType(r); err != nil {
 		return err
@@ -269,12 +268,12 @@ func onScreen(p *rules.Picture, code coleo.Code, format string, args ...any) err
 	return e
 }
 
-// emptyComposer clears text that somebody left in the composer, because the agent CLI
-// would join that text to the prompt.
+// emptyComposer clears the composer. Somebody may have left text there, and the agent CLI would
+// join that text to the prompt.
 func (t *Typist) emptyComposer(ctx context.Context) error { return t.clearWhile(ctx, t.mayPrompt) }
 
-// clearWhile clears the composer. Before each key it runs the check may, and it types the
-// key only if the check passes.
+// clearWhile clears the composer. Before each key it runs the check, and it types the key only if
+// the check passes.
 func (t *Typist) clearWhile(ctx context.Context, may Check) error {
 	keys, err := rules.KeySequence(t.Spec().Keys.Clear)
 	if err != nil {

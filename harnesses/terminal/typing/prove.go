@@ -14,16 +14,16 @@ import (
 // works on. It begins to draw the prompt immediately, but may draw slowly.
 const proveTimeout = 5 * time.Second
 
-// Prove looks for proof that a prompt arrived. Somebody was about to type the prompt at
-// the time p.Time. There are two proofs:
+// Prove looks for proof that a prompt arrived. Coleo was about to type the prompt at p.Time. There
+// are two proofs:
 //
 //   - The hook or the record has named the prompt at that time or later.
-//   - The composer does not hold the prompt, and the transcript shows the prompt more
-//     often than at that time.
+//   - The composer does not hold the prompt, and the transcript shows the prompt more often than it
+//     did at that time.
 //
-// The function screenThen returns the terminal as it was at that time, or an error if
-// no such terminal is kept. After an error, only the first proof is possible. If Prove
-// finds no proof, it returns "". If ctx ends, it returns the error of ctx.
+// The function screenThen returns the terminal as it was at that time. It returns an error if Coleo
+// has not kept that terminal. Then only the first proof is possible. If Prove finds no proof, it
+// returns "". If ctx ends, it returns the error of ctx.
 func (t *Typist) Prove(ctx context.Context, p coleo.Receipt,
 	screenThen func() (*pty.Core, error)) (coleo.Proof, error) {
 	text, err := t.Spec().PromptText(p.Text)

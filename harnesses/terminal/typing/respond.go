@@ -13,8 +13,8 @@ import (
 const (
 	// goneTimeout is how long an answered dialog can stay on the screen.
 	goneTimeout = 10 * time.Second
-	// trustTimeout is the longest wait of a question of trust for the end of the start.
-	// On a loaded machine, the start takes 3 s.
+	// Coleo answers a question of trust only when the agent CLI's start is over. trustTimeout is
+	// how long it waits for that. On a loaded machine, the start takes 3 s.
 	trustTimeout = 15 * time.Second
 	// markTimeout is how long the mark of a list can take to move. It is as long as
 	// tickTimeout, for the same reason.
@@ -94,9 +94,9 @@ func (t *Typist) lapseClaims() {
 	t.view.Update(func(r *reading.Reader) bool { r.LapseClaims(); return true })
 }
 
-// showing returns a check that passes while the given appearance of a dialog is on the
-// screen. If the screen shows another dialog, the check fails for good only after that
-// dialog has settled, because its fingerprint is then final.
+// showing returns a check that passes while the given appearance of a dialog is on the screen. If
+// the screen shows another dialog, the check waits until that dialog has settled. Then the dialog's
+// fingerprint is final, and the check fails for good.
 func showing(dialog coleo.Fingerprint) Check {
 	return func(r *reading.Reader) error {
 		v := r.Verdict()
@@ -139,13 +139,12 @@ func (t *Typist) choose(ctx context.Context, same Check, v rules.Verdict, d cole
 	return saying(t.moveTo(ctx, same, steps), mayHaveMoved)
 }
 
-// mayHaveMoved is for the error of an answer that moves the mark of a list and fails
-// before it chooses an option. It says what was done.
+// An answer can fail after it has moved the mark of a list, and before it has chosen an option.
+// mayHaveMoved says in the error what was done.
 const mayHaveMoved = "at most the mark of the list was moved"
 
-// whileDrawn returns a check that waits while the screen shows another dialog with the
-// same title. Between two keys that move a mark, an agent CLI may draw the dialog in
-// parts.
+// Between two keys that move a mark, an agent CLI may draw the dialog in parts. So whileDrawn adds
+// to a check: it waits while the screen shows another dialog with the same title.
 func whileDrawn(same Check, title string) Check {
 	return func(r *reading.Reader) error {
 		err := same(r)
@@ -157,9 +156,9 @@ func whileDrawn(same Check, title string) Check {
 	}
 }
 
-// moveTo moves the mark of a list to an option. It presses ENTER only after it has seen
-// the mark there. After a move of the mark it waits before it presses ENTER. Gemini CLI
-// 0.61.0 loses an ENTER that comes right after the new picture.
+// moveTo moves the mark of a list to an option. When it has seen the mark there, it presses ENTER.
+// If it has moved the mark, it first waits, because Gemini CLI 0.61.0 loses an ENTER that comes
+// right after the new picture.
 func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) error {
 	for moved := false; ; moved = true {
 		marked, _, err := find(ctx, t.view, func(r *reading.Reader) (int, error) { return markedOption(r), same(r) })
@@ -189,8 +188,8 @@ func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) erro
 	}
 }
 
-// moveMark presses a key, and waits until the mark of a list is no longer at the option
-// with index marked.
+// moveMark presses a key, and waits until the mark of a list has left the option with the index
+// marked.
 func (t *Typist) moveMark(ctx context.Context, same Check, key string, marked int) error {
 	if err := t.pressSlowlyIf(ctx, key, same); err != nil {
 		return err
@@ -239,8 +238,8 @@ func markedOption(r *reading.Reader) int {
 	return -1
 }
 
-// enterText types a text into the marked option. It presses ENTER when the dialog shows
-// the text there.
+// enterText types a text into the marked option. When the dialog shows the text there, it presses
+// ENTER.
 func (t *Typist) enterText(ctx context.Context, same Check, steps rules.Steps) error {
 	holds := func(text string) Check {
 		return func(r *reading.Reader) error {

@@ -8,14 +8,14 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// ignoredGap is how long a composer must show that the submit key became a new row
-// before Coleo presses the key again. For about 40 ms by its own clock, an agent CLI
+// The submit key can become a new row in the composer. ignoredGap is how long the composer must
+// show that before Coleo presses the key again. For about 40 ms by its own clock, an agent CLI
 // treats the key as part of a paste. On a loaded machine that time is longer.
 const ignoredGap = 500 * time.Millisecond
 
-// ignored returns nil if the agent CLI cannot have ignored the pressed key. Otherwise
-// it returns a check. The check passes if the pressed key did not submit the prompt,
-// and the submit key would submit it.
+// The method ignored returns a check that passes if the pressed key did not submit the prompt, and
+// the submit key would submit it. It returns nil if the agent CLI cannot have ignored the pressed
+// key.
 func (t *Typist) ignored(s submission) Check {
 	switch {
 	case s.queued:
@@ -60,10 +60,10 @@ func becameRow(s submission) Check {
 	}
 }
 
-// resubmit waits until the outcome of the prompt is decided, or until the agent CLI has
-// ignored the pressed key for ignoredGap. If the key was ignored, resubmit presses the
-// submit key a second and last time, while the picture still shows this. It returns the
-// last outcome. The result ok is false if the time ran out before either event.
+// resubmit waits until the outcome of the prompt is known, or until the agent CLI has ignored the
+// pressed key for ignoredGap. If the key was ignored, resubmit presses the submit key a second and
+// last time, while the picture still shows this. It returns the last outcome. The result ok is
+// false if neither happened before the time ran out.
 func (t *Typist) resubmit(ctx context.Context, s submission, ignored Check) (last outcome, ok bool) {
 	type look struct {
 		outcome outcome

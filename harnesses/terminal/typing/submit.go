@@ -70,9 +70,9 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 	return receipt, nil
 }
 
-// unsettledError returns the error for a prompt whose submit key was pressed at about
-// the time when a dialog opened. The screen shows what became of the prompt only after
-// the dialog has been answered.
+// unsettledError returns the error for a prompt whose submit key was pressed at about the time when
+// a dialog opened. The screen can show what became of the prompt only after the dialog has been
+// answered.
 func (t *Typist) unsettledError(s submission) error {
 	return peek(t.view, func(r *reading.Reader) error {
 		r.PromptUnsettled(s.before.echoes)
@@ -83,19 +83,19 @@ func (t *Typist) unsettledError(s submission) error {
 	})
 }
 
-// errChanged makes pressSubmit start again: it decides once more whether to submit, and
-// with which key.
+// errChanged makes pressSubmit start again, and decide once more whether to submit, and with which
+// key.
 var errChanged = errors.New("work has begun or ended meanwhile, or may come to a dialog")
 
-// pressSubmit presses the submit key if the composer holds the text. It must not answer
-// a dialog: an agent CLI accepts keys for a dialog before it draws the dialog. So
-// pressSubmit does three things:
+// pressSubmit presses the submit key if the composer holds the text. It must not answer a dialog,
+// but an agent CLI accepts keys for a dialog before it draws the dialog. So pressSubmit follows
+// three rules:
 //
 //   - While the agent CLI works, it presses the key that queues prompts, if the harness
 //     has such a key.
 //   - If the hook has just reported a tool, it first waits to see whether the tool
 //     opens a dialog.
-//   - If it succeeds, the Reader keeps new entries of the record until its Submitted.
+//   - If it succeeds, it makes the Reader keep new entries of the record until Submitted is called.
 func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (submission, At, error) {
 	for {
 		t.view.Await(ctx, reading.ToolAsks, func(r *reading.Reader) bool { return !r.MayAsk(time.Now()) })
@@ -203,8 +203,7 @@ func (t *Typist) awaitDecided(ctx context.Context, s submission) outcome {
 	return last
 }
 
-// outcomeOf returns what the newest picture, the hook and the record tell about a
-// prompt.
+// outcomeOf combines what the newest picture, the hook and the record say about a prompt.
 func outcomeOf(r *reading.Reader, s submission) outcome {
 	reported := r.PromptReported(s.text, s.time)
 	begun := reported || r.WorkSeen() > s.before.workSeen || r.Picture().Echoes(s.text) ||

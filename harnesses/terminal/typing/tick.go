@@ -18,9 +18,9 @@ const (
 	// tickTimeout is how long a tick or a typed text can take to appear. Gemini CLI
 	// 0.61.0 takes 0.1 s, and more than 3 s if ten other programs want each core.
 	tickTimeout = 20 * time.Second
-	// mostRows is the largest number of rows over which Coleo moves the mark in one
-	// list. Nobody ticks options in a longer list. In a list whose mark goes from the
-	// end to the beginning, it also stops the search.
+	// mostRows is how many rows Coleo moves the mark in one list at most. Nobody ticks options in a
+	// longer list. In some lists the mark goes from the end to the beginning. There, mostRows also
+	// ends the search.
 	mostRows = 200
 	// mostPasses is the largest number of times that Coleo goes through a list. A tick
 	// can change other ticks, so a second pass may have to correct the first. The last
@@ -43,10 +43,10 @@ type listView struct {
 	submit bool // the mark is at the row that submits
 }
 
-// tickAll ticks options and submits them. Before each key it looks at the newest
-// picture, and after each key it waits for the effect. It submits only if exactly the
-// wanted options are ticked. If it fails before that, the error says that nothing was
-// submitted, and which options are ticked.
+// tickAll ticks the wanted options and submits them. Before each key it looks at the newest
+// picture, and after each key it waits for the effect. It submits only if exactly the wanted
+// options are ticked. If it fails before that, the error says that nothing was submitted, and which
+// options are ticked.
 func (t *Typist) tickAll(ctx context.Context, same Check, v rules.Verdict, how rules.Ticking) error {
 	k := &ticker{Typist: t, Ticking: how, same: same, dialog: *v.Dialog}
 	do := k.byMark
@@ -94,8 +94,8 @@ func (k *ticker) look(ctx context.Context) (listView, error) {
 	return l, err
 }
 
-// press types one key if ok holds on the newest picture. It then waits until done
-// holds. The argument what names the key in errors.
+// press types one key if the condition ok holds on the newest picture. It then waits until the
+// condition done holds. The argument what names the key in errors.
 func (k *ticker) press(ctx context.Context, key, what string, ok, done func(listView) bool) error {
 	unchanged := func(r *reading.Reader) error {
 		l, err := k.see(r)
@@ -167,8 +167,8 @@ func (k *ticker) byDigit(ctx context.Context) error {
 	})
 }
 
-// exact returns an error if an option has a wrong tick, or if the option for a text
-// holds another text than k.Text.
+// exact returns an error if an option has a wrong tick. It also returns an error if the option that
+// takes a text holds another text than k.Text.
 func (k *ticker) exact(l listView) error {
 	for i, tick := range l.ticks {
 		if tick == rules.NoTick && k.Wants(i) {
@@ -292,8 +292,8 @@ func (k *ticker) tickMarked(ctx context.Context, l listView) (changed bool, err 
 		func(l listView) bool { return at(l) && hasTick(i, other)(l) }, hasTick(i, want))
 }
 
-// fill types the text into the marked option, which takes a text. It never presses the
-// key that ticks, because in some agent CLIs that key submits the text.
+// fill types the text into the marked option, which must be the one that takes a text. It never
+// presses the key that ticks, because in some agent CLIs that key submits the text.
 func (k *ticker) fill(ctx context.Context, l listView, at func(listView) bool) (changed bool, err error) {
 	if rules.SameText(l.dialog.Typed, k.Text) {
 		return false, nil
@@ -351,14 +351,14 @@ func (k *ticker) moveUntil(ctx context.Context, key string, there func(listView)
 	return coleo.Errorf(coleo.ETimeout, "the mark of the list did not arrive")
 }
 
-// mostMoves is how often Coleo presses a key that only moves the mark, because Gemini
-// CLI 0.61.0 loses keys while it draws. Before each press, the screen must show that
-// the mark has not moved.
+// mostMoves is how often Coleo presses the same key that only moves the mark. Gemini CLI 0.61.0
+// loses keys while it draws. Before Coleo presses the key again, the screen must show that the mark
+// has not moved.
 const mostMoves = 3
 
-// move moves the mark by one row from the row in from. If the mark is at the option
-// that takes a text, move first waits. Gemini CLI 0.61.0 loses a key that comes right
-// after the picture that marks this option.
+// move moves the mark by one row. The argument from has the present row. If the mark is at the
+// option that takes a text, move first waits. Gemini CLI 0.61.0 loses a key that comes right after
+// the picture that marks this option.
 func (k *ticker) move(ctx context.Context, key string, from listView) (err error) {
 	if n := from.dialog.TextOption; n > 0 && from.dialog.Default == n-1 && !from.submit {
 		if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {

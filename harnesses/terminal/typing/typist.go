@@ -18,8 +18,7 @@ type Typist struct {
 	turn turn
 }
 
-// New returns a Typist that types into the session that view shows, with the rules of
-// spec.
+// New returns a Typist for the session behind the given View. It uses the rules of the Spec.
 func New(view View, spec *rules.Spec) *Typist {
 	t := &Typist{view: view}
 	t.spec.Store(spec)
@@ -29,8 +28,8 @@ func New(view View, spec *rules.Spec) *Typist {
 // Spec returns the Spec that the Typist uses.
 func (t *Typist) Spec() *rules.Spec { return t.spec.Load() }
 
-// Reload makes the Typist use another Spec from this call on. It calls apply while
-// nobody types. The error is EBusy if somebody is typing.
+// Reload gives the Typist another Spec. It also calls the function apply, while nobody can type.
+// The error is EBusy if somebody is typing.
 func (t *Typist) Reload(spec *rules.Spec, apply func()) error {
 	_, done, free := t.turn.tryTake()
 	if !free {
@@ -42,8 +41,8 @@ func (t *Typist) Reload(spec *rules.Spec, apply func()) error {
 	return nil
 }
 
-// Pause waits until the present caller has finished typing. After that, nobody types
-// until resume is called.
+// Pause waits until the present caller has finished typing. After that, nobody types until the
+// returned function is called.
 func (t *Typist) Pause() (resume func()) {
 	_, resume = t.turn.take()
 	return resume

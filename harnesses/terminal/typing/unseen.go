@@ -13,9 +13,9 @@ import (
 // because neither a dialog nor a composer acts on this key.
 const probe = "."
 
-// flushUnseen makes sure that the agent CLI has read the text that was typed last. It
-// does nothing if the screen showed that this text arrived. Otherwise an agent CLI that
-// stalls would read the old text after a delay, and join it to the next text.
+// flushUnseen makes sure that the agent CLI has read the text that was typed last. It does nothing
+// if the screen showed that this text arrived. Without it, an agent CLI that stalls could read the
+// old text late, and join it to the next text.
 //
 // flushUnseen types a probe and waits until the composer shows the probe. The old text
 // is then in the composer too, where it can be cleared. The error is EBusy if the agent

@@ -8,27 +8,26 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// Check tests whether keys that are about to be typed are meant for the newest picture.
+// A Check runs before keys are typed, and tests whether the keys are meant for the newest picture.
 // It returns nil if they are. A Check must neither keep the Reader nor change it.
 type Check func(r *reading.Reader) error
 
 // View is a session as a Typist sees it. The View calls a function with a Reader only
 // while nobody else uses that Reader.
 type View interface {
-	// Still waits for a complete picture and calls check with it, because a half-drawn
-	// picture proves nothing. As long as check returns a Passing, Still waits for
-	// another picture, for up to one second. It returns the error of check, or the
-	// error of ctx. The At describes the session at the last call of check.
+	// Still waits for a complete picture and runs the check on it, because a half-drawn picture
+	// proves nothing. As long as the check returns a Passing, Still waits for another picture, for
+	// up to one second. It returns the error of the check, or the error of ctx. The At describes
+	// the session at the last run of the check.
 	Still(ctx context.Context, check Check) (At, error)
-	// Await calls ok on each new picture until ok returns true, and reports whether
-	// that happened within limit. It stops waiting when the agent CLI ends or ctx is
-	// canceled.
+	// Await waits for a picture for which the function ok returns true, and reports whether it came
+	// within the limit. It stops waiting when the agent CLI ends or ctx is canceled.
 	Await(ctx context.Context, limit time.Duration, ok func(r *reading.Reader) bool) bool
-	// Update calls change, which can tell the Reader what was typed. If change returns
-	// true, the View looks at the screen again.
+	// Update calls the function change, which can note in the Reader what was typed. If the
+	// function returns true, the View looks at the screen again.
 	Update(change func(r *reading.Reader) (look bool))
-	// Write sends keys to the program, and reports whether they were typed. If ctx
-	// ended, so that nobody waits for the keys anymore, the error is an Unwanted.
+	// Write sends keys to the program, and reports whether they were typed. If ctx has ended,
+	// nobody waits for the keys anymore, and the error is an Unwanted.
 	Write(ctx context.Context, k Keys) (typed bool, err error)
 }
 
@@ -69,8 +68,8 @@ func (a At) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Passing is an error of a check that can go away by itself: the picture may show a
-// screen that is being redrawn.
+// Passing is an error of a check that can go away by itself, because the screen may be in the
+// middle of a redraw.
 type Passing struct{ Err error }
 
 func (p Passing) Error() string { return p.Err.Error() }
@@ -97,8 +96,8 @@ func find[T any](ctx context.Context, v View, look func(*reading.Reader) (T, err
 	return found, at, err
 }
 
-// await calls look on each new picture until look returns true for done, for at most
-// limit. It returns what look found last, and whether look returned true for done.
+// await calls the function look with each new picture, until it says that it is done or the limit
+// has passed. await returns the function's last two results.
 func await[T any](ctx context.Context, v View, limit time.Duration,
 	look func(*reading.Reader) (found T, done bool)) (T, bool) {
 	var found T
@@ -109,8 +108,8 @@ func await[T any](ctx context.Context, v View, limit time.Duration,
 	return found, hit
 }
 
-// peek returns what look finds on the present picture, even if the picture is
-// incomplete.
+// peek calls the function look with the present picture, even if the picture is incomplete, and
+// returns its result.
 func peek[T any](v View, look func(*reading.Reader) T) T {
 	var found T
 	v.Update(func(r *reading.Reader) bool {
