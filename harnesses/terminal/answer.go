@@ -16,9 +16,9 @@ import (
 	"coleo.dev/pty"
 )
 
-// Answer returns the reply to a prompt. It tries three sources in this order:
+// Answer returns the reply to a prompt. It tries these sources in order:
 //
-//  1. the report of the agent CLI's hook that names the prompt
+//  1. the hook's report that names the prompt
 //  2. the agent CLI's own channel, such as its transcript
 //  3. the screen
 //
@@ -38,27 +38,26 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 	return coleo.Answer{Text: s.rules().Answer.Read(s.above(), r.Text), Source: "screen"}, nil
 }
 
-// TellsAnswers reports whether the agent CLI tells its answers by its hook or by its own
-// record, and not only on its screen.
+// TellsAnswers reports whether Coleo can read the agent CLI's answers from its hook or its own
+// record, and not only from its screen.
 func (h *Harness) TellsAnswers() bool {
 	return h.hooks.Answer != nil || h.spec.Transcript.File != "" ||
 		slices.ContainsFunc(h.spec.Hook.Reports, func(r rules.Report) bool { return r.Answer != "" })
 }
 
 const (
-	// maxPrinted is the largest number of bytes of output from which one answer is
-	// made. If the output is longer, only its end is read.
+	// maxPrinted is how many bytes of output Coleo reads for one answer. If the output is longer,
+	// Coleo reads only its end.
 	maxPrinted = 1 << 20
-	// printedCols is the width, in columns, of the screen that the output is written to
-	// once more. It is much wider than a terminal, so that long lines stay whole.
+	// Coleo writes the output to a second screen. printedCols is its width in columns. It is much
+	// wider than a terminal, so that long lines stay whole.
 	printedCols = 1000
 )
 
-// printed returns the text that the program has printed since a prompt was submitted.
-// It leaves out two things: the submitted prompt, which the terminal shows first, and
-// the program's own prompt, which the program prints last. It keeps only the newest
-// maxPrinted bytes and the newest HistoryRows rows. If it left out older output, the
-// source is "screen" instead of "output".
+// printed returns the text that the program has printed since a prompt was submitted. The terminal
+// shows the submitted prompt first, and the program prints its own prompt last. Both are left out.
+// Only the newest maxPrinted bytes and the newest HistoryRows rows count. If older output was left
+// out, the answer's source is "screen" instead of "output".
 func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	end, rows := s.extent()
 	from := max(r.Offset, end-maxPrinted)
@@ -79,9 +78,8 @@ func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	return answer, nil
 }
 
-// ownAnswer reads the reply from the agent CLI's own channel. That is Hooks.Answer, or
-// otherwise the transcript that the Spec describes. The text is empty if the agent CLI
-// has neither.
+// ownAnswer reads the reply from the agent CLI's own channel. This channel is Hooks.Answer, or else
+// the transcript that the Spec describes. The text is empty if the agent CLI has neither.
 func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	switch {
 	case s.harness.hooks.Answer != nil:
@@ -93,9 +91,8 @@ func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer,
 }
 
 const (
-	// transcriptLag is how long Coleo waits until the transcript has the end of an
-	// answer that the screen shows. One agent CLI writes its transcript only once a
-	// second.
+	// If the screen shows the end of an answer and the transcript lacks it, Coleo waits for
+	// transcriptLag. One agent CLI writes its transcript only once a second.
 	transcriptLag = 3 * time.Second
 	// transcriptRetry is the interval at which the transcript is read again.
 	transcriptRetry = 50 * time.Millisecond
@@ -122,7 +119,7 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 	}
 }
 
-// above returns the rows that have scrolled off the screen, followed by the rows above
+// The method above returns the rows that have scrolled off the screen, followed by the rows above
 // the composer.
 func (s *session) above() []string {
 	r, unlock := s.live.lock()

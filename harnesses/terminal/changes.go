@@ -8,14 +8,12 @@ import (
 	"coleo.dev"
 )
 
-// changesKept is the number of changes that a session keeps in memory. The host agent
-// writes each change to its log, so only a reader that has stopped reading misses a
-// change.
+// changesKept is how many changes a session keeps in memory. The host agent continually reads them
+// and writes each one to its log. So it misses a change only if it has stopped reading.
 const changesKept = 4096
 
-// Changes is the list of what happened in a session. The numbers of its elements begin
-// at 1. Sessions of all transports keep such a list. Several goroutines can call its
-// methods at the same time.
+// Changes is the list of a session's changes. The numbers of the changes begin at 1. Sessions of
+// all transports keep such a list. Several goroutines can call its methods at the same time.
 type Changes struct {
 	mu     sync.Mutex
 	list   []coleo.Change
@@ -67,8 +65,9 @@ func (l *Changes) Cursor() coleo.Cursor {
 	return l.first + coleo.Cursor(len(l.list)) - 1
 }
 
-// after returns the changes after the number from, and a channel that is closed when
-// the list grows or ends. The channel is nil if no more changes can follow.
+// The method after returns the changes whose numbers are higher than from. It also returns a
+// channel that is closed when the list grows or ends. The channel is nil if no more changes can
+// follow.
 func (l *Changes) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,9 +81,9 @@ func (l *Changes) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
 	return nil, l.grown
 }
 
-// Follow yields the changes after the number from, and then each new change. It ends
-// when ctx is canceled, or after the last change of an ended list. It skips changes
-// that the list no longer keeps. It never yields an error.
+// Follow yields the changes whose numbers are higher than from, and then each new change. It ends
+// when ctx is canceled, or after the last change of an ended list. It skips changes that the list
+// no longer keeps. It never yields an error.
 func (l *Changes) Follow(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return func(yield func(coleo.Change, error) bool) {
 		for {

@@ -3,17 +3,17 @@
 // session. After a restart of the host agent, the Harness finds the agent CLI again,
 // and returns a new session.
 //
-// Agent CLIs differ in data and in a few pieces of code. The data is a rules.Spec, read
-// from harness.toml. The code is in Hooks: the few answers that data cannot give. No
-// rule in these packages is for one particular agent CLI. If a comment names an agent
-// CLI, a figure was measured with that agent CLI.
+// Agent CLIs differ in data and in a few pieces of code. The data is a rules.Spec, read from
+// harness.toml. The code is in Hooks, for the few questions that data cannot answer. No rule in
+// these packages is for one particular agent CLI. If a comment names an agent CLI, its figure was
+// measured with that agent CLI.
 //
 // A session connects the packages below this one. Each of them has one task:
 //
 //   - rules: what a description contains, and what it means for one picture
 //   - reading: turns pictures and witnesses over time into a state
-//   - typing: prompts, answers and interrupts, typed only into the screen for which
-//     they are meant
+//   - typing: types prompts, answers and interrupts, each only into the screen for which it is
+//     meant
 //   - launch: the command line, the environment and the files of a start
 //   - past: snapshots on disk, and recordings of what the screen showed
 //

@@ -65,8 +65,8 @@ type Facts struct {
 
 // Hooks give the answers that a Spec cannot give. Each field can be nil.
 type Hooks struct {
-	// Conversation returns the id of a conversation that the agent CLI began by itself.
-	// It returns "" as long as the id cannot be known.
+	// Conversation returns the id of a conversation that the agent CLI began by itself. It returns
+	// "" as long as nobody can know the id.
 	Conversation func(ctx context.Context, f Facts) (string, error)
 	// Answer returns the answer to a prompt from the agent CLI's own channel. If the
 	// text of the answer is empty, the session reads the screen.
@@ -134,8 +134,8 @@ func (h *Harness) Modes() []coleo.Mode { return h.spec.ModeList() }
 // secretNames matches the names of variables that hold a key.
 var secretNames = regexp.MustCompile(`(KEY|KEY_ID|TOKEN|SECRET|CREDENTIALS)$`)
 
-// Login tells whether the environment has a key for the agent CLI, or HOME has its login.
-// It reads no file, and returns no value.
+// Login reports whether the environment has a key for the agent CLI, or HOME has its login. It
+// reads no file, and returns no secret.
 func (h *Harness) Login(environ []string) coleo.Login {
 	out := coleo.Login{Harness: h.spec.Name}
 	home := ""
@@ -167,8 +167,8 @@ func (h *Harness) Asks() []coleo.Ask { return slices.Clone(h.spec.Asks) }
 // QuietTools returns the tools that never ask, as the Spec lists them.
 func (h *Harness) QuietTools() map[string]string { return maps.Clone(h.spec.QuietTools) }
 
-// WithAsk returns a harness that starts the agent CLI with the arguments, variables and
-// files of the [[asks]] table with this name.
+// WithAsk returns a harness for the [[asks]] table with this name. It starts the agent CLI with the
+// arguments, variables and files of that table.
 func (h *Harness) WithAsk(name string) (coleo.Harness, error) {
 	for _, a := range h.spec.Asks {
 		if a.Name == name {
@@ -202,8 +202,8 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 	}, facts, status, true)
 }
 
-// Attach reopens the session of a handle. The holder must prove that it is the holder
-// that the handle names. Attach returns the errors of Prove.
+// Attach reopens the session of a handle. The holder must prove that the handle belongs to it.
+// Attach returns the errors of Prove.
 func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session, error) {
 	facts := Facts{Workdir: handle.Workdir}
 	if len(handle.Extra) > 0 {
@@ -219,9 +219,9 @@ func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session,
 	return h.open(handle, facts, status, false)
 }
 
-// Prove compares a handle with the status that the holder reports, and with the running
-// processes. It returns the status. The error is EUnproven if they differ. It is
-// EUnavailable if the holder does not exist.
+// Prove compares a handle with the status that the holder reports, and with the running processes.
+// It returns that status. If they differ, the error is EUnproven. If the holder does not exist, the
+// error is EUnavailable.
 func Prove(h coleo.Handle) (holder.Status, error) {
 	client, err := holder.Dial(h.Dir, h.Nonce)
 	if err != nil {
@@ -266,7 +266,7 @@ func (h *Harness) Read(s coleo.Screen) coleo.Reading { return h.Explain(s).Readi
 // matched.
 func (h *Harness) Explain(s coleo.Screen) coleo.Explanation { return reading.ExplainScreen(h.spec, s) }
 
-// Replay reads a recording as a session would have read it. It calls tell with each
+// Replay reads a recording as a session would have read it. It calls the function tell with each
 // change. See reading.Replay.
 func (h *Harness) Replay(rec reading.Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
 	return reading.Replay(h.spec, rec, tell)
@@ -275,8 +275,8 @@ func (h *Harness) Replay(rec reading.Recording, tell func(coleo.Change)) (coleo.
 // Label returns a recording's states over time in one line. See reading.Label.
 func (h *Harness) Label(rec reading.Recording) string { return reading.Label(h.spec, rec) }
 
-// ScreenAt returns the screen at the time at, with a precision of 50 ms. The error is
-// EInvalid if the time is in the future, or before the oldest screen that is kept.
+// ScreenAt returns the screen at the given time, with a precision of 50 ms. The error is EInvalid
+// if that time is in the future, or before the oldest screen that Coleo has kept.
 func (h *Harness) ScreenAt(handle coleo.Handle, at time.Time) (coleo.Screen, error) {
 	screen, err := past.ScreenAt(handle, at)
 	if err != nil {
@@ -287,7 +287,7 @@ func (h *Harness) ScreenAt(handle coleo.Handle, at time.Time) (coleo.Screen, err
 	return view, nil
 }
 
-// Record returns the piece of a recording that begins at the offset from, in bytes. See
+// Record returns the piece of a recording that begins at the given offset in bytes. See
 // past.Record.
 func (h *Harness) Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	return past.Record(handle, from)

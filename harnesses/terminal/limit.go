@@ -10,9 +10,9 @@ import (
 	"coleo.dev/limit"
 )
 
-// Limit returns the limit with which the last turn ended. The errors come from the agent
-// CLI's record. Limit also searches the error that the screen shows while the state is
-// error: the model cannot write that.
+// Limit returns the limit with which the last turn ended. The errors come from the agent CLI's
+// record. While the state is error, Limit also searches the error on the screen, because the model
+// cannot write that.
 func (s *session) Limit(errors []string, now time.Time) *coleo.Limit {
 	spec := s.rules()
 	if len(spec.Limits) == 0 {

@@ -10,9 +10,9 @@ import (
 	"coleo.dev/record"
 )
 
-// live holds the Reader of a session. Only a caller that has locked live is allowed to
-// access the Reader. Each look of live first passes the hook's reports to the Reader.
-// After the look, live wakes the callers that wait for the look.
+// A live holds the Reader of a session, and a lock. Only a caller with the lock is allowed to
+// access the Reader. Each look at the screen first passes the hook's reports to the Reader, and
+// then wakes the callers that wait for a look.
 type live struct {
 	reports func() []hook.Line                 // returns the hook's reports since its last call
 	entries func() []recordEntries             // returns the entries of the record since its last call
@@ -60,9 +60,8 @@ func (w watched) takeReports(now time.Time) {
 	}
 }
 
-// takeEntries passes entries to the Reader, and then tells the work in them. The Reader
-// must know a prompt before the work behind the prompt is told, because the prompt can
-// begin a run.
+// takeEntries passes entries to the Reader, and then tells the work in them. A prompt can begin a
+// run. So the Reader must know the prompt before it tells the work that follows the prompt.
 func (w watched) takeEntries(e recordEntries, now time.Time) {
 	told := 0
 	for i, entry := range e.list {
@@ -111,9 +110,8 @@ func (l *live) lookAgain() {
 	}
 }
 
-// hear is called after a new report of the hook or a new entry of the record. It
-// updates the reading without a look at the screen. It returns how long to wait until
-// the next look.
+// hear is called when the hook has a new report or the record has a new entry. It updates the
+// reading without a look at the screen. It returns how long to wait until the next look.
 func (l *live) hear(now time.Time) time.Duration {
 	w, unlock := l.watch()
 	defer unlock()

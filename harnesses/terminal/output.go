@@ -12,8 +12,8 @@ import (
 // chunksAhead is the largest number of chunks of output that wait to be read.
 const chunksAhead = 16
 
-// follow runs the read loop. Only the read loop writes output to the screen after the
-// session was opened.
+// follow runs the read loop. Once the session is open, only the read loop writes output to the
+// screen.
 func (s *session) follow(stream *holder.Stream, replay *past.Replay) {
 	defer close(s.done)
 	defer s.log.End()
@@ -98,8 +98,8 @@ func (s *session) behind(replay *past.Replay) bool {
 	return replay.Behind(r.End())
 }
 
-// feed writes the output p to the screen. It looks at each picture that is complete
-// before the end of p. It returns the value that behind would return.
+// feed writes output to the screen. It looks at each picture that is complete before the end of
+// that output. It returns the value that the method behind would return.
 func (s *session) feed(p []byte, replay *past.Replay) (behind bool) {
 	w, unlock := s.live.watch()
 	defer unlock()

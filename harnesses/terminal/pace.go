@@ -7,25 +7,23 @@ import (
 )
 
 const (
-	// floodTotal is how much all flooding arms together are allowed to write in the
-	// long run, in bytes per second. It is the size of about 400 complete pictures a
-	// second, far more than agent CLIs draw. At this rate, the programs that write and
-	// all of Coleo together take about a fifth of a machine with two cores. Five times
-	// this rate takes the whole machine. A key that is typed into another arm then
-	// waits at each step on its way to the program.
+	// floodTotal is the rate at which all flooding arms together are allowed to write in the long
+	// run, in bytes per second. It is enough for about 400 complete pictures a second, far more
+	// than agent CLIs draw. At this rate, the writing programs and all of Coleo together need about
+	// a fifth of a machine with two cores. At five times this rate they need the whole machine. A
+	// key that is typed into another arm then waits at each step on its way to the program.
 	floodTotal = 8 << 20
 	// floodRate is the highest rate of one flooding arm, in bytes per second.
 	floodRate = 4 << 20
-	// floodBurst is the number of bytes that an arm can write in a short time before it
-	// counts as flooding. It is enough for the output of a large build, or for a file
-	// that somebody prints by mistake. All arms together also have an allowance of this
-	// size.
+	// floodBurst is how many bytes an arm can write in a short time before it counts as flooding.
+	// It is enough for the output of a large build, or for a file that somebody prints by mistake.
+	// All arms together also have an allowance of this size.
 	floodBurst = 32 << 20
-	// floodSmall is the number of bytes that an arm can write in a short time if the
-	// other arms have used up the common allowance.
+	// floodSmall is how many bytes an arm can write in a short time if the other arms have used up
+	// the common allowance.
 	floodSmall = 4 << 20
-	// floodAhead is how many bytes a holder takes from the program before the session
-	// reads them. The number is small, so that the session notices a flood early.
+	// A holder can take output from the program before the session reads it. floodAhead is how many
+	// bytes that is at most. The number is small, so that the session notices a flood early.
 	floodAhead = 1 << 20
 	// floodPause is how long a flooding arm can be silent before the other arms get its
 	// share.
@@ -50,8 +48,7 @@ type bucket struct {
 	filled time.Time // when spent was last updated
 }
 
-// take adds n bytes to the spent bytes of the bucket. The bucket refills at the given
-// rate in bytes per second.
+// take spends n bytes of the bucket. The bucket refills at the given rate in bytes per second.
 func (b *bucket) take(n int, rate int64, now time.Time) {
 	rested := min(max(0, now.Sub(b.filled)), floodBurst/time.Duration(rate)*time.Second)
 	back := int64(rested.Seconds() * float64(rate))
@@ -114,9 +111,8 @@ func (f *Floods) leave(p *pace) {
 // must not exceed. It sends the rate only if the rate has changed: when a flood begins,
 // when the arm's share changes, and when the flood ends.
 //
-// A holder of an old version may not know this request. Such a holder takes output from
-// the program as fast as it can, until the unread output reaches the limit of
-// Client.Lead.
+// A holder of an old version may not know this order. Such a holder takes output from the program
+// as fast as it can, until the unread output reaches the limit of Client.Lead.
 func (s *session) keepPace(n int, now time.Time) {
 	rate := s.harness.shared.floods.take(&s.pace, n, now)
 	if rate == s.pace.given || !s.pace.busy.CompareAndSwap(false, true) {

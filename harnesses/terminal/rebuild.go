@@ -32,8 +32,7 @@ func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 		s.snapshots.StartFrom(snapshot.Offset)
 		s.replies.addUnsent(snapshot.Replies, at.Answered)
 	}
-	// catchUp fails if the holder trims the journal at the same time, or if a file is
-	// unreadable.
+	// catchUp fails if the holder cuts the journal at the same time, or if a file is unreadable.
 	if err := s.catchUp(r, dir, replay); err != nil {
 		if start, _, err := journal.Span(dir); err == nil && start > r.End() {
 			r = s.beginAt(at, start, replay)
@@ -43,9 +42,8 @@ func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 	return r, replay
 }
 
-// beginAt returns a Reader that starts with an empty screen at the offset from. If from
-// is not 0, the output before that offset is lost, and beginAt adds a change that says
-// so.
+// beginAt returns a Reader with an empty screen, for the output after an offset. If the offset is
+// not 0, the output before it is lost, and beginAt adds a change that says so.
 func (s *session) beginAt(at holder.Status, from int64, replay *past.Replay) *reading.Reader {
 	size, _ := replay.From(holder.JournalDir(s.handle.Dir), from, 0)
 	if size.Cols == 0 {
@@ -87,8 +85,8 @@ func (s *session) lastSnapshot() {
 	}
 }
 
-// takeLast takes the last snapshot. It returns the function that writes the snapshot,
-// or nil if no snapshot is needed.
+// takeLast takes the last snapshot. It returns a function that writes the snapshot, or nil if no
+// snapshot is needed.
 func (s *session) takeLast() (write func()) {
 	r, unlock := s.live.lock()
 	defer unlock()

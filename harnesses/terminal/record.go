@@ -28,9 +28,9 @@ type recordEntries struct {
 	list   []record.Entry
 }
 
-// followRecord follows the record of the session's conversation, if the harness has a
-// record that Coleo can follow. It leaves out entries from before this start of the
-// agent CLI, because they do not tell what the agent CLI does now.
+// followRecord follows the record of the session's conversation, if the harness has a record that
+// Coleo can follow. It leaves out entries from before this start of the agent CLI, because they say
+// nothing about its present work.
 func (s *session) followRecord() *recordFollower {
 	f := &recordFollower{started: s.facts.Started, woken: make(chan struct{}, 1), done: make(chan struct{}),
 		stop: func() {}}
@@ -49,9 +49,8 @@ func (s *session) followRecord() *recordFollower {
 	return f
 }
 
-// whereRecorded returns where to find the record of the session's conversation. If the
-// session does not know the id of the conversation yet, whereRecorded asks the
-// harness's code for the id.
+// whereRecorded returns the place of the record of the session's conversation. If the session does
+// not know the id of the conversation yet, whereRecorded asks the harness's code for the id.
 func (s *session) whereRecorded() record.Where {
 	f := s.factsNow()
 	if f.Conversation == "" && s.harness.hooks.Conversation != nil {
@@ -76,12 +75,12 @@ func (f *recordFollower) add(entries []record.Entry) {
 	}
 }
 
-// catchUpLimit bounds how long a decision waits for the end of the record. A look takes
-// milliseconds. It takes longer only if the disk or the machine is stuck.
+// Before a decision, the session reads the record to its end. catchUpLimit is how long that can
+// take. It takes milliseconds, and longer only if the disk or the machine is stuck.
 const catchUpLimit = time.Second
 
-// catchUp reads the record to its present end. It reports whether there are entries that
-// the method entries has not returned yet.
+// catchUp reads the record to its present end. It reports whether it has found entries that nobody
+// has taken yet.
 func (f *recordFollower) catchUp() bool {
 	if f.follower == nil {
 		return false

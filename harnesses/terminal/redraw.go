@@ -56,8 +56,8 @@ type redrawing struct {
 
 func newRedrawing() *redrawing { return &redrawing{closing: make(chan struct{})} }
 
-// begin runs do in the background. It does nothing if a redraw is running, or if stop
-// was called.
+// begin runs a function in the background. It does nothing if a redraw is running, or if stop was
+// called.
 func (g *redrawing) begin(do func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,8 +78,8 @@ func (g *redrawing) begin(do func()) {
 	})
 }
 
-// stop tells a running redraw to wait for nothing, and returns when that redraw has
-// ended. No redraw begins after stop.
+// stop makes a running redraw wait no longer, and returns when that redraw has ended. After that,
+// no redraw begins.
 func (g *redrawing) stop() {
 	g.mu.Lock()
 	select {
@@ -143,14 +143,13 @@ func (s *session) askRedraw() {
 	}
 }
 
-// drawLimit is how long Coleo waits for what a program draws for a new size during a
-// redraw. If a program does not look at its size within drawLimit, it finds the same
-// size as before, and draws nothing. If ten other programs want each core, Codex
-// 0.150.0 takes over 5 s.
+// drawLimit is how long Coleo waits during a redraw until a program has drawn for a new size. A
+// program that looks at its size later finds the same size as before, and draws nothing. If ten
+// other programs want each core, Codex 0.150.0 takes over 5 s.
 const drawLimit = 15 * time.Second
 
-// awaitDrawn waits until the program has drawn a whole picture after the offset from.
-// It waits for at most drawLimit.
+// awaitDrawn waits until the output after an offset has a whole picture. It waits for at most
+// drawLimit.
 func (s *session) awaitDrawn(from int64) {
 	limit := time.NewTimer(drawLimit)
 	defer limit.Stop()

@@ -42,9 +42,9 @@ func (p *pendingReplies) add(r reading.Reply) {
 	}
 }
 
-// addUnsent adds the replies in list that the holder never got. The replies in list
-// were pending when an earlier host agent took a snapshot. The holder has the replies
-// to all queries up to the offset answered.
+// addUnsent gets the replies that were pending when an earlier host agent took a snapshot. It adds
+// those that the holder never got. The holder has the replies to all queries up to the offset
+// answered.
 func (p *pendingReplies) addUnsent(list []reading.Reply, answered int64) {
 	for _, r := range list {
 		if r.Offset > answered {
@@ -60,8 +60,8 @@ func (p *pendingReplies) pending() []reading.Reply {
 	return slices.Clone(p.list)
 }
 
-// send sends all pending replies in order. If the holder refuses a reply, send drops
-// the reply, because the program has ended or does not read.
+// send sends all pending replies in order. If the holder refuses a reply, the program has ended or
+// does not read, and send drops the reply.
 func (p *pendingReplies) send() {
 	for next, ok := p.first(); ok; next, ok = p.drop() {
 		_, _ = p.client.Write(holder.Write{ID: coleo.NewUUID(), Kind: holder.WriteReply, SeenOffset: next.Offset,

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// resizeGap is the shortest time between two sizes that Coleo gives to a program.
-	// Some programs wait for further sizes before they draw. OpenCode 1.18.33 waits for
-	// 100 ms. During that wait, such a program still draws for the earlier size. If the
-	// program gets the earlier size again during that wait, it does not draw again.
+	// resizeGap is the shortest time between two sizes that Coleo gives to a program. Some programs
+	// wait for further sizes before they draw. OpenCode 1.18.33 waits for 100 ms. During that time
+	// it still draws for the earlier size. If it gets the earlier size again during that time, it
+	// does not draw again.
 	resizeGap = 250 * time.Millisecond
-	// resizeLimit is how long Coleo waits until a program that draws a whole frame for
-	// each size has drawn for its last size. On a loaded machine this takes over a
+	// resizeLimit is for a program that draws a whole frame for each size. It is how long Coleo
+	// waits until the program has drawn for its last size. On a loaded machine this takes over a
 	// second. There is a limit, because a stopped program never draws.
 	resizeLimit = 10 * time.Second
 	// pictureGap is how long a program must write nothing before it counts as not
@@ -38,16 +38,16 @@ type sizes struct {
 	frames  uint64 // the screen's WholeFrames just before the last size was given
 }
 
-// postpone returns true if size must wait, and keeps it as the pending size. A size
+// postpone reports whether a size must wait. If so, it keeps the size as the pending size. A size
 // must wait in any of these cases:
 //
 //   - Another size is pending.
 //   - The last size was given less than resizeGap ago.
 //   - The program has not drawn for the last size yet, and resizeLimit has not passed.
-//   - typing is true.
+//   - Something is being typed.
 //
-// When the wait for the last size is over, postpone calls give. It calls give only once
-// for all sizes that come during the wait.
+// When the program can get the next size, postpone calls the function give. It calls the function
+// only once for all sizes that have come meanwhile.
 func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -80,9 +80,8 @@ func (z *sizes) take() (size past.Size, pending bool) {
 	return z.next, true
 }
 
-// await records that a size is about to be given. The argument frames is the number of
-// whole frames that the screen has shown. The argument shows is true if the program
-// will draw a whole frame for the size.
+// await is called before the program gets a size. The argument frames is how many whole frames the
+// screen has shown. The argument shows is true if the program will draw a whole frame for the size.
 func (z *sizes) await(frames uint64, shows bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -96,9 +95,9 @@ func (z *sizes) note(failed bool) {
 	z.given, z.awaited = time.Now(), z.awaited && !failed
 }
 
-// shown records how many whole frames the screen has shown. If a whole frame came after
-// the last size was given, the program has drawn for that size. The program gets the
-// next size as soon as resizeGap has passed.
+// The method shown records how many whole frames the screen has shown. If a whole frame came after
+// the last size was given, the program has drawn for that size. The program gets the next size as
+// soon as resizeGap has passed.
 func (z *sizes) shown(frames uint64) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -123,8 +122,8 @@ func (z *sizes) changing() bool {
 //   - The last size was given less than resizeGap ago.
 //   - The program draws a whole frame for each size, and has not drawn for the last
 //     size yet. It gets the next size after that frame, or after resizeLimit.
-//   - Something is being typed. At another size the text wraps in another way, and Coleo
-//     compares what the screen shows with what it types.
+//   - Something is being typed. At another size the text wraps in another way, while Coleo compares
+//     the text on the screen with the typed text.
 //
 // Of several sizes that wait, only the newest is given. If Coleo cannot give it, nobody
 // gets the error.
@@ -208,9 +207,8 @@ func (s *session) awaitPictureEnd() {
 	}
 }
 
-// resizeScreen gives the screen a size, and returns the size that the screen had
-// before. If the program draws a whole frame for each size, the next size must wait for
-// that frame.
+// resizeScreen gives the screen a size, and returns the earlier size. If the program draws a whole
+// frame for each size, the next size must wait for that frame.
 func (s *session) resizeScreen(size past.Size) (was past.Size) {
 	r, unlock := s.live.lock()
 	defer unlock()

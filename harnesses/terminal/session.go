@@ -19,9 +19,9 @@ import (
 // their state within a second.
 const stopGrace = 2 * time.Second
 
-// session is one live agent CLI on a terminal. It connects the parts that do the work.
-// The output that a holder sends goes to a Reader. The keys that a Typist types go to
-// the holder. Each value that can change is inside a part that has its own lock.
+// session is one live agent CLI on a terminal. It connects the parts that do the work. It passes
+// the holder's output to a Reader, and the Typist's keys to the holder. Each value that can change
+// is inside a part that has its own lock.
 type session struct {
 	harness *Harness
 	handle  coleo.Handle // as it was at the start; see Handle
@@ -65,8 +65,8 @@ var (
 	_ coleo.UsageMeter = (*session)(nil)
 )
 
-// startLasts is the longest time for which an agent CLI counts as starting after a session was
-// opened on it again. It is several times what the slowest one takes.
+// After a session was opened again, its agent CLI can count as starting for at most startLasts.
+// This is several times as long as the slowest start.
 const startLasts = time.Minute
 
 // open builds a session on a holder, and brings the session's screen up to date. The
@@ -116,7 +116,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 	return s, nil
 }
 
-// rules returns the Spec with which the session reads and types. It is the harness's
+// The method rules returns the Spec with which the session reads and types. It is the harness's
 // Spec from the session's start, or the Spec of the last Reload.
 func (s *session) rules() *rules.Spec { return s.typist.Spec() }
 
@@ -149,7 +149,7 @@ func (s *session) State() coleo.Reading {
 	return r.Reading()
 }
 
-// Changes yields the changes after the number from, and then each new change. It ends
+// Changes yields the changes whose numbers are higher than from, and then each new change. It ends
 // when ctx is canceled or the session ends.
 func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return s.log.Follow(ctx, from)
@@ -178,9 +178,9 @@ func (s *session) Explain() coleo.Explanation {
 	return r.Explain(time.Now())
 }
 
-// Output returns a reader of the terminal's output that begins at the offset from, in
-// bytes. It continues with live output. It ends with io.EOF when the program ends, the
-// holder ends or ctx is canceled.
+// Output returns a reader of the terminal's output that begins at the given offset in bytes. It
+// continues with live output. It ends with io.EOF when the program ends, the holder ends or ctx is
+// canceled.
 func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error) {
 	stream, err := s.client.Stream(ctx, from)
 	if err != nil {
@@ -190,8 +190,8 @@ func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error)
 	return &outputReader{stream: stream, left: sync.OnceFunc(func() { s.viewers.left(time.Now()) })}, nil
 }
 
-// Held asks the session's holder whether it is the holder that the handle names. It
-// returns the results of holder.Client.Proves.
+// Held asks the holder to prove that the session's handle belongs to it. It returns the results of
+// holder.Client.Proves.
 func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
 
 // Input sends bytes to the program as keys, whatever the screen shows. It returns an
@@ -230,8 +230,8 @@ func (s *session) Close() error {
 	return err
 }
 
-// Unjudged returns the version of the agent CLI that runs, if nobody has judged the
-// rules on that version. Otherwise it returns "".
+// Unjudged returns the version of the running agent CLI, if nobody has judged the rules on that
+// version. Otherwise it returns "".
 func (s *session) Unjudged() string {
 	if s.rules().Judged(s.facts.Version) {
 		return ""
@@ -239,10 +239,10 @@ func (s *session) Unjudged() string {
 	return s.facts.Version
 }
 
-// Reload makes the session use another Spec of the same harness for reading and typing,
-// and look at the screen again. Reload changes neither the launch of the agent CLI nor
-// how Coleo interprets the reports of its hook. The error is EInvalid if h is another
-// harness. It is EBusy if somebody is typing.
+// Reload makes the session use another Spec of the same harness for reading and typing, and look at
+// the screen again. Reload does not change how the agent CLI is launched, or how Coleo interprets
+// the reports of its hook. The error is EInvalid if h is another harness. It is EBusy if somebody
+// is typing.
 func (s *session) Reload(h coleo.Harness) error {
 	next, ok := h.(*Harness)
 	if !ok || next.spec.Name != s.rules().Name {

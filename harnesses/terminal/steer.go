@@ -25,7 +25,7 @@ func (s *session) Interrupt(ctx context.Context) (coleo.Interruption, error) {
 	return s.typist.Interrupt(ctx)
 }
 
-// Prove looks for a prompt that somebody was about to type at the time r.Time. See
+// Prove looks for a prompt that Coleo was about to type at the time r.Time. See
 // typing.Typist.Prove.
 func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
 	return s.typist.Prove(ctx, r, func() (*pty.Core, error) { return past.ScreenAt(s.handle, r.Time) })

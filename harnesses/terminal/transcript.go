@@ -13,10 +13,9 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// EachEntry calls take with each entry of a transcript of JSON lines. It skips lines
-// that are not JSON of type T. It also skips a last line without a line end, because
-// the agent CLI is still writing that line. It returns an error only if it cannot open
-// the file.
+// EachEntry calls the function take with each entry of a transcript of JSON lines. It skips lines
+// that are not JSON of type T. It also skips a last line without a line end, because the agent CLI
+// is still writing that line. It returns an error only if it cannot open the file.
 func EachEntry[T any](path string, take func(T)) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -35,9 +34,8 @@ func EachEntry[T any](path string, take func(T)) error {
 	}
 }
 
-// transcriptAnswer returns the model's last text after a prompt, if that prompt is the
-// last one in the transcript. The text is empty as long as the transcript does not
-// contain that text.
+// transcriptAnswer returns the model's last text after a prompt, if that prompt is the last one in
+// the transcript. Until the transcript has such a text, the answer is empty.
 func transcriptAnswer(t *rules.Transcript, f Facts, r coleo.Receipt) (coleo.Answer, error) {
 	path, err := transcriptPath(t, f)
 	if err != nil || path == "" {

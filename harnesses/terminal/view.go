@@ -11,8 +11,8 @@ import (
 	"coleo.dev/holder"
 )
 
-// knownTimeout is how long Still waits while its check returns a Passing. The agent CLI
-// may be redrawing the screen for another size during that time.
+// knownTimeout is how long Still repeats a check that returns a Passing. During that time, the
+// agent CLI may redraw the screen for another size.
 const knownTimeout = time.Second
 
 // view is a session as the session's Typist sees it. It implements typing.View.
@@ -96,9 +96,9 @@ func (v view) Update(change func(*reading.Reader) bool) {
 	}
 }
 
-// Write implements typing.View. The holder also checks whether somebody still waits for
-// the keys. If this process or the holder was stopped for too long while the keys were
-// on their way, the holder does not type them.
+// Write implements typing.View. The holder also checks whether somebody still waits for the keys.
+// This process or the holder may have been stopped for too long while the keys were on their way.
+// Then the holder does not type them.
 func (v view) Write(ctx context.Context, k typing.Keys) (bool, error) {
 	if err := coleo.Wanted(ctx); err != nil {
 		return false, typing.Unwanted{Err: err}
