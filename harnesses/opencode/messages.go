@@ -16,8 +16,8 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// Info holds the fields of a conversation's message that Coleo uses (1.18.33). They are
-// the same over HTTP and in the database.
+// Info holds the fields of a message that Coleo uses (1.18.33). A message is the same over HTTP and
+// in the database.
 type Info struct {
 	Role string `json:"role"`
 	Time struct {
@@ -60,9 +60,9 @@ func (a account) open(f terminal.Facts) (*sql.DB, string, error) {
 	return db, id, err
 }
 
-// answer joins the texts of the assistant's last message that has a text. Only messages
-// after the last prompt count. If the database cannot be read, the answer is empty, and
-// the session reads the screen.
+// answer finds the assistant's last message with a text, and joins its texts. Only messages after
+// the last prompt count. If the database cannot be read, the answer is empty, and the session reads
+// the screen.
 func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	var texts []string
 	last := ""
@@ -87,8 +87,8 @@ func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) 
 	return coleo.Answer{Text: strings.Join(texts, "\n"), Source: "transcript"}, nil
 }
 
-// usage returns the sum of what all messages of the conversation have used. The sum is
-// zero if there is no database yet.
+// usage adds up the usage of all messages of the conversation. The sum is zero if there is no
+// database yet.
 func (a account) usage(ctx context.Context, f terminal.Facts) (coleo.Usage, error) {
 	var all []coleo.Usage
 	err := a.each(ctx, f, "SELECT id, data, '' FROM message WHERE session_id = ?", func(_ string, m Info, _ []byte) {
@@ -100,8 +100,8 @@ func (a account) usage(ctx context.Context, f terminal.Facts) (coleo.Usage, erro
 	return coleo.SumUsage(slices.Values(all)), err
 }
 
-// each runs the query question about the conversation, and calls row with each row of
-// the result.
+// The method each runs a query about the conversation, and calls a function with each row of the
+// result.
 func (a account) each(ctx context.Context, f terminal.Facts, question string,
 	row func(id string, m Info, part []byte)) error {
 	db, conversation, err := a.open(f)

@@ -1,5 +1,5 @@
-// Package opencode drives OpenCode's terminal program. harness.toml describes the
-// program's screen. The code finds the conversations of OpenCode and reads them.
+// Package opencode drives OpenCode's terminal program. Its file harness.toml describes the
+// program's screen. Its code finds and reads OpenCode's conversations.
 package opencode
 
 import (
@@ -22,10 +22,10 @@ import (
 //go:embed harness.toml
 var Spec []byte
 
-// Hooks returns the hooks for OpenCode. They find a conversation by its work folder in
-// OpenCode's log. They read answers and usage from OpenCode's database. The argument
-// folder is the name of the data folder with the log and the database, because a fork
-// of OpenCode has another data folder. The database has the same name as its folder.
+// Hooks returns the hooks for OpenCode. They find a conversation by its work folder in OpenCode's
+// log. They read answers and usage from OpenCode's database. The log and the database are in a data
+// folder. The argument is the name of that folder, because a fork of OpenCode has another one. The
+// database has the same name as its folder.
 func Hooks(folder string) terminal.Hooks {
 	a := account{folder}
 	return terminal.Hooks{
@@ -37,8 +37,8 @@ func Hooks(folder string) terminal.Hooks {
 	}
 }
 
-// created matches the log line of OpenCode 1.18.33 that names a new conversation. It does
-// not match if the new conversation belongs to another conversation.
+// This pattern matches the log line of OpenCode 1.18.33 that names a new conversation. It does not
+// match if the new conversation belongs to another conversation.
 var created = regexp.MustCompile(`^timestamp=(\S+) .* message=created id=(ses_\w+) .* directory=(.*?) path=.* ` +
 	`parentID=undefined `)
 
@@ -71,8 +71,8 @@ func conversation(f terminal.Facts, folder string) (string, error) {
 	return id, nil
 }
 
-// eachLine calls take with each line of a file, except lines of more than maxLine
-// bytes. The argument of take is valid only until take returns.
+// eachLine calls a function with each line of a file, except lines of more than maxLine bytes. The
+// line is valid only until the function returns.
 func eachLine(path string, take func(line []byte)) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -19,8 +19,8 @@ func (a account) record() record.Source {
 	return record.Source{Pattern: filepath.Join(".local/share", a.folder, a.folder+".db"), Open: openTail}
 }
 
-// tail reads the messages of one conversation. A message changes while it is written,
-// so a tail remembers which entries it has returned.
+// A tail reads the messages of one conversation. A message changes while OpenCode writes it, so a
+// tail remembers which entries it has returned.
 type tail struct {
 	path         string
 	conversation string
@@ -81,9 +81,9 @@ const (
 	dismissed = "The user dismissed this question"
 )
 
-// Next returns the new entries of the conversation. It returns nil if a read of the
-// database fails, which can happen because another program owns the database. The
-// entries are not lost: the next call that can read the database returns them.
+// Next returns the new entries of the conversation. It returns nil if it cannot read the database,
+// which another program owns. The entries are not lost, because the next call that can read the
+// database returns them.
 func (t *tail) Next() []record.Entry {
 	if t.db == nil {
 		db, err := sqlite.ReadOnly(t.path)
@@ -149,7 +149,7 @@ func (t *tail) messages(tx *sql.Tx) ([]message, error) {
 	return out, rows.Err()
 }
 
-// prompt returns the entry for a prompt. It returns nil if OpenCode has not written the
+// The method prompt returns the entry for a prompt. It returns nil if OpenCode has not written the
 // text of the prompt yet, or if the entry was already returned.
 func (t *tail) prompt(m message) []record.Entry {
 	text := m.text()
@@ -159,8 +159,8 @@ func (t *tail) prompt(m message) []record.Entry {
 	return []record.Entry{{Kind: record.Prompt, Turn: m.id, Text: text, ByUser: true, Time: time.UnixMilli(m.created)}}
 }
 
-// reply returns entries for a reply: an entry that says that the model works, and
-// entries that say how the reply ended. It returns each entry only once.
+// The method reply returns the entries for a reply. One entry says that the model works. The others
+// say how the reply ended. Each entry is returned only once.
 func (t *tail) reply(m message) []record.Entry {
 	at := time.UnixMilli(max(m.created, m.Time.Completed))
 	switch {
@@ -192,8 +192,8 @@ func (t *tail) once(key string, entries ...record.Entry) []record.Entry {
 	return entries
 }
 
-// has reports whether an earlier call of has had the same key. It also remembers the
-// key for later calls.
+// The method has reports whether an earlier call had the same key. It also remembers the key for
+// later calls.
 func (t *tail) has(key string) bool {
 	had := t.returned[key]
 	t.returned[key] = true

@@ -28,8 +28,8 @@ func (a account) path(home string) string {
 	return filepath.Join(home, ".local", "share", a.folder, a.folder+".db")
 }
 
-// copied matches the title that OpenCode gives to a copy of a conversation. Nothing else in
-// the database tells that it is a copy.
+// This pattern matches the title that OpenCode gives to a copy of a conversation. Nothing else in
+// the database shows that it is a copy.
 var copied = regexp.MustCompile(` \(fork #\d+\)$`)
 
 // mostSessions limits the number of conversations that are listed. The newest are listed.

@@ -13,11 +13,11 @@ import (
 	"coleo.dev/record"
 )
 
-// worker reads the work of one conversation from the events in the database. An event is a
-// row that never changes: it has a message or a part of one, as it was then. The number of
+// A worker reads the work of one conversation from the events in the database. An event is a row
+// with a message or a part of one. The row never changes, even if the message does. The number of
 // an event in its conversation is the position of the work.
 //
-// Versions without such events tell no work.
+// From a version without such events, Coleo learns of no work.
 type worker struct {
 	since int64 // Unix time in ms; work before it is not needed
 	seq   int64 // number of the last event that was read; -1 if none was
@@ -100,12 +100,12 @@ type eventState struct {
 	} `json:"time"`
 }
 
-// mostEvent limits the size of an event in bytes. OpenCode cuts the output of its tools at
-// 50 kB. A longer event has a picture.
+// mostEvent is the largest size in bytes of an event that Coleo reads. OpenCode cuts the output of
+// its tools at 50 kB. An event that is larger than that has a picture.
 const mostEvent = 4 << 20
 
-// read returns what the new events tell. It returns nil if a read fails. Nothing is lost:
-// the next call that can read the database returns it.
+// The method read returns the work in the new events. It returns nil if it cannot read the
+// database. Nothing is lost, because the next call that can read the database returns the work.
 func (w *worker) read(tx *sql.Tx, conversation string) (out []told) {
 	after := w.seq
 	if after < 0 {
@@ -149,8 +149,8 @@ func (w *worker) event(kind string, e eventData) []told {
 	return nil
 }
 
-// once returns the work in a list, or nil if an earlier call had the same key. A key is unique
-// in its conversation.
+// The method once returns the work in a list. If an earlier call had the same key, it returns nil.
+// A key is unique in its conversation.
 func (w *worker) once(key string, work coleo.Work, reply string, ms int64) []told {
 	if w.told[key] {
 		return nil
@@ -242,8 +242,8 @@ func (w *worker) userCommand(p eventPart) []told {
 	return out
 }
 
-// tool returns the beginning or the end of a call. The call is pending until the model has
-// written its arguments.
+// The method tool returns the beginning or the end of a tool call. The call is pending until the
+// model has written its arguments.
 func (w *worker) tool(p eventPart) []told {
 	if p.State.Status != "running" && p.State.Status != "completed" && p.State.Status != "error" {
 		return nil
@@ -319,8 +319,8 @@ func callOf(p eventPart) coleo.ToolCall {
 	return record.Call(p.Call, in.Tool, kindOf(in.Tool), m[2])
 }
 
-// unparsed returns arguments that are not JSON, which Kilo CLI puts into an object. It
-// returns "" if the arguments are JSON.
+// If the arguments of a call are not JSON, Kilo CLI puts them into an object. unparsed returns
+// these arguments. It returns "" if the arguments are JSON.
 func unparsed(input json.RawMessage) string {
 	var object map[string]json.RawMessage
 	var text string
@@ -359,8 +359,9 @@ func endOf(p eventPart) coleo.ToolEnd {
 	return record.Succeeded(p.Call, s.Output)
 }
 
-// placed returns the entries of state and of work. Each prompt is behind the work of the
-// turn before it, and before the work of its own turn. The order of state is kept.
+// The method placed merges the entries about the state with the work. Each prompt comes after the
+// work of the turn before it, and before the work of its own turn. The entries about the state keep
+// their order.
 func (w *worker) placed(state []record.Entry, work []told) (out []record.Entry) {
 	at := int64(0)
 	if n := len(work); n > 0 {
