@@ -13,7 +13,7 @@ import (
 
 var _ coleo.ToolAsker = (*Session)(nil)
 
-// commandShell says which shell runs commands: the program in SHELL, as long as the user's
+// commandShell says which shell runs commands. It is the program in SHELL, as long as the user's
 // settings name no other one (1.18.33).
 var commandShell = coleo.ShellRule{Env: []string{"SHELL"}, Names: []string{"bash", "zsh", "sh", "dash"}}
 
@@ -26,8 +26,8 @@ type judged struct {
 	free     []string // inputs that change nothing for a policy
 }
 
-// judgedTools are the tools about which a policy decides (1.18.33). The tools grep and glob
-// read whole folders, so their files are not known.
+// judgedTools are the tools about which a policy decides (1.18.33). The tools grep and glob have no
+// file here, because they read whole folders.
 var judgedTools = map[string]judged{
 	"bash": {category: "execute", command: "command", folder: "workdir", free: []string{"description", "timeout"}},
 	"read": {category: "read", file: "filePath", free: []string{"offset", "limit"}},
@@ -50,7 +50,7 @@ type callOf struct {
 }
 
 // AskedTool implements coleo.ToolAsker. It asks the server for the call to which the open
-// permission belongs. The server has the call whole, with its inputs.
+// permission belongs. The server has the whole call, with its inputs.
 func (s *Session) AskedTool(ctx context.Context, dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	open, ok := s.open(dialog)
 	srv, err := s.ready()
@@ -96,8 +96,8 @@ func (s *server) call(ctx context.Context, c callOf) (name string, input map[str
 	return "", nil, coleo.Errorf(coleo.ENotFound, "its message has no such call")
 }
 
-// requestOf returns a call as a policy judges it. It returns EUnsupported for a call that is
-// not known whole. A permission with the name of an unknown tool is for a tool of an MCP
+// requestOf returns a call in the form that a policy judges. If Coleo does not know the whole call,
+// the error is EUnsupported. A permission with the name of an unknown tool is for a tool of an MCP
 // server.
 func (s *server) requestOf(permission, name string, input map[string]any) (coleo.ToolRequest, error) {
 	q := coleo.ToolRequest{Tool: name, Folder: s.dir, Shell: commandShell}

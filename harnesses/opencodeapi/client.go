@@ -15,9 +15,9 @@ type Client struct {
 	Env     []string `json:"env,omitempty"` // without the password
 }
 
-// clientEnv lists the variables of the server that its terminal program gets. A name that
-// ends in _ is a prefix. The credentials, and the variables that the user has given to the
-// arm, stay out: the terminal program asks no model and runs no command.
+// clientEnv lists the variables of the server that its terminal program gets. A name that ends in _
+// is a prefix. The terminal program asks no model and runs no command. So it does not get the
+// credentials, or the variables that the user has given to the arm.
 var clientEnv = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_", "TZ", "TMPDIR", "XDG_", "OPENCODE_DISABLE_",
 }

@@ -40,15 +40,14 @@ var (
 // TellsAnswers returns true, because the server tells each message.
 func (h *Harness) TellsAnswers() bool { return true }
 
-// New returns the harness. The argument hold is the command that starts a holder. The
-// Watcher tells of changes of OpenCode's database. New fails only if a built-in harness.toml
-// is invalid.
+// New returns the harness. The argument hold is the command that starts a holder. The Watcher
+// reports changes of OpenCode's database. New fails only if a built-in harness.toml is invalid.
 func New(hold []string, records *record.Watcher) (*Harness, error) {
 	return NewFrom("opencode-api/harness.toml", description, hold, records)
 }
 
-// NewFrom returns a harness that drives OpenCode through its HTTP API, and has the
-// description in text. The path is for errors. NewFrom fails only if text or a built-in
+// NewFrom returns a harness that drives OpenCode through its HTTP API. The argument text is its
+// harness.toml, and the path is for errors. NewFrom fails only if that text or a built-in
 // harness.toml is invalid.
 func NewFrom(path string, text []byte, hold []string, records *record.Watcher) (*Harness, error) {
 	spec, err := rules.ParseSpec(path, text)
@@ -79,8 +78,8 @@ type extra struct {
 	Password string `json:"password"`
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
-	// Home and Started say where the record of the conversation is, and which part of it this
-	// start has written.
+	// Home is the folder HOME in which the record of the conversation is. Started is the time of
+	// this start, which has written only later entries.
 	Home    string    `json:"home,omitempty"`
 	Started time.Time `json:"started,omitzero"`
 	// Fork is the conversation of which the server makes a copy, if there is no conversation
@@ -155,8 +154,8 @@ func (h *Harness) serve(ctx context.Context, c *coleo.SpawnConfig, password stri
 	return status, plan, err
 }
 
-// Attach reopens the session of a handle. The holder must prove that it is the holder
-// that the handle names. Attach returns the errors of terminal.Prove.
+// Attach reopens the session of a handle. The holder must prove that the handle belongs to it.
+// Attach returns the errors of terminal.Prove.
 func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session, error) {
 	s, err := h.Reopen(handle)
 	if err != nil {

@@ -35,9 +35,9 @@ func (s *Session) messages(ctx context.Context) ([]message, error) {
 	return out, err
 }
 
-// Answer returns the text of the assistant's last message that has a text. Only
-// messages after the last prompt count. The text is empty if there is no such message
-// yet. Answer returns the errors of ready and of the request.
+// Answer returns the text of the assistant's last message with a text. Only messages after the last
+// prompt count. The text is empty if there is no such message yet. Answer returns the errors of
+// ready and of the request.
 func (s *Session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {
@@ -54,9 +54,9 @@ func (s *Session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, er
 	return coleo.Answer{Text: last, Source: "http"}, nil
 }
 
-// Prove looks for a prompt that somebody was about to send at the time r.Time. It
-// searches the messages since that time. It returns ProofAccepted if one of them is the
-// prompt, and "" otherwise. It returns the errors of ready and of the request.
+// Prove looks for a prompt that Coleo was about to send at the time r.Time. It searches the
+// messages since that time. If one of them is the prompt, it returns ProofAccepted, and otherwise
+// "". It returns the errors of ready and of the request.
 func (s *Session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {
@@ -70,8 +70,8 @@ func (s *Session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 	return "", nil
 }
 
-// Usage adds up what the messages of the conversation have used. It returns the errors
-// of ready and of the request.
+// Usage adds up the usage of the conversation's messages. It returns the errors of ready and of the
+// request.
 func (s *Session) Usage(ctx context.Context) (coleo.Usage, error) {
 	messages, err := s.messages(ctx)
 	u := coleo.SumUsage(func(yield func(coleo.Usage) bool) {

@@ -29,9 +29,9 @@ const requestTimeout = 30 * time.Second
 
 var listeningLine = regexp.MustCompile(`server listening on (http://[0-9.]+:[0-9]+)`)
 
-// listening reads the server's output until the server reports its address, and returns
-// the address. A request that is sent earlier would hang forever, although the port
-// already accepts connections.
+// The function listening reads the server's output until the server reports its address, and
+// returns the address. An earlier request would hang forever, although the port already accepts
+// connections.
 func listening(ctx context.Context, c *holder.Client) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -101,7 +101,7 @@ func (s *server) request(ctx context.Context, method, path string, in any) (*htt
 	return q, nil
 }
 
-// tell is like do, for requests that command the server. It does not send a request if
+// The method tell is like do, for requests that command the server. It does not send a request if
 // nobody waits for the result anymore.
 func (s *server) tell(ctx context.Context, path string, in, out any) error {
 	if err := coleo.Wanted(ctx); err != nil {
@@ -110,9 +110,9 @@ func (s *server) tell(ctx context.Context, path string, in, out any) error {
 	return s.do(ctx, http.MethodPost, path, in, out)
 }
 
-// do sends a request, and decodes the answer into out. If out is nil, do ignores the
-// answer. The error is EUnavailable if the server cannot be reached. It is ENotFound
-// for status 404, and EInternal for any other refusal.
+// The method do sends a request, and decodes the answer into out. If out is nil, do ignores the
+// answer. The error is EUnavailable if the server cannot be reached. It is ENotFound for status
+// 404, and EInternal for any other refusal.
 func (s *server) do(ctx context.Context, method, path string, in, out any) error {
 	return s.doWithin(ctx, requestTimeout, method, path, in, out)
 }

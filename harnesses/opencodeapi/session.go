@@ -20,8 +20,8 @@ const (
 )
 
 // Session is one live server and one conversation on this server. It does not implement
-// coleo.Reloader, because it uses only one field of its Spec: the title, in errors. The
-// rest of the Spec describes how to start a server.
+// coleo.Reloader, because it uses only the title of its Spec, in errors. The rest of the Spec
+// describes how to start a server.
 type Session struct {
 	h      *Harness
 	own    extra
@@ -152,7 +152,7 @@ func (s *Session) resync(srv *server) {
 	s.update(func(f *facts) { f.replace(now) })
 }
 
-// rest waits for the duration d, or until the session is closed. It reports whether the
+// The method rest waits for a duration, or until the session is closed. It reports whether the
 // session is still open.
 func (s *Session) rest(d time.Duration) bool {
 	timer := time.NewTimer(d)
@@ -201,9 +201,9 @@ func (s *Session) ended(code int, how string) {
 	s.cancel()
 }
 
-// update changes the facts and the reading that results from them. Idle and error end a run.
-// All work is told before that: the server reports the end of a turn faster than the record is
-// read. The facts can change while the record is read, so the newest ones count.
+// update changes the facts and the reading that results from them. The states idle and error end a
+// run, and the server reports them before Coleo has read the record. So update first tells all work
+// in the record. Meanwhile the facts can change again, so the newest ones count.
 func (s *Session) update(change func(*facts)) {
 	s.mu.Lock()
 	change(&s.facts)
@@ -264,11 +264,11 @@ func (s *Session) LastOutput() time.Time {
 	return s.output
 }
 
-// Held asks the session's holder whether it is the holder that the handle names. It
-// returns the results of holder.Client.Proves.
+// Held asks the holder to prove that the session's handle belongs to it. It returns the results of
+// holder.Client.Proves.
 func (s *Session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
 
-// Changes yields the changes after the number from, and then each new change. It ends
+// Changes yields the changes whose numbers are higher than from, and then each new change. It ends
 // when ctx is canceled or the session ends.
 func (s *Session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return s.log.Follow(ctx, from)

@@ -24,8 +24,8 @@ const (
 	abortTimeout = 10 * time.Second
 )
 
-// ready returns the server. If nothing can be sent to the server at present, ready
-// returns EExited or EBusy with the reason.
+// The method ready returns the server. If Coleo cannot send it anything at present, the error is
+// EExited or EBusy, with the reason.
 func (s *Session) ready() (*server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,8 +165,8 @@ func (s *Session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	return nil
 }
 
-// open returns the request whose next dialog has the given fingerprint. The bool is
-// false if there is none.
+// The method open finds the request whose next dialog has the given fingerprint. The bool is false
+// if there is none.
 func (s *Session) open(dialog coleo.Fingerprint) (asked, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,8 +178,8 @@ func (s *Session) open(dialog coleo.Fingerprint) (asked, bool) {
 	return asked{}, false
 }
 
-// answerTo returns the labels of the chosen options, and the words, that answer a
-// question.
+// answerTo returns the answer to a question. The answer has the labels of the chosen options, and
+// the user's words.
 func answerTo(question coleo.Dialog, d coleo.Decision) ([]string, error) {
 	chosen := slices.Clone(d.Options)
 	if d.Option > 0 {
@@ -209,8 +209,8 @@ func answerTo(question coleo.Dialog, d coleo.Decision) ([]string, error) {
 	return answer, nil
 }
 
-// reply returns the path and the body of the HTTP request with which decision d answers
-// the server's request.
+// The function reply returns the path and the body of an HTTP request. This request answers the
+// server's request with the given decision.
 func reply(a asked, d coleo.Decision) (path string, body any, err error) {
 	if a.question {
 		if d.Choice == coleo.Deny {

@@ -8,8 +8,8 @@ import (
 )
 
 // The server has other clients than Coleo, such as OpenCode's terminal program in a window. A
-// person may send prompts there. This file tells the turns that begin so, and follows the
-// person to another conversation.
+// person may send prompts there. This file tells the turns that these prompts begin, and follows
+// the person to another conversation.
 
 // takeMessage processes news of a message. A message of the user begins a turn. Its text comes
 // later, as a part.
@@ -36,8 +36,8 @@ func (s *Session) takeID(message string) {
 	}
 }
 
-// tellTurn tells a turn that Coleo has not begun, when the text of its prompt is known. The
-// server and the record both name the prompt; the first one counts. The caller holds mu.
+// tellTurn tells a turn that Coleo has not begun, when the text of its prompt is known. The server
+// and the record both name the prompt, and the first of them counts. The caller holds mu.
 func (s *Session) tellTurn(message, text string) {
 	if message != s.prompted || !s.untold || text == "" {
 		return
@@ -47,10 +47,10 @@ func (s *Session) tellTurn(message, text string) {
 		Origin: coleo.OriginHand})
 }
 
-// follow makes another conversation the one of this session, and reports whether it has done
-// so. A person has begun or opened that conversation in the window, and has sent a prompt
-// there. Conversations of subagents are not followed, and none is followed during a turn: the
-// turn's answer would come from the wrong one.
+// The session follows a person who has sent a prompt to another conversation in the window. The
+// method follow makes that conversation the session's own, and reports whether it did. It does not
+// follow to a conversation of a subagent. It does not follow during a turn either, because the
+// turn's answer would come from the wrong conversation.
 func (s *Session) follow(conversation string) bool {
 	s.mu.Lock()
 	srv, calm := s.server, !s.delivering && s.facts.known && s.facts.status == "idle" && len(s.facts.asked) == 0
@@ -74,8 +74,8 @@ func (s *Session) follow(conversation string) bool {
 	return true
 }
 
-// deliver notes that a prompt of Coleo's is on its way. The function that it returns notes
-// that it has arrived, or not.
+// deliver notes that a prompt of Coleo's is on its way. The returned function notes that this is
+// over, whether or not the prompt has arrived.
 func (s *Session) deliver() (done func()) {
 	set := func(yes bool) {
 		s.mu.Lock()

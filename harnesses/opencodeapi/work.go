@@ -10,15 +10,15 @@ import (
 	"coleo.dev/record"
 )
 
-// OpenCode keeps the work of a conversation in its database, also if it runs as a server. This
-// file follows the database, as the harness of OpenCode's terminal program does.
+// OpenCode keeps the work of a conversation in its database, even if it runs as a server. This file
+// follows the database, as the harness of OpenCode's terminal program does.
 
-// catchUpLimit bounds how long the end of a turn waits for the database. A look takes
-// milliseconds. It takes longer only if the disk or the machine is stuck.
+// Before Coleo reports the end of a turn, it reads the database. catchUpLimit is how long that can
+// take. It takes milliseconds, and longer only if the disk or the machine is stuck.
 const catchUpLimit = time.Second
 
-// followRecord follows the record of the conversation until ctx ends. It does nothing if the
-// handle is from an older Coleo, and does not say where the record is.
+// followRecord follows the record of the conversation until ctx ends. It does nothing if the handle
+// is from an older Coleo and does not name the place of the record.
 func (s *Session) followRecord(ctx context.Context) {
 	if s.own.Home == "" {
 		return
@@ -38,8 +38,8 @@ func (s *Session) catchUp() {
 	}
 }
 
-// worked tells the work in new entries of the record. If a person has sent a prompt, the turn
-// is told before its work.
+// The method worked tells the work in new entries of the record. If a person has sent a prompt, it
+// tells the turn before the turn's work.
 func (s *Session) worked(entries []record.Entry) {
 	entries = slices.DeleteFunc(entries, func(e record.Entry) bool {
 		return !e.Time.IsZero() && e.Time.Before(s.own.Started)
