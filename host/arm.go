@@ -21,11 +21,10 @@ type arm struct {
 	// starting is held during a start, an attach or an end, so that only one of them
 	// runs.
 	starting sync.Mutex
-	// writing is held while the record is written to the database or to the arm's
-	// folder. So the last write always has the newest record.
+	// writing is held during a write of the record to the database or to the arm's folder. So the
+	// last write always has the newest record.
 	writing sync.Mutex
-	// changing is held while the mode or the model is changed, so that only one of them
-	// runs.
+	// changing is held during a change of the mode or the model, so that only one of them runs.
 	changing sync.Mutex
 
 	mu      sync.Mutex
@@ -91,8 +90,8 @@ func (a *arm) dirOf(generation int) string {
 // root returns the folder of all the arm's files.
 func (a *arm) root() string { return filepath.Join(a.host.Dir, "arms", a.record.ID) }
 
-// hold stores a session and starts to follow the session. The parameter by is the
-// harness that started the session or attached to it.
+// hold stores a session and starts to follow it. The harness is the one that started the session or
+// attached to it.
 func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	a.mu.Lock()
 	a.harness, a.rules = by, ""
@@ -113,9 +112,9 @@ func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	})
 }
 
-// follow writes the changes of a session to the event log. It stops when the session
-// ends, or when the context in following ends. In the second case it still completes a
-// change that is just being written, because the write uses ctx.
+// follow writes the changes of a session to the event log. It stops when the session ends, or when
+// the context in following ends. In the second case it still completes the write of a change,
+// because the write uses ctx.
 func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 	for change, err := range s.Changes(following, 0) {
 		if err != nil {
@@ -230,10 +229,10 @@ func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 	a.fileOrLog()
 }
 
-// change records something that has happened: it applies fn to the arm's record. It
-// writes the record, and the events that fn returns, in one transaction. If the disk is
-// full, it writes them when the disk has room again. Changes reach the disk in order.
-// change holds mu while it calls fn, so fn can read the fields of the arm.
+// change records something that has happened. The function fn changes the arm's record and returns
+// events. One transaction writes the record and the events. If the disk is full, change writes them
+// when the disk has room again. Changes reach the disk in order. While it calls fn, it holds mu, so
+// fn can read the fields of the arm.
 func (a *arm) change(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
 	if err := a.changeAs(ctx, happened, fn); err != nil {
 		return err
@@ -252,8 +251,8 @@ func (a *arm) changeAs(ctx context.Context, p purpose, fn func(*store.ArmRecord)
 	return a.changeWith(ctx, p, nil, fn)
 }
 
-// changeWith is like changeAs, and writes what a tool has changed in the same transaction. It
-// reads tools after fn has returned.
+// changeWith is like changeAs. The same transaction also writes the changes that a tool has made.
+// They are read after fn has returned, so fn can still set them.
 func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange,
 	fn func(*store.ArmRecord) []coleo.Event) error {
 	a.writing.Lock()
@@ -275,10 +274,9 @@ func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange
 	return coleo.Errorf(coleo.EUnavailable, "nothing was done, because it could not be recorded: %w", err)
 }
 
-// undo takes back a change of the arm's record after the write of the change has
-// failed. The parameters was and changed are the record before and after the change. If
-// observe has recorded newer activity since the change, undo keeps the newer state and
-// activity.
+// undo takes back a change of the arm's record after the write of the change has failed. The
+// arguments was and changed are the record before and after the change. If observe has recorded
+// newer activity since the change, undo keeps the newer state and activity.
 func (a *arm) undo(was, changed store.ArmRecord) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -320,8 +318,7 @@ func (a *arm) letGo() {
 // report returns the arm's present condition, and changes nothing.
 func (a *arm) report() bus.ArmReport { return a.reportBy(prove) }
 
-// reportBy is like report, but calls prove to find out whether the holder belongs to
-// the arm.
+// reportBy is like report, but a given function finds out whether the holder belongs to the arm.
 func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmReport {
 	a.mu.Lock()
 	r := bus.ArmReport{

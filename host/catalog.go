@@ -11,8 +11,8 @@ import (
 	"coleo.dev/store"
 )
 
-// providers returns a model catalogue. It asks the installed agent CLIs that have a
-// catalogue, one after another, and returns the first catalogue that it gets.
+// providers returns a model catalogue. It asks one installed agent CLI after another, and returns
+// the first catalogue that it gets.
 func (h *Host) providers(ctx context.Context, _ struct{}) (any, error) {
 	err := error(coleo.Errorf(coleo.ENotInstalled, "no agent CLI that keeps a catalogue of models is installed on %s",
 		h.Hostname))
@@ -42,8 +42,7 @@ func (h *Host) catalog(ctx context.Context, c coleo.Cataloguer) (json.RawMessage
 	return c.Catalog(ctx, coleo.SpawnConfig{Dir: dir, Workdir: dir, Path: h.Path, Environ: h.Environ})
 }
 
-// logins tells to which installed agent CLIs this host's user is logged in. It returns no
-// secret.
+// logins reports to which installed agent CLIs this host's user is logged in. It returns no secret.
 func (h *Host) logins(context.Context, struct{}) (any, error) {
 	out := []coleo.Login{}
 	for _, name := range h.Registry.List() {
@@ -60,8 +59,7 @@ func (h *Host) logins(context.Context, struct{}) (any, error) {
 	return out, nil
 }
 
-// setDefaultModel stores the model of the arm's next start. The agent CLI that runs, if there
-// is one, keeps its model.
+// setDefaultModel stores the model of the arm's next start. A running agent CLI keeps its model.
 func (a *arm) setDefaultModel(ctx context.Context, model string) (bus.ModelReport, error) {
 	a.changing.Lock()
 	defer a.changing.Unlock()
@@ -88,8 +86,8 @@ func (a *arm) setModel(ctx context.Context, s coleo.Session, model string, inste
 	return a.tellModel(context.WithoutCancel(ctx), model, insteadOf)
 }
 
-// tellModel stores the model with which the agent CLI runs, and tells it if it is another
-// one than before.
+// tellModel stores the model with which the agent CLI runs. If the model has changed, tellModel
+// appends an event.
 func (a *arm) tellModel(ctx context.Context, model string, insteadOf *coleo.ModelFallback) error {
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		was := a.runsModel()

@@ -11,8 +11,8 @@ import (
 
 // choosing is what an arm knows about the mode that a user has ordered.
 type choosing struct {
-	// owed means that the session may have another mode than the ordered one, because it
-	// has just been started or attached to.
+	// owed means that the session may not be in the ordered mode, because it has just been started
+	// or attached to.
 	owed bool
 	// switching means that an order for a mode is being carried out, so that a change of
 	// the mode is part of that order.
@@ -21,10 +21,10 @@ type choosing struct {
 	moved     chan struct{} // closed and replaced when seen changes; nil if nobody waits
 }
 
-// switchMode switches an arm to another mode. It stores the order first, so that the next
-// host agent completes it. In this order, it interrupts the turn if that was asked for,
-// keeps the model of the mode that is left, switches the mode, and sets the model of the
-// new mode.
+// switchMode switches an arm to another mode. It stores the order first, so that the next host
+// agent completes it. Then it does these things, one after another. It interrupts the turn if the
+// order says so. It keeps the model of the present mode. It switches the mode, and sets the model
+// of the new mode.
 func (a *arm) switchMode(ctx context.Context, o bus.ModeOrder) (bus.ModeReport, error) {
 	s, err := a.live()
 	if err != nil {
@@ -67,8 +67,7 @@ func (a *arm) switchMode(ctx context.Context, o bus.ModeOrder) (bus.ModeReport, 
 	return bus.ModeReport{ModeSwitch: done, Chosen: a.chosen()}, nil
 }
 
-// allowedMode returns the mode of an order. It returns an error if the order must not be
-// carried out.
+// allowedMode returns the mode of an order, or an error if the arm must not carry out the order.
 func (a *arm) allowedMode(s coleo.Session, o coleo.ModeOrder) (coleo.Mode, error) {
 	modal, ok := s.(coleo.Modal)
 	if !ok {
@@ -116,8 +115,8 @@ func (a *arm) pressMode(ctx context.Context, s coleo.Session, id string) (coleo.
 	return done, err
 }
 
-// notedTimeout bounds the wait until the changes of a session are in the log. A write
-// takes milliseconds; on a full disk it waits in memory.
+// notedTimeout is how long an order waits until the changes of a session are in the log. A write
+// takes milliseconds. On a full disk it stays in memory.
 const notedTimeout = 5 * time.Second
 
 // awaitNoted waits until all changes that the session has now are in the log.
@@ -156,8 +155,8 @@ func (a *arm) noted(c coleo.Cursor) {
 	}
 }
 
-// noteMode tells a mode that the screen shows. If the mode was changed without an order,
-// the earlier order is forgotten, so that a later start does not undo the change.
+// noteMode records a mode that the screen shows. If the mode was changed without an order, noteMode
+// drops the earlier order. So a later start does not undo the change.
 func (a *arm) noteMode(ctx context.Context, c coleo.Change) error {
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		a.reading = c.Reading
@@ -174,18 +173,17 @@ func (a *arm) noteMode(ctx context.Context, c coleo.Change) error {
 	})
 }
 
-// owesMode reports whether a session that is being taken up may have another mode than the
-// ordered one: after a start, and after a host agent was killed while it switched the mode.
-// If the mode was reached before, another mode now is the choice of somebody else. The
-// caller holds mu.
+// owesMode reports whether a new session may not be in the ordered mode. This is so after a start,
+// and if a host agent was killed while it switched the mode. If the ordered mode was reached
+// before, another mode is the choice of somebody else. The caller holds mu.
 func (a *arm) owesMode() bool {
 	ordered := modeOf(a.record.Spec.Chosen)
 	return ordered != "" && a.record.Trace.Shown != ordered
 }
 
-// settleMode switches a session that was just started or attached to into the mode that a
-// user has ordered before. It types nothing if the session has the mode, or if nobody has
-// ordered one.
+// settleMode is for a session that was just started or attached to. It switches the session to the
+// mode that a user has ordered earlier. It types nothing if the session is in that mode, or if
+// nobody has ordered one.
 func (a *arm) settleMode(ctx context.Context, s coleo.Session) error {
 	a.changing.Lock()
 	defer a.changing.Unlock()
@@ -203,8 +201,8 @@ func (a *arm) settleMode(ctx context.Context, s coleo.Session) error {
 	return err
 }
 
-// restoreMode is settleMode in the background, when a session has become idle for the
-// first time. A prompt tries again and reports the error.
+// restoreMode calls settleMode in the background, when a session has become idle for the first
+// time. If it fails, the next prompt calls settleMode again and reports the error.
 func (a *arm) restoreMode(s coleo.Session) {
 	a.mu.Lock()
 	owed := a.choosing.owed && modeOf(a.record.Spec.Chosen) != ""
@@ -239,9 +237,10 @@ func (a *arm) said(ctx context.Context) {
 	}
 }
 
-// asChosen returns the configuration for a start with the model and the mode that the user
-// has chosen. If a permission mode gives the mode, it is used, so that no key is needed.
-// The permission mode "all" stays, and a mode that must be allowed is left to its key.
+// asChosen returns the configuration for a start with the model and the mode that the user has
+// chosen. If a permission mode starts the agent CLI in that mode, asChosen uses it, so that no key
+// is needed. It keeps the permission mode "all". It never does this for a mode that must be
+// allowed, which needs its key.
 func (a *arm) asChosen(h coleo.Harness, c coleo.SpawnConfig) coleo.SpawnConfig {
 	c.Provider, c.Model = c.ModelOf()
 	moded, ok := h.(coleo.Moded)
@@ -288,8 +287,8 @@ func ofArm(id string, events []coleo.Event) []coleo.Event {
 	return events
 }
 
-// switchModel gives an arm another model. If the agent CLI cannot change its model while
-// it runs, the model is stored for its next start, and the report says so.
+// switchModel gives an arm another model. If the agent CLI cannot change its model while it runs,
+// switchModel stores the model for the next start, and the report says so.
 func (a *arm) switchModel(ctx context.Context, o bus.ModelOrder) (bus.ModelReport, error) {
 	if o.Scope == coleo.ScopeDefault {
 		return a.setDefaultModel(ctx, o.Model)
@@ -334,8 +333,8 @@ func (a *arm) switchModel(ctx context.Context, o bus.ModelOrder) (bus.ModelRepor
 	return bus.ModelReport{ModelSwitch: out, Chosen: a.chosen()}, err
 }
 
-// takeModelOf keeps the model of the mode that was left, and sets that of the new mode. If
-// the agent CLI takes a model only at its start, done gets a warning.
+// takeModelOf stores the present model with the old mode, and sets the model of the new mode. If
+// the agent CLI takes a model only at its start, the result of the switch gets a warning.
 func (a *arm) takeModelOf(ctx context.Context, s coleo.Session, left string, m coleo.Mode, done *coleo.ModeSwitch) {
 	a.mu.Lock()
 	now := a.runsModel()

@@ -20,7 +20,7 @@ import (
 const driverFile = "driver.lock"
 
 const (
-	// driverWait bounds the wait for the lock. A killed process keeps its locks until
+	// driverWait is how long a process waits for the lock. A killed process keeps its locks until
 	// the kernel has removed the process, which takes milliseconds.
 	driverWait = time.Second
 	// driverLook is the time between two attempts to lock the file.
@@ -34,8 +34,8 @@ type driving struct {
 	doing bool     // a start, an attach, an end or a hand-over runs
 }
 
-// drive locks the arm's folder, unless this process already has the lock. rest releases
-// the lock. drive returns EConflict if another process has the lock.
+// drive locks the arm's folder, unless this process already has the lock. It returns EConflict if
+// another process has the lock. The method rest releases the lock.
 func (a *arm) drive() error {
 	a.driving.mu.Lock()
 	defer a.driving.mu.Unlock()
@@ -70,17 +70,18 @@ func (a *arm) driveOwn() error {
 	return nil
 }
 
-// rest releases the lock on the arm's folder if this process no longer needs it. The
-// process needs the lock while it has a session of the arm or waits for the reply of a
-// holder. It also needs the lock while an action of the arm runs.
+// The method rest releases the lock on the arm's folder if this process no longer needs it. The
+// process needs the lock while it has a session of the arm or waits for the reply of a holder. It
+// also needs the lock while an action of the arm runs.
 func (a *arm) rest() {
 	if a.release() {
 		a.restTools()
 	}
 }
 
-// release releases the lock on the arm's folder and closes the arm's door, and returns
-// true. If this process still needs the lock or does not have it, release returns false.
+// If this process no longer needs the lock on the arm's folder, release gives it up, closes the
+// arm's door and returns true. If the process needs the lock or does not have it, release returns
+// false.
 func (a *arm) release() bool {
 	a.driving.mu.Lock()
 	defer a.driving.mu.Unlock()
@@ -130,8 +131,8 @@ func lockDriver(path string) (*os.File, error) {
 	}
 }
 
-// sameFile reports whether f is still the file at path. If the arm was removed after f
-// was opened, its lock file is gone or is a new file.
+// sameFile reports whether an open file is still the one at a path. If the arm was removed
+// meanwhile, its lock file is gone or is a new file.
 func sameFile(f *os.File, path string) bool {
 	mine, err := f.Stat()
 	if err != nil {
@@ -151,16 +152,15 @@ func driverOf(root string) string {
 	return "another process"
 }
 
-// owns reports whether an arm belongs to this host. The parameter named is the host
-// that the arm's folder names. owns does not compare ids, because the id of a host
-// agent can have changed. A state folder has at most two hosts: one host agent, and
-// host local.
+// owns reports whether an arm belongs to this host. The argument is the host that the arm's folder
+// names. owns does not compare ids, because the id of a host agent can have changed. It need not,
+// because a state folder has at most two hosts: one host agent, and host local.
 func (h *Host) owns(named string) bool {
 	return (named == coleo.LocalHost) == (h.ID == coleo.LocalHost)
 }
 
-// disowned reports whether the folder of an arm names the other host. It returns false
-// if the folder has no readable record, so that the record in the database is used.
+// disowned reports whether the folder of an arm names the other host. If the folder has no readable
+// record, it returns false, and the record in the database counts.
 func (h *Host) disowned(id string) bool {
 	kept, err := readKept(h.Dir, id)
 	return err == nil && !h.owns(kept.Host)

@@ -37,8 +37,8 @@ func (a *arm) failed(ctx context.Context, c coleo.SpawnConfig, cause error) {
 	a.fileOrLog()
 }
 
-// sweepStart ends all processes that are left of one start of an arm. It returns the
-// pids of the processes that it could not end.
+// sweepStart ends the remaining processes of one start of an arm. It returns the pids of the
+// processes that it could not end.
 func sweepStart(arm, nonce string) []int {
 	return process.SweepStarts(arm, process.OfStart(nonce))
 }
@@ -72,8 +72,8 @@ func (a *arm) vacant() error {
 			return err
 		}
 	}
-	// This check looks at every process of the machine. To save time, make it only for
-	// copied arms.
+	// This check looks at every process of the machine. To save time, it is made only for copied
+	// arms.
 	if rule == ruleCopied {
 		if left := process.Marked(a.record.ID); len(left) > 0 {
 			return coleo.Errorf(coleo.EConflict,
@@ -84,8 +84,8 @@ func (a *arm) vacant() error {
 	return nil
 }
 
-// kill ends all processes of the arm, and returns when they have ended. If generation
-// is not 0 and not the arm's last generation, kill returns EStale.
+// kill ends all processes of the arm, and returns when they have ended. The generation 0 stands for
+// any. If another generation is given and is not the arm's last one, kill returns EStale.
 func (a *arm) kill(ctx context.Context, generation int) error {
 	defer a.begin()()
 	if last := a.generation(); generation != 0 && generation != last {
@@ -183,8 +183,7 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	})
 }
 
-// killGrace is the time between SIGHUP and SIGKILL for an arm for which this host agent
-// has no session.
+// killGrace is the time between SIGHUP and SIGKILL, if this host agent has no session of the arm.
 const killGrace = 2 * time.Second
 
 // remove forgets a stopped arm and deletes its files and its worktree. It deletes the files first,
@@ -266,9 +265,9 @@ func endProven(client *holder.Client, arm string, generation int) error {
 	return holder.Terminate(s.Holder) // a signal needs no nonce, which may be lost
 }
 
-// traces searches all processes for the marks of arms. Starts that wait at the same
-// time share one search, which is called a look. A caller never gets the result of a
-// look that began before the call.
+// A traces value searches all processes for the marks of arms. Starts that happen at the same time
+// share one search, which is called a look. A caller never gets the result of a look that began
+// before the call.
 type traces struct {
 	look func() map[string][]int // for example process.Traces
 
@@ -305,7 +304,7 @@ func (t *traces) of(arm string) []int {
 	return mine.found[arm]
 }
 
-// sweep ends all processes of the generations before next. It returns the generations
+// sweep ends all processes of the generations before the given one. It returns the generations
 // whose marks it found. It relies on the marks even if the database contradicts them.
 func (a *arm) sweep(next int) (found []int, err error) {
 	found = a.host.marks.of(a.record.ID)
@@ -321,8 +320,8 @@ func (a *arm) sweep(next int) (found []int, err error) {
 	return found, nil
 }
 
-// sweepToStart calls sweep before the start of the generation next. It returns
-// EConflict if this generation or a later generation already runs.
+// sweepToStart calls sweep before the start of a generation. It returns EConflict if that
+// generation or a later one already runs.
 func (a *arm) sweepToStart(next int) error {
 	found, err := a.sweep(next)
 	if err != nil || !slices.ContainsFunc(found, func(generation int) bool { return generation >= next }) {

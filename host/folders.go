@@ -83,10 +83,10 @@ func readKept(dir, id string) (keptArm, error) {
 	return kept, nil
 }
 
-// takeFolders makes the database agree with the arms' folders. It removes the arms whose
-// folders name another host. It corrects the paths of arms whose folders were moved. It
-// adds or updates the arms that the database lacks or has in an older form, in case the
-// database was lost or was restored from a copy.
+// takeFolders makes the database agree with the arms' folders. It removes the arms whose folders
+// name another host. It corrects the paths of arms whose folders were moved. The database may have
+// been lost, or restored from a copy. So takeFolders also adds the arms that the database lacks,
+// and updates those that it has in an older form.
 func (h *Host) takeFolders(ctx context.Context) error {
 	records, err := h.DB.Arms(ctx)
 	if err != nil {
@@ -127,8 +127,8 @@ func (h *Host) takeFolders(ctx context.Context) error {
 	return nil
 }
 
-// tellNameless records the processes in the folder of an unknown arm. An arm is unknown
-// if neither the database nor the folder has its record.
+// tellNameless is for the folder of an unknown arm. An arm is unknown if neither the database nor
+// the folder has its record. tellNameless records which processes are in the folder.
 func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecord, id string) {
 	if _, there := known[id]; there || h.ID == coleo.LocalHost { // only the host agent records unknown arms
 		return
@@ -177,14 +177,15 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 	return err
 }
 
-// newer reports whether kept, the record in the folder, must replace r, the record in
-// the database. The first of these cases that applies decides:
-//   - r says that the state folder was copied, or r has a later generation: false.
+// newer compares the arm's record in the folder, kept, with its record in the database, r. It
+// reports whether kept must replace r. The first of these cases that applies decides:
+//   - The database's record says that the state folder was copied, or has a later generation:
+//     false.
 //   - The folder's record has a later generation: true.
 //   - The database's record says that the arm should run, but has no handle: true.
 //   - Both records describe the same start: false.
-//   - The records describe different starts of one generation: true if the holder of
-//     the start in kept replies.
+//   - The records describe different starts of one generation: true if the holder of the start in
+//     the folder's record replies.
 func newer(kept, r store.ArmRecord) bool {
 	switch {
 	case r.Rule == ruleCopied || kept.Generation < r.Generation:
@@ -201,9 +202,9 @@ func newer(kept, r store.ArmRecord) bool {
 	return err == nil
 }
 
-// found asks the holder of a start for the handle, in case the host agent was killed
-// before it stored the handle. found returns nil if the record has no nonce, if no
-// holder replies, or if the holder belongs to another arm or generation.
+// The host agent may have been killed before it stored the handle of a start. The function found
+// asks the start's holder for the handle. It returns nil if the record has no nonce, if no holder
+// replies, or if the holder belongs to another arm or generation.
 func found(r store.ArmRecord) *coleo.Handle {
 	if r.Spec.Nonce == "" {
 		return nil
@@ -223,10 +224,10 @@ func found(r store.ArmRecord) *coleo.Handle {
 	}
 }
 
-// atHome returns the record r with the paths of this state folder, and true if it
-// changed the record. If the record names another folder, the state folder was moved or
-// copied. After a move, atHome corrects the paths. After a copy, the session belongs to
-// the host agent of the original folder, so atHome removes the session from the record.
+// atHome corrects a record that names another state folder, and reports whether it changed the
+// record. In that case the state folder was moved or copied. After a move, atHome corrects the
+// paths. After a copy, the session belongs to the host agent of the original folder, so atHome
+// removes the session from the record.
 func (h *Host) atHome(r store.ArmRecord) (store.ArmRecord, bool) {
 	if r.Handle == nil {
 		return r, false
@@ -285,9 +286,9 @@ func (a *arm) occupied() []int {
 	return out
 }
 
-// vacated waits until no process uses the folder of generation n. It waits only for a
-// guard that is about to end, and for a holder whose agent CLI has ended. If another
-// process uses the folder, vacated returns EConflict.
+// vacated waits until no process uses the folder of a generation. It waits only for a guard that is
+// about to end, and for a holder whose agent CLI has ended. If any other process uses the folder,
+// vacated returns EConflict.
 func (a *arm) vacated(n int) error {
 	client, err := holder.Dial(a.dirOf(n), "")
 	switch coleo.ErrorCode(err) {

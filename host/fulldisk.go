@@ -16,7 +16,7 @@ import (
 // still write.
 const littleRoom = 4 << 20
 
-// fullDisk ensures that only one goroutine at a time asks the holders whether they can
+// fullDisk is a lock. With it, only one goroutine at a time asks the holders whether they can
 // write.
 type fullDisk struct {
 	mu      sync.Mutex
@@ -80,13 +80,13 @@ func (a *arm) noteBlocked(ctx context.Context, why string) {
 const (
 	// thinEvery is the time between two searches for old events.
 	thinEvery = time.Minute
-	// thinMost is the maximum number of transactions in one search. Each transaction
+	// thinMost is the largest number of transactions in one search for old events. Each transaction
 	// deletes at most 500 events. 20 transactions take about 200 ms, once a minute.
 	thinMost = 20
 )
 
-// noteRead notes that serve has stored the events up to number seq. This is certain
-// when serve asks for the events after seq.
+// noteRead notes that serve has stored the events up to a number. This is certain when serve asks
+// for the events after that number.
 func (h *Host) noteRead(seq uint64) {
 	for {
 		known := h.read.Load()
@@ -96,8 +96,8 @@ func (h *Host) noteRead(seq uint64) {
 	}
 }
 
-// retain returns the task that deletes old events. Each time, it deletes a bounded number
-// of events.
+// retain returns the task that deletes old events. Each run of the task deletes a bounded number of
+// events.
 func (h *Host) retain() repeat.Task {
 	arm := ""
 	return repeat.Task{ID: "delete old events", Every: thinEvery, Do: func(ctx context.Context) (err error) {

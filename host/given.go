@@ -28,9 +28,9 @@ const (
 	scriptFile = "script.json"
 )
 
-// takeGiven stores the environment and the script of an order, so that later starts can
-// use them. It also sets the environment of this start in c. If the start fails, the
-// caller must call undo.
+// takeGiven stores the environment and the script of an order, so that later starts can use them.
+// It also sets the environment of this start in the configuration. If the start fails, the caller
+// must call undo.
 func (a *arm) takeGiven(c *coleo.SpawnConfig, o bus.SpawnOrder) (undo func() error, err error) {
 	undoScript := func() error { return nil }
 	if o.Script != "" {
@@ -51,7 +51,7 @@ func (a *arm) takeGiven(c *coleo.SpawnConfig, o bus.SpawnOrder) (undo func() err
 	return func() error { return errors.Join(undoEnv(), undoScript()) }, nil
 }
 
-// takeEnv sets the environment of this start in c. If the user has given an
+// takeEnv sets the environment of this start in the configuration. If the user has given an
 // environment, takeEnv uses and stores it. Otherwise it uses the stored environment.
 func (a *arm) takeEnv(c *coleo.SpawnConfig, given map[string]string) (undo func() error, err error) {
 	kept, err := a.keptEnv()
@@ -169,11 +169,11 @@ const scriptedAddr = "127.0.0.1:4180"
 // scriptedHome is the HOME of an arm with the scripted model, below the arm's folder.
 const scriptedHome = "home"
 
-// withModel returns the configuration for a start with the scripted model. If c uses
-// another model, withModel returns c unchanged. One command starts the scripted model
-// and then the agent CLI, which has no network and its own HOME. The arm's record says
-// only that the arm uses the scripted model. At each start, withModel computes the
-// command, the profile, HOME and the endpoint again.
+// withModel prepares the configuration of an arm with the scripted model for a start. It returns a
+// configuration with another model unchanged. One command starts the scripted model and then the
+// agent CLI, which has no network and its own HOME. The arm's record says only that the arm uses
+// the scripted model. At each start, withModel computes the command, the profile, HOME and the
+// endpoint again.
 func (a *arm) withModel(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 	if !c.Scripted() {
 		return c, nil
@@ -200,10 +200,10 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// withFiles returns the text of a prompt with its files. It uses the agent CLI's own way
-// to name a file, if the harness knows one. withFiles returns EInvalid if a path is not
-// absolute, or if the file is missing or not readable. Files of a machine can change, so
-// the agent CLI may still find no file.
+// withFiles returns the text of a prompt with its files. It uses the agent CLI's own way to name a
+// file, if the harness knows one. withFiles returns EInvalid if a path is not absolute, or if the
+// file is missing or not readable. A file can be deleted later, so the agent CLI may still not find
+// it.
 func (a *arm) withFiles(p coleo.Prompt) (string, error) {
 	if len(p.Files) == 0 {
 		return p.Text, nil
@@ -223,10 +223,9 @@ func (a *arm) withFiles(p coleo.Prompt) (string, error) {
 // plainPath matches the paths that every agent CLI takes without quotes.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
 
-// attach returns the text of a prompt with its files. The parameter way is how the agent
-// CLI names a file, or "". The files named in that way come before the text, because an
-// agent CLI can offer a menu of files while the cursor is behind such a name, and ENTER
-// would choose from the menu.
+// attach returns the text of a prompt with its files. The argument way is how the agent CLI names a
+// file, or "". Files that are named in that way come before the text. While the cursor is behind
+// such a name, an agent CLI can offer a menu of files, and ENTER would choose from that menu.
 func attach(way string, p coleo.Prompt) string {
 	if way == "" || slices.ContainsFunc(p.Files, func(f string) bool { return !plainPath.MatchString(f) }) {
 		return p.Text + "\n\nAttached files: " + strings.Join(p.Files, ", ")
@@ -238,12 +237,12 @@ func attach(way string, p coleo.Prompt) string {
 	return strings.Join(names, " ") + "\n" + p.Text
 }
 
-// takeCheck checks the input of a prompt, and adds the input and the schema of the answer
-// to its text. It returns what the prompt's run keeps of the check: nil if nothing is
-// checked. Nothing may be typed if it returns an error:
+// takeCheck checks the input of a prompt, and adds the input and the schema of the answer to its
+// text. It returns the check for the prompt's run, or nil if nothing is checked. After one of these
+// errors, the caller must type nothing:
 //
-//   - EInvalid if a schema is wrong, or if the input does not fit. In the second case an
-//     event tells it.
+//   - EInvalid if a schema is wrong, or if the input does not fit. In the second case takeCheck
+//     also appends an event.
 //   - EUnsupported if the answer cannot be checked, because only the screen shows it
 func (a *arm) takeCheck(ctx context.Context, p *coleo.Prompt) (*coleo.Check, error) {
 	if p.Check == nil {
@@ -278,8 +277,8 @@ func (a *arm) tellsAnswers() error {
 		"which may lack a part: nothing was typed", a.name())
 }
 
-// specHash returns Receipt.SpecHash of a run that is about to begin. The parameter asked is
-// the caller's text. A run that asks a model again has the hash of the first run.
+// specHash returns the SpecHash for the receipt of a new run. The argument asked is the caller's
+// text. A run that asks a model again has the hash of the first run.
 func (a *arm) specHash(c *coleo.Check, asked string) string {
 	if c != nil && c.SpecHash != "" {
 		return c.SpecHash
@@ -322,8 +321,8 @@ func checkFile(path string) error {
 	return nil
 }
 
-// takeWorktree gives the arm its git worktree, and sets its work folder to a folder in it. An
-// arm that is started again keeps its worktree. It does nothing if c asks for none.
+// If the configuration asks for a git worktree, takeWorktree gives the arm one, and sets its work
+// folder to a folder in it. An arm that is started again keeps its worktree.
 func (a *arm) takeWorktree(ctx context.Context, c *coleo.SpawnConfig, name string) error {
 	if c.Worktree == nil {
 		return nil
@@ -354,9 +353,9 @@ func (a *arm) takeWorktree(ctx context.Context, c *coleo.SpawnConfig, name strin
 	return nil
 }
 
-// removeWorktree removes the arm's git worktree, if it has one. It returns the ref that has
-// the unsaved work, or "". It returns EConflict if another arm works in the worktree, or if
-// there is unsaved work and force is false.
+// removeWorktree removes the arm's git worktree, if it has one. It returns EConflict if another arm
+// works in the worktree, or if there is unsaved work and force is false. With force, it keeps the
+// unsaved work under a ref, and returns the ref.
 func (a *arm) removeWorktree(ctx context.Context, force bool) (kept string, err error) {
 	id := a.record.ID
 	w, known, err := a.host.Workspaces.Of(id)
@@ -376,8 +375,8 @@ func (a *arm) removeWorktree(ctx context.Context, force bool) (kept string, err 
 	return done.Kept, nil
 }
 
-// worksIn returns the name of another arm that is not stopped and works in the folder dir
-// or below it, or "".
+// worksIn looks for another arm that is not stopped and works in a folder or below it. It returns
+// the name of that arm, or "".
 func (h *Host) worksIn(dir, not string) string {
 	for _, a := range h.all() {
 		a.mu.Lock()
@@ -391,8 +390,8 @@ func (h *Host) worksIn(dir, not string) string {
 	return ""
 }
 
-// tellWorktree appends an event of the arm's worktree. The record of the worktree is what
-// counts, so a log that cannot be written changes nothing.
+// tellWorktree appends an event about the arm's worktree. It ignores errors, because the record of
+// the worktree counts, and not the log.
 func (a *arm) tellWorktree(ctx context.Context, kind coleo.EventKind, payload any) {
 	if err := a.host.append(ctx, event(a.record.ID, kind, payload)); err != nil {
 		a.host.Log.Warn("tell of the worktree of an arm", "arm", a.name(), "error", err)

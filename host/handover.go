@@ -17,10 +17,10 @@ import (
 	"coleo.dev/store"
 )
 
-// release gives an arm that serve itself drives to a host agent. The arm continues to
-// run. One write to the arm's folder makes the change. It stores the id of the host
-// agent, the open runs, the prompts that were about to be typed, and the queue. If a process is
-// killed before or after this write, the folder names exactly one host.
+// release hands an arm of host local over to a host agent. The arm continues to run. One write to
+// the arm's folder makes the change. It stores the id of the host agent, the open runs, the
+// intended prompts, and the queue. If a process is killed before or after this write, the folder
+// names exactly one host.
 //
 // release returns ENotFound if this host does not have the arm. It returns EBusy while
 // somebody types into the arm, or while the arm is being started, attached to or ended.
@@ -162,8 +162,8 @@ func (h *Host) takeNamed(ctx context.Context, id string) (*arm, error) {
 	return a, nil
 }
 
-// takeStrays attaches to running arms whose folders name this host, but which this host
-// does not have. There are such arms if serve was killed while it handed them over.
+// takeStrays attaches to running arms that this host does not have, although their folders name
+// this host. There are such arms if serve was killed while it handed them over.
 func (h *Host) takeStrays(ctx context.Context) {
 	for _, id := range armFolders(h.Dir) {
 		a, err := h.arm(id)
@@ -189,8 +189,8 @@ type LocalArm struct {
 	Name string `json:"name"`
 }
 
-// LocalArms returns the running arms of host local, which is serve itself. It looks into the
-// given state folder, and asks the kernel which of the arms run.
+// LocalArms returns the running arms of host local in a state folder. It asks only the kernel which
+// arms run.
 func LocalArms(dir string) []LocalArm {
 	out := []LocalArm{}
 	for _, id := range armFolders(dir) {
@@ -214,10 +214,9 @@ func HasLocal(dir string) bool {
 	return false
 }
 
-// writeFolder writes the arm's record to the arm's folder, with the id of a host. It
-// either replaces the whole file or changes nothing. If whole is true, the record
-// includes the open runs, the prompts that are about to be typed, and the queue. Such a write
-// survives a power failure.
+// writeFolder writes the arm's record to the arm's folder, with the id of a host. It either
+// replaces the whole file or changes nothing. If whole is true, the record includes the open runs,
+// the intended prompts, and the queue. Such a write survives a power failure.
 func (a *arm) writeFolder(host string, whole bool) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
@@ -242,8 +241,7 @@ func (a *arm) writeFolder(host string, whole bool) error {
 	return nil
 }
 
-// replaceFile replaces a file in an arm's folder, and does not wait until it is on the
-// disk.
+// replaceFile replaces a file in an arm's folder. It does not wait until the file is on the disk.
 func replaceFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

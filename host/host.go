@@ -48,8 +48,8 @@ type Config struct {
 	// ToolServer is the command that serves Coleo's own tools to an agent CLI by MCP. Its
 	// arguments are --door PATH --tools NAME[,NAME...].
 	ToolServer []string
-	// Policy says where the rules of arms' policies are. Judged, if it is set, is called
-	// between the decision of a policy and its answer. Tests use it.
+	// Policy says where the rules of arms' policies are. Tests can set Judged. It is called after a
+	// policy has decided about a dialog, and before it answers the dialog.
 	Policy PolicyFiles
 	// Workspaces makes and removes the worktrees of arms.
 	Workspaces workspace.Workspaces
@@ -170,8 +170,8 @@ func (h *Host) claim(ctx context.Context) error {
 	return h.contest(ctx)
 }
 
-// contest returns EConflict if another live host agent has had the id for longer. It
-// ignores errors of the check itself, so that the host agent continues.
+// contest returns EConflict if another live host agent has had this id for longer. If the check
+// itself fails, contest returns nil, so that the host agent continues.
 func (h *Host) contest(ctx context.Context) error {
 	err := h.Bus.Contest(ctx, h.ID, h.mine())
 	if coleo.ErrorCode(err) == coleo.EConflict {
@@ -278,8 +278,8 @@ func (h *Host) all() []*arm {
 	return out
 }
 
-// reports returns the report of each arm. It asks all holders at the same time, because
-// the wait for a silent holder is long.
+// The function reports returns the report of each arm. It asks all holders at the same time,
+// because a silent holder costs a long time.
 func reports(arms []*arm) []bus.ArmReport { return each(arms, (*arm).report) }
 
 func each(arms []*arm, look func(*arm) bus.ArmReport) []bus.ArmReport {
@@ -309,9 +309,8 @@ func (h *Host) beat() {
 	h.publish(b)
 }
 
-// beatOf publishes a beat about one arm, after the start or the end of the arm was
-// written. After a start it asks only the holder of this arm. After an end it asks no
-// holder.
+// beatOf publishes a beat about one arm. It is called after the write of the arm's start or end.
+// After a start it asks only the holder of this arm. After an end it asks no holder.
 func (h *Host) beatOf(a *arm) {
 	b := h.newBeat() // takes the head of the log before the next line looks at the arm
 	p := a.pulse(0)
@@ -346,7 +345,7 @@ func (h *Host) publish(b bus.Beat) {
 	}
 }
 
-// capabilities returns the names of the harnesses whose agent CLI is installed on this
+// The method capabilities returns the names of the harnesses whose agent CLIs are installed on this
 // machine.
 func (h *Host) capabilities() []string {
 	var out []string

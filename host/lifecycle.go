@@ -75,8 +75,8 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	return a, nil
 }
 
-// carriedOut reports whether the order to start a subarm was carried out before: a session has
-// begun. An agent CLI that has died before it got the first prompt does not count.
+// carriedOut reports whether an earlier order has already started a subarm, so that a session has
+// begun. If the agent CLI has died before it got the first prompt, this does not count.
 func (a *arm) carriedOut(o bus.SpawnOrder) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -90,8 +90,8 @@ func waits(r *store.ArmRecord, id string) bool {
 	return slices.ContainsFunc(queueOf(r).Entries, func(e coleo.Queued) bool { return e.ID == id })
 }
 
-// queueFirst puts the first prompt of a subarm into its queue, in the write that comes before
-// its start. So it is there however the start is found again.
+// queueFirst puts the first prompt of a subarm into its queue, in the same write as the intended
+// start. So the prompt is never lost, even if the host agent is killed during the start.
 func queueFirst(r *store.ArmRecord, first *coleo.Queued) []coleo.Event {
 	if first == nil || waits(r, first.ID) {
 		return nil
@@ -110,8 +110,8 @@ func (h *Host) delist(a *arm) {
 	}
 }
 
-// start starts the next generation of the arm. It refuses to do so if a process of an
-// earlier generation is left. The caller must have the lock on the arm's folder.
+// start starts the next generation of the arm. It refuses to do so if a process of an earlier
+// generation still runs. The caller must have the lock on the arm's folder.
 func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder) error {
 	if _, err := a.live(); err == nil {
 		return coleo.Errorf(coleo.EConflict, "Arm %s is already running on this agent", o.Name)
@@ -182,9 +182,9 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	return nil
 }
 
-// launch starts the agent CLI of a generation that is already in the database. If it
-// cannot write the new handle into the database, it ends the agent CLI, because nobody
-// would follow the agent CLI. The argument insteadOf is that of the order.
+// launch starts the agent CLI of a generation that is already in the database. If it cannot write
+// the new handle into the database, it ends the agent CLI, because nobody would follow it. The
+// argument insteadOf is the field of the order with this name.
 func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig,
 	insteadOf *coleo.ModelFallback) error {
 	made, err := a.withModel(a.asChosen(harness, c))
@@ -224,8 +224,8 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 	return nil
 }
 
-// withinParent returns an error if the order is for a subarm whose folder is not within the
-// folder of its parent any more.
+// withinParent checks an order for a subarm. It returns an error if the subarm's folder is no
+// longer within the folder of its parent.
 func (a *arm) withinParent(o bus.SpawnOrder) error {
 	if o.Request == "" {
 		return nil
@@ -292,8 +292,8 @@ func (a *arm) adopt(ctx context.Context) error {
 	return nil
 }
 
-// adoptSilent attaches to sessions whose holder was stopped by a signal and runs again.
-// Each beat asks the other silent holders.
+// adoptSilent is for holders that a signal had stopped and that run again. It attaches to their
+// sessions. Each beat asks the other silent holders.
 func (h *Host) adoptSilent() {
 	for _, a := range h.all() {
 		a.mu.Lock()
@@ -324,13 +324,12 @@ func (a *arm) adoptOrLog() {
 	}
 }
 
-// readingTimeout bounds the wait for the first reading after an attach. It is long
-// enough for a screen to become stable. It is too short for an agent CLI that is still
-// starting.
+// readingTimeout is how long an attach waits for the first reading. It is long enough for a screen
+// to become stable. It is too short for an agent CLI that is still starting.
 const readingTimeout = 2 * time.Second
 
-// awaitReading waits until the session's screen has been read. So, when a caller sees
-// that the arm is attached, the caller can use the arm without waiting.
+// awaitReading waits until the session's screen has been read. So a caller who sees that the arm is
+// attached can use it at once.
 func (a *arm) awaitReading(ctx context.Context, s coleo.Session) {
 	ctx, cancel := context.WithTimeout(ctx, readingTimeout)
 	defer cancel()
@@ -338,7 +337,8 @@ func (a *arm) awaitReading(ctx context.Context, s coleo.Session) {
 		coleo.Dead)
 }
 
-// lost records that the host agent cannot attach to a session, for the reason cause:
+// The method lost records that the host agent cannot attach to a session. The rest depends on the
+// reason:
 //   - If the holder is dead, lost ends the remaining processes of the arm.
 //   - If the holder is there but does not reply, the host agent tries again at each
 //     beat.

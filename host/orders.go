@@ -190,8 +190,8 @@ func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
 			h.noteRead(after)
 		}
 	}
-	// Read the head before the list. Otherwise an event that is written between the two
-	// reads could be missed.
+	// The head is read before the list. Otherwise an event that is written between the two reads
+	// could be missed.
 	head, epoch := h.DB.Head(), h.DB.Epoch()
 	list, err := h.DB.Events(ctx, after, limit)
 	if err != nil {
@@ -246,8 +246,8 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 	return nil, h.Workspaces.Rename(ctx, a.record.ID, o.Name)
 }
 
-// label gives an arm other labels, also if the arm is stopped. The arm keeps a copy of them,
-// and the log tells them.
+// The method label changes the labels of an arm, even if the arm is stopped. The arm keeps a copy
+// of them, and an event goes to the log.
 func (h *Host) label(ctx context.Context, o bus.LabelOrder) (any, error) {
 	if err := o.Labels.Check(); err != nil {
 		return nil, err

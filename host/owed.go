@@ -11,13 +11,12 @@ import (
 	"coleo.dev/store"
 )
 
-// purpose says why something is written. It decides what happens to the write on a full
-// disk.
+// A purpose is the reason for a write. It decides what happens to the write on a full disk.
 type purpose string
 
 const (
-	// intended is for an action that is about to be carried out. On a full disk, the
-	// write fails, and the action must not be carried out.
+	// intended is for an action that has not begun. On a full disk, the write fails, and the caller
+	// must not carry out the action.
 	intended purpose = "intended"
 	// happened is for something that was done or seen. On a full disk, the write waits
 	// in memory until the disk has room.
@@ -53,8 +52,8 @@ type owed struct {
 	paying bool // the goroutine payLater is running
 }
 
-// write carries out one transaction, after all waiting writes. If ctx ends during
-// write, write still completes, so that the changes are not written in part.
+// The method write carries out one transaction, after all waiting ones. If ctx ends meanwhile, the
+// transaction is still completed, so that the changes are not written in part.
 func (h *Host) write(ctx context.Context, p purpose, w writing) error {
 	if err := ctx.Err(); err != nil && p == intended {
 		return err
@@ -168,9 +167,9 @@ func (h *Host) keepReserve() {
 	}
 }
 
-// append adds events to the log after something has happened, and tells serve that the
-// log has grown. It returns an error if it cannot write the events. But if the disk is
-// full, append returns nil, and writes the events when the disk has room again.
+// The method append adds events to the log after something has happened, and tells serve that the
+// log has grown. It returns an error if it cannot write the events. But if the disk is full, it
+// returns nil, and writes the events when the disk has room again.
 func (h *Host) append(ctx context.Context, events ...coleo.Event) error {
 	return h.appendAs(ctx, happened, events...)
 }

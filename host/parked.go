@@ -12,17 +12,17 @@ import (
 	"coleo.dev/store"
 )
 
-// maxWake is the longest time between two checks whether a parked arm may continue. The
-// wake time is a time of day. So it can pass suddenly, after a laptop has slept or its
-// clock was set.
+// The host agent checks again and again whether a parked arm may continue. maxWake is the longest
+// time between two checks. The wake time is a time of day, so it can pass suddenly when a laptop
+// has slept or its clock was set.
 const maxWake = 15 * time.Second
 
-// maxErrors bounds the errors that an arm keeps for the end of its turn. An agent CLI
-// reports one or two.
+// maxErrors is how many errors an arm keeps for the end of its turn. An agent CLI reports one or
+// two.
 const maxErrors = 10
 
-// keepErrors keeps the errors of a record that may end the turn. Work of the model after an
-// error shows that the turn has continued, so it drops the errors. The caller must hold mu.
+// keepErrors keeps those errors of a record that may end the turn. If the model works after an
+// error, the turn has continued, so keepErrors drops the errors. The caller must hold mu.
 func (a *arm) keepErrors(w work) {
 	for _, activity := range w.list {
 		switch told := activity.Work.(type) {
@@ -43,9 +43,9 @@ func (a *arm) forgetErrors() {
 	a.errors = nil
 }
 
-// noteLimit sets the limit and the outcome in end, if the turn has ended at a limit. It
-// does nothing if neither the screen nor the record shows an error, or if nothing proves
-// the end of the turn.
+// If the turn has ended at a limit, noteLimit sets the limit and the outcome in the end of the run.
+// It does nothing if neither the screen nor the record shows an error, or if nothing proves the end
+// of the turn.
 func (a *arm) noteLimit(s coleo.Session, end *coleo.RunEnd) {
 	a.mu.Lock()
 	errors := a.errors
@@ -61,12 +61,12 @@ func (a *arm) noteLimit(s coleo.Session, end *coleo.RunEnd) {
 	}
 }
 
-// park parks the arm of a record if its run has ended at a limit, and returns the events.
-// The caller writes them together with the end of the run. A compaction does not park the
-// arm, because the prompt that continues an arm would not repeat a compaction.
+// The function park parks an arm if its run has ended at a limit. It changes the arm's record, and
+// returns the events. The caller writes both together with the end of the run. A compaction does
+// not park the arm, because the prompt that continues an arm would not repeat a compaction.
 //
-// The parameter replied says whether the model has replied in the run. Some agent CLIs
-// forget a turn without a reply. There the arm later continues with the prompt of the run.
+// The argument replied says whether the model has replied in the run. Some agent CLIs forget a turn
+// without a reply. Their arms later continue with the prompt of the run.
 func park(r *store.ArmRecord, run coleo.Receipt, end coleo.RunEnd, replied bool) []coleo.Event {
 	if end.Limit == nil || run.Compact {
 		return nil
@@ -78,8 +78,8 @@ func park(r *store.ArmRecord, run coleo.Receipt, end coleo.RunEnd, replied bool)
 	return setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.Told()})
 }
 
-// unpark ends the parking of the arm of a record, and removes a waiting prompt that would
-// continue the arm. It returns the events, or nil if there was nothing to do.
+// unpark ends the parking of an arm in its record, and removes a waiting prompt that would continue
+// the arm. It returns the events, or nil if there was nothing to do.
 func unpark(r *store.ArmRecord, why string) []coleo.Event {
 	q, changed := queue.Unpark(queueOf(r))
 	if !changed {
@@ -88,8 +88,8 @@ func unpark(r *store.ArmRecord, why string) []coleo.Event {
 	return setParked(r, q, coleo.ParkChange{Step: coleo.ParkEnded, Why: why})
 }
 
-// setParked stores the queue of an arm after its parking has begun, changed or ended. It
-// returns the events.
+// setParked stores the queue of an arm whose parking has begun, changed or ended. It returns the
+// events.
 func setParked(r *store.ArmRecord, q coleo.Queue, c coleo.ParkChange) []coleo.Event {
 	if c.Step != coleo.ParkBegun && r.Queue != nil && r.Queue.Parked != nil {
 		c.Parked = r.Queue.Parked.Told()
@@ -100,8 +100,8 @@ func setParked(r *store.ArmRecord, q coleo.Queue, c coleo.ParkChange) []coleo.Ev
 	return []coleo.Event{event(r.ID, coleo.EventParked, c)}
 }
 
-// goOn adds the prompt that continues a parked arm to the queue, if the wake time has come
-// and the prompt may be sent now. One write ends the parking and adds the prompt. So a kill
+// goOn adds the prompt that continues a parked arm to the queue. It does so if the wake time has
+// come and a prompt may be sent now. One write ends the parking and adds the prompt. So a kill
 // neither loses nor repeats the prompt. The caller must hold delivering.
 func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 	reading := s.State()
@@ -125,8 +125,8 @@ func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 	}
 }
 
-// continued ends the parking of the arm of a record, and adds the prompt that continues the
-// arm. It returns the events.
+// The function continued ends the parking of an arm in its record, and adds the prompt that
+// continues the arm. It returns the events.
 func (a *arm) continued(r *store.ArmRecord, why string) []coleo.Event {
 	text, id := coleo.ContinuePrompt, rand.Text()
 	if p := queueOf(r).Parked; p != nil && p.Prompt != "" {
@@ -139,8 +139,8 @@ func (a *arm) continued(r *store.ArmRecord, why string) []coleo.Event {
 	return append(events, setQueue(r, q, coleo.QueueAdded, id)...)
 }
 
-// untilWake returns the time until the next check whether a parked arm may continue. It
-// returns 0 if the arm does not continue by itself.
+// untilWake returns the time until the next check of a parked arm. It returns 0 if the arm does not
+// continue by itself.
 func (a *arm) untilWake() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -151,7 +151,7 @@ func (a *arm) untilWake() time.Duration {
 	return min(max(p.Wake.Sub(a.host.Now()), time.Second), maxWake)
 }
 
-// obeyParked carries out an order for a parked arm. If it returns an error, it has changed
+// obeyParked carries out an order about a parked arm. If it returns an error, it has changed
 // nothing.
 func (a *arm) obeyParked(r *store.ArmRecord, step coleo.QueueStep) ([]coleo.Event, error) {
 	if queueOf(r).Parked == nil {

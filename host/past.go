@@ -25,8 +25,8 @@ func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 		return nil, err
 	}
 	if o.History > 0 && o.At.IsZero() {
-		// Read the recording, because a live screen has no history, and an ended arm
-		// has no live screen.
+		// The screen comes from the recording, because a live screen has no history, and an ended
+		// arm has no live screen.
 		o.At = time.Now()
 	}
 	if !o.At.IsZero() {
@@ -45,12 +45,12 @@ func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 	return t.Screen(), nil
 }
 
-// historyBytes is the maximum size of the history lines in a screen, because the bus
-// limits the size of a report.
+// historyBytes is the largest total size of the history lines in a screen. There is a limit,
+// because the bus limits the size of a message.
 const historyBytes = 2 << 20
 
-// lastLines returns the last lines of the list. The parameter most is the maximum
-// number of lines, and historyBytes is their maximum total size.
+// lastLines returns the last lines of a list. They are at most as many as the argument says, and
+// their total size is at most historyBytes.
 func lastLines(lines []string, most int) []string {
 	first, size := len(lines), 0
 	for first > 0 && len(lines)-first < most && size+len(lines[first-1]) <= historyBytes {
@@ -129,9 +129,9 @@ func (a *arm) noTerminal() error {
 	return coleo.Errorf(coleo.EUnsupported, "arm %s has no screen: its harness uses HTTP", a.name())
 }
 
-// earlier returns handles of the generations before last, oldest first. It omits
-// generations whose journal was deleted. Each handle has only the fields for reading a
-// recording.
+// The method earlier returns handles of the generations before the given one, oldest first. It
+// leaves out generations whose journal was deleted. Each handle has only the fields that are needed
+// to read a recording.
 func (a *arm) earlier(last coleo.Handle) []coleo.Handle {
 	var out []coleo.Handle
 	for n := 1; n < last.Generation; n++ {
@@ -143,10 +143,10 @@ func (a *arm) earlier(last coleo.Handle) []coleo.Handle {
 	return out
 }
 
-// thin deletes output of generations before the last generation. It keeps the newest of
-// them, up to Config.Keep bytes in total. It never deletes a generation that still has
-// a process in its folder, such as a holder that never proved its identity. The last
-// generation must have ended, and its output is kept.
+// thin deletes output of the generations before the last one. Of that output, it keeps the newest,
+// up to Config.Keep bytes in total. It never deletes a generation that still has a process in its
+// folder, such as a holder that never proved its identity. The last generation must have ended, and
+// its output is kept.
 func (a *arm) thin() error {
 	a.mu.Lock()
 	handle := a.record.Handle
@@ -202,7 +202,7 @@ func (a *arm) inFolder() diffs.Arm {
 	return diffs.Arm{ID: a.record.ID, Folder: a.record.Workdir}
 }
 
-// inRepository is like inFolder. If the arm has a worktree, it names the folder for which the
+// inRepository is like inFolder, but for an arm with a worktree it names the folder for which the
 // worktree was made. The worktree itself may be gone.
 func (a *arm) inRepository() diffs.Arm {
 	in := a.inFolder()
@@ -229,8 +229,8 @@ func (h *Host) diff(ctx context.Context, o bus.DiffOrder) (any, error) {
 	return h.diffs.Diff(ctx, a.inFolder(), o)
 }
 
-// restoreFiles puts the files of a checkpoint back. Meanwhile the arm neither starts nor gets
-// a prompt. It returns EBusy if an arm in the same repository may change files.
+// restoreFiles puts the files of a checkpoint back. During that time the arm neither starts nor
+// gets a prompt. It returns EBusy if an arm in the same repository may change files.
 func (h *Host) restoreFiles(ctx context.Context, o bus.RestoreOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -255,13 +255,13 @@ func (h *Host) restoreFiles(ctx context.Context, o bus.RestoreOrder) (any, error
 	})
 }
 
-// mergeTime bounds a merge, with the wait for other merges into the repository. The longest
-// check of a project takes 20 minutes.
+// mergeTime is how long a merge may take. This includes the time in which it waits for other merges
+// into the repository. The longest check of a project takes 20 minutes.
 const mergeTime = 24 * time.Minute
 
-// merge merges the work of an arm into another branch, after the project's check of the result
-// if the project has one. Work that is uncommitted is committed
-// only while the arm rests. It returns EUnsupported if the arm has no worktree.
+// The method merge merges the work of an arm into another branch. If the project has a check, it
+// first runs the check on the result. It commits uncommitted work only while the arm rests. It
+// returns EUnsupported if the arm has no worktree.
 func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -304,8 +304,8 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	return m, err
 }
 
-// restsIn keeps an arm from starting and from getting a prompt until unlock is called. It
-// returns EBusy if an arm that works in the folder dir may change files.
+// Until the returned function is called, restsIn keeps an arm from starting and from getting a
+// prompt. It returns EBusy if an arm in the given folder may change files.
 func (h *Host) restsIn(a *arm, dir string) (unlock func(), err error) {
 	a.starting.Lock()
 	if !a.delivering.TryLock() {

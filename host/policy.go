@@ -15,12 +15,12 @@ import (
 // PolicyFiles says where the rules of arms' policies are.
 type PolicyFiles = files.Paths
 
-// policyAnswer bounds the time in which a policy answers a dialog. After that time, the
-// dialog is left to a person.
+// policyAnswer is how long a policy can take to answer a dialog. After that time, a person must
+// answer it.
 const policyAnswer = 30 * time.Second
 
-// considerDialog begins to judge the approval dialog of a change, if the arm has a policy
-// and the dialog is a new one. It returns at once.
+// If the arm has a policy and a change shows a new approval dialog, considerDialog begins to judge
+// the dialog. It returns at once.
 func (a *arm) considerDialog(ctx context.Context, s coleo.Session, c coleo.Change) {
 	d := c.Reading.Dialog
 	if d == nil || d.Kind != coleo.DialogPermission || c.Reading.State != coleo.WaitingApproval || !c.Reading.Known {
@@ -65,8 +65,8 @@ func (a *arm) judge(ctx context.Context, s coleo.Session, d coleo.Dialog) {
 	}
 }
 
-// answerBy answers the dialog about which a policy has decided, in the way in which the
-// answer of a person goes. If the arm shows another dialog by now, nothing is typed.
+// answerBy answers the dialog about which a policy has decided. It uses the same way as the answer
+// of a person. If the arm already shows another dialog, it types nothing.
 func (a *arm) answerBy(ctx context.Context, p coleo.PolicyDecision) error {
 	ctx, cancel := context.WithTimeout(ctx, policyAnswer)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// pulse returns the condition of the arms as this process knows it, after a look at
-// their processes. It asks no holder, so it never waits and needs little work.
+// The method pulse looks at the arms' processes, and returns the condition of the arms as this
+// process knows it. It asks no holder, so it never waits and needs little work.
 func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 	p := bus.Pulse{PID: os.Getpid(), Epoch: h.DB.Epoch(), Head: h.DB.Head(), Of: o.Arm}
 	if o.Arm != "" {
@@ -35,8 +35,8 @@ func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 	return p, nil
 }
 
-// marking gives a number to the pulses of all arms. When one of the pulses changes, the
-// number changes.
+// marking gives one number to the pulses of all arms together. The number changes whenever one of
+// the pulses changes.
 type marking struct {
 	mu     sync.Mutex
 	number int
@@ -60,14 +60,14 @@ func (m *marking) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
 	return out, strconv.Itoa(m.number)
 }
 
-// lookAfter is the maximum age of the last look at a living process in a pulse about
-// all arms. A look at a process costs more than the rest of a pulse. With this value of
-// lookAfter, only every second pulse looks at the process. A process that was stopped
-// by a signal is reported within two pulses.
+// A pulse about all arms uses the last look at a living process, if that look is not older than
+// lookAfter. A look at a process costs more than the rest of a pulse. With this value, only every
+// second pulse looks at the process. If a signal has stopped a process, one of the next two pulses
+// reports it.
 const lookAfter = 2 * time.Second
 
-// pulse returns the part of a pulse for one arm. It looks at the arm's process, unless
-// the last look is at most as old as the parameter old.
+// The arm's method pulse returns the part of a pulse for that arm. It looks at the arm's process,
+// unless the last look is not older than the given time.
 func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 	a.mu.Lock()
 	handle := a.record.Handle
@@ -89,10 +89,9 @@ func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 	return p
 }
 
-// lookAt returns whether the arm's process is alive. If the last look saw the process
-// alive and is at most as old as the parameter old, lookAt returns Alive without a
-// look. While the arm has a session, lookAt is called often, and therefore keeps a
-// watch on the process open.
+// lookAt returns whether the arm's process is alive. If the last look found it alive and is not
+// older than the given time, lookAt returns Alive without a look. While the arm has a session,
+// lookAt is called often. So it keeps a watch on the process open.
 func (a *arm) lookAt(id coleo.Identity, attached bool, old time.Duration) process.Liveness {
 	a.sight.Lock()
 	defer a.sight.Unlock()
@@ -120,7 +119,7 @@ func (a *arm) lookAt(id coleo.Identity, attached bool, old time.Duration) proces
 	return process.Alive
 }
 
-// vouch is like report, but is for beats. It asks the holder over the session's
+// vouch makes the report for a beat. Other than report, it asks the holder over the session's
 // existing connection. If the reply proves nothing, it opens a new connection.
 func (a *arm) vouch() bus.ArmReport {
 	return a.reportBy(func(h coleo.Handle) (bus.Proof, string) {
@@ -134,7 +133,7 @@ func (a *arm) vouch() bus.ArmReport {
 	})
 }
 
-// begin waits until no start, attach or end of the arm runs, and locks the arm for such
+// The method begin waits until no start, attach or end of the arm runs, and locks the arm for such
 // an action. The returned function unlocks the arm.
 func (a *arm) begin() func() {
 	a.setBusy(true)
@@ -158,15 +157,15 @@ func (a *arm) setBusy(busy bool) {
 	a.mu.Unlock()
 }
 
-// permitAnswer bounds how long serve waits for the holders to get a permit. A working
-// holder replies within milliseconds. Serve itself gives up after 2.5 s.
+// The host agent answers serve's order for permits after at most permitAnswer, even if a holder has
+// not replied. A working holder replies within milliseconds. Serve itself gives up after 2.5 s.
 const permitAnswer = time.Second
 
-// permit passes a permit from serve to the holders of the arms that need the permit. It
-// passes the permit to all holders at the same time, because otherwise a slow holder
-// could let the permits of other arms expire. It returns after at most permitAnswer, with the
-// host agent's clock, which serve needs for the next order. If a holder has not replied by then, the
-// attempt continues in the background. permit logs each failure.
+// The method permit passes permits from serve to the holders of the arms that need one. It does so
+// at the same time for all holders, because otherwise a slow holder could let the permits of other
+// arms expire. It returns after at most permitAnswer, with the host agent's clock, which serve
+// needs for the next order. If a holder has not replied by then, the attempt continues in the
+// background. Each failure is logged.
 func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	now := boottime.Now()
 	var passing sync.WaitGroup
@@ -190,8 +189,8 @@ func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	return bus.Clock{ID: h.instance, Now: now}, nil
 }
 
-// permit lets the arm's holder accept keys until the time o.Until. If generation is not
-// the arm's present generation, permit does nothing.
+// The arm's method permit lets the arm's holder accept keys until o.Until. If the given generation
+// is not the arm's present one, it does nothing.
 func (a *arm) permit(generation int, o bus.PermitOrder) error {
 	a.mu.Lock()
 	record := a.record

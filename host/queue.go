@@ -15,8 +15,8 @@ import (
 	"coleo.dev/store"
 )
 
-// The time for the delivery of one prompt of a queue. Serve gives a prompt the same time.
-// An agent CLI can be unresponsive while it reads a long prompt.
+// These are the times for the delivery of one prompt of a queue. Serve allows the same times for a
+// prompt. An agent CLI can be unresponsive while it reads a long prompt.
 const (
 	followUpTime  = 90 * time.Second
 	followUpPerKB = 6 * time.Second // for each 1,000 bytes of the prompt
@@ -88,8 +88,8 @@ func (a *arm) orderQueue(ctx context.Context, o *coleo.QueueOrder) error {
 	return err
 }
 
-// obey applies an order to the queue of a record, and returns the events. If it returns
-// an error, it has changed nothing.
+// obey applies an order to the queue in an arm's record, and returns the events. If it returns an
+// error, it has changed nothing.
 func obey(r *store.ArmRecord, o *coleo.QueueOrder) ([]coleo.Event, error) {
 	if o.ID != "" && slices.ContainsFunc(r.Intended, func(p coleo.Receipt) bool { return p.ID == o.ID && p.FollowUp }) {
 		return nil, coleo.Errorf(coleo.EBusy, "the prompt %s is just being sent: it was not changed", o.ID)
@@ -128,8 +128,8 @@ func queueOf(r *store.ArmRecord) coleo.Queue {
 	return *r.Queue
 }
 
-// setQueue stores a queue in the record, and returns the event. The event is about the
-// entry with the given id, or about no entry if id is "".
+// setQueue stores a queue in the record, and returns the event. The event is about the entry with
+// the given id. The id "" stands for no entry.
 func setQueue(r *store.ArmRecord, q coleo.Queue, step coleo.QueueStep, id string) []coleo.Event {
 	change := coleo.QueueChange{Step: step, ID: id}
 	r.Queue = nil
@@ -162,8 +162,8 @@ func (a *arm) moved() {
 	a.wake()
 }
 
-// permitted records that the arm's holder has received a permit. An earlier prompt may have
-// been refused for lack of one.
+// The method permitted notes that the arm's holder has received a permit. An earlier prompt may
+// have been refused for lack of one.
 func (a *arm) permitted() {
 	a.mu.Lock()
 	lacked := a.following.unpermitted
@@ -174,8 +174,8 @@ func (a *arm) permitted() {
 	}
 }
 
-// sendQueue sends the prompts of the queue through session s, one at a time, each as soon
-// as it may be sent. It ends when ctx ends.
+// sendQueue sends the prompts of the queue through a session, one at a time, each as soon as
+// possible. It ends when ctx ends.
 func (a *arm) sendQueue(ctx context.Context, s coleo.Session, nudge <-chan struct{}) {
 	lease := time.NewTimer(0) // fires when a lease ends, and once at the beginning
 	defer lease.Stop()
@@ -262,9 +262,9 @@ func sameEntry(a, b coleo.Queued) bool {
 	return a.ID == b.ID && a.Text == b.Text && slices.Equal(a.Files, b.Files)
 }
 
-// mayFollow reports whether the prompt e of the queue may be sent now. The session must be
-// idle by proof and show no dialog. No run may be open, no prompt may be on its way, and
-// nobody may be typing by hand.
+// mayFollow reports whether a prompt of the queue may be sent now. The session must be idle by
+// proof and show no dialog. No run may be open, no prompt may be on its way, and nobody may be
+// typing by hand.
 //
 // A prompt that continues a parked arm may also be sent while the session shows the error
 // of the last turn. mayFollow returns false if nothing has changed since a prompt was
@@ -315,10 +315,9 @@ func refusedUntyped(code coleo.Code) bool {
 	}
 }
 
-// putBack makes an entry the first of the queue again, because it was refused. The
-// parameter begun is the number of moves at the beginning of the attempt. If the text or
-// a file of the entry is the reason, a later attempt would be refused too, so the queue is
-// paused.
+// putBack makes a refused entry the first of the queue again. The argument begun is the number of
+// moves at the beginning of the attempt. If the reason is the text or a file of the entry, a later
+// attempt would be refused too, so putBack pauses the queue.
 func (a *arm) putBack(ctx context.Context, e coleo.Queued, begun uint64, refusal error) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) (events []coleo.Event) {
 		a.following.tried, a.following.unpermitted = begun, coleo.ErrorCode(refusal) == coleo.EUnproven
@@ -340,9 +339,9 @@ func (a *arm) putBack(ctx context.Context, e coleo.Queued, begun uint64, refusal
 	}
 }
 
-// settleTaken handles a prompt of the queue if the error of SendPrompt leaves open whether
-// the prompt has arrived. If the arrival is proven, settleTaken begins the prompt's run.
-// Otherwise it records the prompt as lost and pauses the queue.
+// settleTaken is for a prompt of the queue after an error of SendPrompt that does not say whether
+// the prompt has arrived. If something else proves the arrival, settleTaken begins the prompt's
+// run. Otherwise it records the prompt as lost and pauses the queue.
 func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receipt, cause error) {
 	var e *coleo.Error
 	told := errors.As(cause, &e) && e.Code == coleo.EPromptLost && e.Screen != nil // the session has reported the loss
@@ -367,8 +366,8 @@ func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receip
 	}
 }
 
-// lost returns the events for a prompt of record r that is lost. If the prompt was in the
-// queue, lost pauses the queue.
+// The function lost returns the events for a lost prompt of an arm. If the prompt was in the queue,
+// it also pauses the queue in the record.
 func lost(r *store.ArmRecord, p coleo.Receipt, reading coleo.Reading) []coleo.Event {
 	return append([]coleo.Event{lostPrompt(r.ID, p, reading)}, pauseAfter(r, p)...)
 }

@@ -18,8 +18,8 @@ type rereader struct {
 	again    bool // some arm was too busy to change to the new description
 }
 
-// reread gives the changed descriptions of the user's harnesses to the running arms. If
-// a description is bad, the arms keep the old one, and an event records the error.
+// The host's method reread gives the changed descriptions of the user's harnesses to the running
+// arms. If a description is bad, the arms keep the old one, and an event records the error.
 func (h *Host) reread(ctx context.Context) {
 	revision := h.Registry.Revision()
 	if revision == h.rules.revision && !h.rules.again {
@@ -33,8 +33,8 @@ func (h *Host) reread(ctx context.Context) {
 	}
 }
 
-// reread gives the newest description of the arm's harness to the arm's session. It
-// returns false if the session was busy, so that the caller must try again.
+// The arm's method reread gives the newest description of the arm's harness to the arm's session.
+// It returns false if the session was busy, so that the caller must try again.
 func (a *arm) reread(ctx context.Context) bool {
 	a.mu.Lock()
 	session, by, harness := a.session, a.harness, a.record.Harness
@@ -66,8 +66,8 @@ func (a *arm) reread(ctx context.Context) bool {
 	return true
 }
 
-// noteRules records what became of a change of the arm's harness. It does not record
-// the same text twice in a row.
+// noteRules records the result of a change of the arm's harness. It does not record the same text
+// twice in a row.
 func (a *arm) noteRules(ctx context.Context, what string) {
 	a.mu.Lock()
 	same, id, name := a.rules == what, a.record.ID, a.record.Name

@@ -86,8 +86,8 @@ func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 	return a.deliver(ctx, s, run, c.Compact)
 }
 
-// deliver stores the prompt of run as intended, calls send to send the prompt, and begins
-// the run. send returns the receipt of the prompt. The caller must hold delivering.
+// deliver stores a run's prompt as intended, sends it, and begins the run. The function send sends
+// the prompt and returns its receipt. The caller must hold delivering.
 func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 	send func(context.Context) (coleo.Receipt, error)) (coleo.Receipt, error) {
 	a.forgetErrors()
@@ -115,7 +115,7 @@ func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 	return receipt, nil
 }
 
-// notSent handles a prompt after send has returned an error:
+// notSent is called when a prompt could not be sent. There are three cases:
 //   - If the prompt was refused or lost, notSent removes it from the intended prompts.
 //   - If ctx ended while the prompt was being sent, the prompt may have arrived, and
 //     notSent looks for it.
@@ -137,10 +137,9 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 	}
 }
 
-// keepUnsettled keeps a prompt if a dialog hides whether the prompt arrived. A later
-// change of the session says whether the prompt arrived. If the session or the host
-// agent ends before that, the prompt is treated like any intended prompt: Coleo looks
-// for it, or records it as lost.
+// keepUnsettled keeps a prompt if a dialog hides whether it arrived. A later change of the session
+// says whether it did. If the session or the host agent ends before that, the prompt is treated
+// like any intended prompt. Coleo looks for it, or records it as lost.
 func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
 		run.Unsettled = true
@@ -152,8 +151,8 @@ func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	}
 }
 
-// unsettled returns the prompt whose arrival a dialog hides, and true. It returns false
-// if there is no such prompt.
+// The method unsettled returns the prompt whose arrival a dialog hides. The bool is false if there
+// is no such prompt.
 func (a *arm) unsettled() (coleo.Receipt, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -165,8 +164,8 @@ func (a *arm) unsettled() (coleo.Receipt, bool) {
 	return coleo.Receipt{}, false
 }
 
-// forgetUnsettled removes the prompt whose arrival a dialog has hidden. Call it after
-// the session has reported this prompt as lost.
+// forgetUnsettled removes the prompt whose arrival a dialog has hidden. It is called when the
+// session has reported this prompt as lost.
 func (a *arm) forgetUnsettled(ctx context.Context) error {
 	run, ok := a.unsettled()
 	if !ok {
@@ -178,7 +177,7 @@ func (a *arm) forgetUnsettled(ctx context.Context) error {
 	})
 }
 
-// open begins the run of a prompt that has arrived, and removes the prompt from the
+// The method open begins the run of a prompt that has arrived, and removes the prompt from the
 // intended prompts.
 func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
@@ -198,10 +197,9 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	})
 }
 
-// openOther begins the run of a turn that Coleo did not begin, or whose prompt arrived
-// late. If Coleo did not begin the turn, and a run is open or a prompt is being sent,
-// openOther does nothing. The turn then belongs to the open run, or to the run of that
-// prompt.
+// openOther begins the run of a turn that Coleo did not begin, or whose prompt arrived late. It
+// does nothing for the first kind of turn if a run is open or a prompt is being sent. That turn
+// belongs to the open run, or to the run of that prompt.
 func (a *arm) openOther(ctx context.Context, c coleo.Change) error {
 	if c.Origin == coleo.OriginLate {
 		run, ok := a.unsettled()
@@ -222,8 +220,8 @@ func (a *arm) openOther(ctx context.Context, c coleo.Change) error {
 		Proof: coleo.ProofReported})
 }
 
-// without returns a copy of the list without the receipt with the given id. It returns
-// nil if the copy is empty.
+// The function without copies a list, and leaves out the receipt with the given id. It returns nil
+// if the copy is empty.
 func without(list []coleo.Receipt, id string) []coleo.Receipt {
 	var out []coleo.Receipt
 	for _, r := range list {
@@ -234,9 +232,9 @@ func without(list []coleo.Receipt, id string) []coleo.Receipt {
 	return out
 }
 
-// endRun ends the open runs if the session is calm after the newest prompt. Only the
-// run of the newest prompt gets an answer, because nothing shows which answers belong
-// to earlier prompts.
+// If the session has become calm after the newest prompt, endRun ends the open runs. Only the run
+// of the newest prompt gets an answer, because nothing shows which answers belong to earlier
+// prompts.
 func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	a.mu.Lock()
 	run, reading := a.run, a.reading
@@ -270,8 +268,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	a.keepFiles(changes.AfterTurn, run.ID)
 }
 
-// endBy returns the end of a run, as far as the arm's reading at the end of the run
-// shows it.
+// endBy makes the end of a run from the arm's reading at that time.
 func endBy(reading coleo.Reading) coleo.RunEnd {
 	end := coleo.RunEnd{Status: reading.State, Background: reading.Background}
 	if reading.Rule == coleo.RuleUnprovenIdle {
@@ -280,14 +277,14 @@ func endBy(reading coleo.Reading) coleo.RunEnd {
 	return end
 }
 
-// onScreen is the source of an answer that was read from the screen. Such an answer
+// onScreen is the name of the source of an answer that was read from the screen. Such an answer
 // lacks the lines that have scrolled off the top, and its long lines are cut.
 const onScreen = "screen"
 
-// closing removes a run and all earlier runs from a record. It returns the events that
-// end these runs. Only the given run gets the answer in end. If end has no outcome, or
-// if the given run was interrupted, the outcome is computed from the status. If the
-// given run is not open, closing returns nil.
+// The function closing removes a run and all earlier runs from a record. It returns the events that
+// end these runs. Only the given run gets the answer. If end has no outcome, or if the given run
+// was interrupted, the outcome is computed from the status. If the given run is not open, the
+// function returns nil.
 func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	open := slices.Clip(r.Earlier)
 	if r.Run != nil {
@@ -325,9 +322,9 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	return append(events, park(r, open[last], end, replied)...)
 }
 
-// lose ends all open runs and marks the intended prompts as lost, after the session of
-// an arm has ended. It removes these runs and prompts from the record, and returns the
-// events.
+// The function lose is called when the session of an arm has ended. It ends all open runs, and
+// marks the intended prompts as lost. It removes these runs and prompts from the record, and
+// returns the events.
 func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 	var events []coleo.Event
 	if r.Run != nil {
@@ -340,10 +337,10 @@ func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 	return events
 }
 
-// resolve handles the prompts that an earlier host agent was about to type when it was
-// killed. If there is proof that a prompt has arrived, resolve begins the prompt's run.
-// Otherwise it records the prompt as lost. It types no prompt again. The list intended
-// must contain only prompts from before the attach.
+// resolve is for the prompts that an earlier host agent was about to type when it was killed. If
+// there is proof that a prompt has arrived, resolve begins the prompt's run. Otherwise it records
+// the prompt as lost. It types no prompt again. The list must contain only prompts from before the
+// attach.
 func (a *arm) resolve(ctx context.Context, s coleo.Session, intended []coleo.Receipt) {
 	for _, p := range intended {
 		if err := a.settle(ctx, s, p); err != nil {

@@ -80,9 +80,8 @@ func (a *arm) respondBy(ctx context.Context, o bus.RespondOrder, rule string) er
 	return a.instead(ctx, s, o.Dialog, words, o.Lease)
 }
 
-// instead tells the agent CLI what to do instead of the action that was denied. It
-// sends the user's words as the next prompt, because this agent CLI's dialogs take no
-// words.
+// The method instead is for a denial with words that say what to do instead. It sends the words as
+// the next prompt, because this agent CLI's dialogs take no words.
 func (a *arm) instead(ctx context.Context, s coleo.Session, denied coleo.Fingerprint, words, lease string) error {
 	err := coleo.SendInstead(ctx, s, denied, func(ctx context.Context) error {
 		_, err := a.prompt(ctx, bus.PromptOrder{Arm: a.record.ID, Prompt: coleo.Prompt{Text: words}, Lease: lease})
@@ -124,10 +123,10 @@ func (a *arm) interrupt(ctx context.Context) (coleo.Interruption, error) {
 	return out, err
 }
 
-// steer sends a prompt for now. While a turn runs, the agent CLI takes the prompt into its
-// own queue if that is safe. Otherwise, or if the order says so, steer first stops the
-// turn. It never steers past an open dialog. If it returns an error after it has stopped
-// the turn, the result says what it did.
+// steer sends a prompt at once, even during a turn. If it is safe, the agent CLI takes the prompt
+// into its own queue. Otherwise, or if the order says so, steer first stops the turn. It never
+// steers past an open dialog. If it returns an error after it has stopped the turn, the result says
+// what it did.
 func (a *arm) steer(ctx context.Context, o bus.PromptOrder) (coleo.Steering, error) {
 	a.delivering.Lock() // so that no prompt of the queue comes between the interrupt and this prompt
 	defer a.delivering.Unlock()
@@ -158,8 +157,8 @@ func (a *arm) steer(ctx context.Context, o bus.PromptOrder) (coleo.Steering, err
 	return out, steeringError(done, err)
 }
 
-// steeringError returns err, the error of a prompt after an interrupt, with a message
-// that tells of the interrupt.
+// steeringError is for a prompt that failed after an interrupt. It adds to the error's message that
+// the turn was interrupted.
 func steeringError(done coleo.Interruption, err error) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) || !done.Stopped() {
@@ -225,8 +224,8 @@ func (a *arm) takeLease(o bus.LeaseOrder) (coleo.Lease, error) {
 	return a.lease, nil
 }
 
-// leased renews the lease of an arm and returns the arm's terminal. It returns EBusy if
-// lease is not the id of the arm's lease.
+// The method leased renews the lease of an arm and returns the arm's terminal. It returns EBusy if
+// the given id is not that of the arm's lease.
 func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
 	a, err := h.arm(key)
 	if err != nil {
@@ -266,8 +265,8 @@ func (h *Host) resize(ctx context.Context, o bus.ResizeOrder) (any, error) {
 	return nil, t.Resize(ctx, max(o.Cols, minCols), max(o.Rows, minRows))
 }
 
-// output returns a piece of terminal output, or waits if there is none. It reads the
-// journal, because the journal is kept after the arm has ended.
+// The method output returns a piece of terminal output, or waits if there is none. It reads the
+// journal, which is kept even after the arm has ended.
 func (h *Host) output(ctx context.Context, o bus.OutputOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -339,10 +338,10 @@ func waitOutput(ctx context.Context, a *arm, out coleo.Output, wait time.Duratio
 	return out, nil
 }
 
-// interrupting marks the open runs as interrupted. Call interrupting before a key is
-// typed, because the turn can end as soon as the key is typed. After the interrupt,
-// pass the error of the interrupt to undo. If the error proves that no key was typed,
-// undo removes the marks.
+// The method interrupting marks the open runs as interrupted. It must be called before a key is
+// typed, because the turn can end as soon as the key is typed. After the interrupt, the caller
+// passes the error of the interrupt to undo. If the error proves that no key was typed, undo
+// removes the marks.
 func (a *arm) interrupting(ctx context.Context, s coleo.Session) (undo func(error)) {
 	now := s.State().State
 	a.mu.Lock()

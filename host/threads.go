@@ -27,9 +27,9 @@ func newThreads(c Config) threads {
 	return threads{keeper: &thread.Keeper{Dir: c.Dir, Name: name}, taking: map[string]string{}}
 }
 
-// place returns the conversations of a harness in one HOME. The name in it is the harness
-// under which they are listed, because several harnesses can drive the same agent CLI. The
-// result ok is false if Coleo cannot list the conversations.
+// The method place returns the place of a harness's conversations in one HOME. Several harnesses
+// can drive the same agent CLI, so the place has the name of the harness under which the
+// conversations are listed. The bool is false if Coleo cannot list them.
 func (h *Host) place(harness, home string) (p thread.Place, ok bool) {
 	got, err := h.Registry.Get(harness)
 	if err != nil || home == "" {
@@ -145,8 +145,8 @@ func (h *Host) showThread(ctx context.Context, o bus.ThreadOrder) (any, error) {
 	return page, nil
 }
 
-// changeThread changes what Coleo stores of a conversation. It deletes no file of a
-// conversation that an arm has.
+// changeThread changes what Coleo stores about a conversation. If an arm has the conversation, it
+// deletes no file.
 func (h *Host) changeThread(ctx context.Context, o bus.ThreadChangeOrder) (any, error) {
 	if o.Change.Delete {
 		free, err := h.takeThread(o.ID, "")
@@ -163,9 +163,9 @@ func (h *Host) changeThread(ctx context.Context, o bus.ThreadChangeOrder) (any, 
 	return t, nil
 }
 
-// takeThread makes sure that nobody else begins to use a conversation, until the caller
-// calls free. It returns EThreadLocked if another live arm has the conversation, or is
-// being started with it. The parameter arm is the id of the caller's arm, or "".
+// Until the caller calls free, takeThread keeps everybody else from using a conversation. It
+// returns EThreadLocked if another live arm has the conversation, or is being started with it. The
+// argument arm is the id of the caller's arm, or "".
 func (h *Host) takeThread(conversation, arm string) (free func(), err error) {
 	h.threads.mu.Lock()
 	defer h.threads.mu.Unlock()
@@ -196,8 +196,8 @@ func (h *Host) nameOf(id string) string {
 	return "of another request"
 }
 
-// holderOf returns the name of the live arm that has a conversation, or "". It does not
-// look at the arm with the id except.
+// holderOf returns the name of the live arm that has a conversation, or "". One arm does not count:
+// the one with the id except.
 func (h *Host) holderOf(conversation, except string) string {
 	if conversation == "" {
 		return ""

@@ -20,8 +20,8 @@ import (
 	"coleo.dev/store"
 )
 
-// entry is the arm's door. It is open while this process drives the arm, if the arm has
-// tools.
+// An entry is the arm's door. If the arm has tools, the door is open while this process drives the
+// arm.
 type entry struct {
 	mu   sync.Mutex
 	door *door.Door
@@ -33,8 +33,8 @@ func (h *Host) newDesk() *toolcalls.Desk {
 	return &toolcalls.Desk{DB: h.DB, Write: h.writeTools, Arm: h.toolFacts, Arms: family{h}, Now: h.Now}
 }
 
-// writeTools writes what a call of a tool changes. What an ended arm leaves behind waits
-// for room on a full disk. Everything else is refused then.
+// writeTools writes the changes that a call of a tool makes. On a full disk, it refuses them. Only
+// the changes at the end of an arm wait until the disk has room.
 func (h *Host) writeTools(ctx context.Context, c store.ToolChange, events ...coleo.Event) error {
 	p := intended
 	if s := c.Suspension; c.Release || s != nil && s.Decision == nil && !s.Waits() {
@@ -64,9 +64,9 @@ func (h *Host) toolFacts(id string) (toolcalls.Facts, error) {
 	return f, nil
 }
 
-// doorPath returns the path of the arm's door. The door of a sandboxed arm is in a folder of
-// its own. The sandbox shows this folder, and not the arm's other files. It does not show the
-// socket alone, because the next host agent makes another one.
+// doorPath returns the path of the arm's door. The door of a sandboxed arm is in a folder of its
+// own. The sandbox shows this folder, and not the arm's other files. It would not be enough to show
+// the socket, because the next host agent makes another one.
 func (a *arm) doorPath() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -76,9 +76,9 @@ func (a *arm) doorPath() string {
 	return filepath.Join(a.root(), door.File)
 }
 
-// withTools returns the configuration for a start with Coleo's tools, and opens the arm's
-// door. If c has no tools, withTools returns c unchanged. The arm's record has only the
-// names of the tools.
+// withTools prepares a configuration for a start with Coleo's tools, and opens the arm's door. It
+// returns a configuration without tools unchanged. The arm's record has only the names of the
+// tools.
 func (a *arm) withTools(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 	if len(c.Tools) == 0 {
 		return c, nil
@@ -168,8 +168,8 @@ func (v visitor) Call(ctx context.Context, q door.Request, waiting func(string))
 	return v.desk.Call(ctx, v.arm, q, waiting)
 }
 
-// Got notes that the result of a call has reached the model. If that cannot be written, the
-// model may be told once more.
+// Got notes that the result of a call has reached the model. If the note cannot be written, the
+// model may get the result once more.
 func (v visitor) Got(ctx context.Context, key string) { _ = v.desk.Got(ctx, v.arm, key) }
 
 // restTools withdraws what an ended arm has asked, and releases its claims.
@@ -207,9 +207,9 @@ func (h *Host) tidyTools(ctx context.Context) {
 	}
 }
 
-// permissions returns the permission modes of what the arm's agent CLI may do now: that of its
-// start, of the mode that a user has chosen since, and of the mode that the screen shows. The
-// caller holds mu.
+// The method permissions returns all permission modes that the arm's agent CLI may have now. They
+// are that of its start, that of the mode that a user has chosen since, and that of the mode on the
+// screen. The caller holds mu.
 func (a *arm) permissions() []coleo.PermissionMode {
 	out := []coleo.PermissionMode{a.record.Spec.PermissionMode}
 	moded, ok := a.harness.(coleo.Moded)
@@ -264,8 +264,8 @@ func (f family) Living() (n int) {
 	return n
 }
 
-// Await waits until a subarm has no prompt left to do, or has ended. It returns what the
-// subarm has answered last.
+// Await waits until a subarm has done all its prompts, or has ended. It returns the subarm's last
+// answer.
 func (f family) Await(ctx context.Context, id string) (string, error) {
 	for {
 		a, err := f.host.arm(id)
@@ -284,8 +284,8 @@ func (f family) Await(ctx context.Context, id string) (string, error) {
 	}
 }
 
-// rests says how the arm is, if it has no prompt left to do. Otherwise it returns "", and a
-// channel that is closed when that may have changed.
+// If the arm has done all its prompts, the method rests says how the arm is. Otherwise it returns
+// "", and a channel that is closed when this may have changed.
 func (a *arm) rests() (how string, changed <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -305,8 +305,8 @@ func (a *arm) rests() (how string, changed <-chan struct{}) {
 	return "", a.watched
 }
 
-// lastAnswer returns how the arm is, and the end of its newest run, for the model of its
-// parent.
+// lastAnswer returns a text for the model of the arm's parent. The text says how the arm is, and
+// how its newest run ended.
 func (a *arm) lastAnswer(ctx context.Context, how string) (string, error) {
 	a.writing.Lock() // the end of the run may be on its way to the log
 	name := a.name()
@@ -320,8 +320,8 @@ func (a *arm) lastAnswer(ctx context.Context, how string) (string, error) {
 	return fmt.Sprintf("The subarm %s %s. Its last turn: %s. Its answer:\n%s", name, how, end.Outcome, answer), err
 }
 
-// Deliver adds a prompt to the queue of an arm, and writes c and its events in the same
-// transaction. It returns EExited if the arm has ended, and EBusy while it is handed over.
+// Deliver adds a prompt to the queue of an arm. The same transaction writes the given change and
+// its events. Deliver returns EExited if the arm has ended, and EBusy while the arm is handed over.
 func (f family) Deliver(ctx context.Context, to string, e coleo.Queued, c store.ToolChange, events ...coleo.Event) error {
 	a, err := f.host.arm(to)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 // windowTimeout bounds the wait for a window that the host agent opens by itself.
 const windowTimeout = time.Minute
 
-// withWindow returns the configuration for a start whose agent CLI is shown in a window. The
-// window has the arm's present name.
+// If a start has a window, withWindow puts the arm's present name into the window's configuration.
 func (a *arm) withWindow(harness coleo.Harness, c coleo.SpawnConfig) coleo.SpawnConfig {
 	if harness.Info().Capabilities.Window {
 		place := a.placeOf(c.Window)
@@ -49,8 +48,8 @@ func (h *Host) openWindow(ctx context.Context, o bus.WindowOrder) (any, error) {
 	return nil, a.showWindow(ctx, shown, o.Place)
 }
 
-// showWindow opens the window of a session at a place. Without a place, the window opens where
-// the arm's start was to open it.
+// showWindow opens the window of a session at a place. Without a place, it uses the place of the
+// arm's start.
 func (a *arm) showWindow(ctx context.Context, s coleo.Windowed, given *coleo.WindowPlace) error {
 	if given == nil {
 		a.mu.Lock()
@@ -61,9 +60,9 @@ func (a *arm) showWindow(ctx context.Context, s coleo.Windowed, given *coleo.Win
 	return s.OpenWindow(ctx, place, coleo.WindowEnviron(a.host.Environ, place))
 }
 
-// showMissing opens the window of a session that this host agent has just attached to, if
-// nobody has begun to open it. The host agent that started the session was then killed
-// before it could do that.
+// showMissing is for a session that this host agent has just attached to. It opens the window if
+// nobody has begun to open it. The host agent that started the session was killed before it could
+// do that.
 func (a *arm) showMissing(s coleo.Session) {
 	shown, ok := s.(coleo.Windowed)
 	if !ok || shown.Window().State != "" {

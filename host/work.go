@@ -19,8 +19,8 @@ type work struct {
 	list   []coleo.Activity
 }
 
-// noteWork appends the events of work to the log, each with its run and its turn. If a
-// prompt is being sent, the work behind it waits until the prompt's run has begun.
+// noteWork appends the events of work to the log, each with its run and its turn. If a prompt is
+// being sent, its work waits until the prompt's run has begun.
 func (a *arm) noteWork(ctx context.Context, w work) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
@@ -43,8 +43,8 @@ func (a *arm) noteLateWork(ctx context.Context) error {
 	return a.noteWork(ctx, work{})
 }
 
-// takeWork adds the work in a.late to the arm's trace, and returns the events. The caller
-// holds mu. takeWork leaves the work in a.late whose run has not begun.
+// takeWork adds the work in a.late to the arm's trace, and returns the events. Work whose run has
+// not begun stays in a.late. The caller holds mu.
 func (a *arm) takeWork() (events []coleo.Event) {
 	runs := trace.Runs{Open: openRuns(a.record), Intended: a.record.Intended}
 	for len(a.late) > 0 {
@@ -83,8 +83,8 @@ func (a *arm) openRun() string {
 	return a.run.ID
 }
 
-// inputWork returns the events of a prompt for a program that has no model: the prompt is
-// a command for a shell. The caller holds mu.
+// inputWork returns the events of a prompt for a program without a model, so that the prompt is a
+// command for a shell. The caller holds mu.
 func (a *arm) inputWork(run coleo.Receipt) []coleo.Event {
 	if a.harness == nil || !a.harness.Info().NoModel {
 		return nil
@@ -92,8 +92,8 @@ func (a *arm) inputWork(run coleo.Receipt) []coleo.Event {
 	return []coleo.Event{screenWork(a.record.ID, run.ID, coleo.ShellInput{ID: run.ID, Command: run.Text})}
 }
 
-// shownWork returns the events for an answer that only the screen has told. If a record has
-// told the run's texts, it returns nil.
+// shownWork returns the events for an answer that comes only from the screen. If a record has the
+// run's texts, it returns nil.
 func shownWork(r store.ArmRecord, run string, end coleo.RunEnd, noModel bool) []coleo.Event {
 	text, cut := coleo.CutWork(end.Answer)
 	switch {
@@ -106,8 +106,8 @@ func shownWork(r store.ArmRecord, run string, end coleo.RunEnd, noModel bool) []
 		Block: coleo.Block{ID: "answer", Text: text, Done: true, Truncated: cut}})}
 }
 
-// checkAnswer checks the answer of a run that ends, if the run's prompt had a schema. It sets
-// end.Validated. If the model is to be asked again, checkAnswer also draws end.Retry.
+// If the prompt of an ending run had a schema, checkAnswer checks the answer and sets
+// end.Validated. If Coleo must ask the model again, checkAnswer also sets end.Retry to a random id.
 func checkAnswer(run coleo.Receipt, end *coleo.RunEnd) {
 	if run.Check == nil || len(run.Check.Schema) == 0 {
 		return
@@ -120,8 +120,8 @@ func checkAnswer(run coleo.Receipt, end *coleo.RunEnd) {
 	}
 }
 
-// unanswered returns the result of the check of a run whose turn has ended together with
-// the turn of a later prompt. It returns nil if the run's prompt had no schema.
+// The function unanswered is for a run whose turn has ended together with the turn of a later
+// prompt. It returns the result of the run's check, or nil if the run's prompt had no schema.
 func unanswered(run coleo.Receipt) *coleo.Validated {
 	if run.Check == nil || len(run.Check.Schema) == 0 {
 		return nil
@@ -129,10 +129,10 @@ func unanswered(run coleo.Receipt) *coleo.Validated {
 	return &coleo.Validated{Error: "another prompt arrived before the turn had ended, so no answer is known to be the one"}
 }
 
-// checkEvents returns the events of the check of a run that ends. If the model is to be asked
-// again, checkEvents puts the prompt for that before all others of the queue. The caller
-// writes the events, the queue and the end of the run in one write. So a kill loses no
-// retry, and none is made twice. A run that did not finish is not checked.
+// checkEvents returns the events for the check of an ending run. If Coleo must ask the model again,
+// checkEvents puts the prompt for that before all others of the queue. The caller writes the
+// events, the queue and the end of the run in one write. So a kill neither loses this prompt nor
+// makes it twice. A run that did not finish is not checked.
 func checkEvents(r *store.ArmRecord, run coleo.Receipt, end *coleo.RunEnd) []coleo.Event {
 	v := end.Validated
 	if v == nil {
