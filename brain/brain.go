@@ -1,6 +1,6 @@
-// Package brain makes the decisions for all hosts. It reads the hosts' logs into the
-// store, starts arms on hosts that can run them, and carries out remedies. It also
-// sends the commands of callers to the host agents of the arms.
+// Package brain makes the decisions for all hosts. It reads the hosts' logs into the store, starts
+// arms on hosts that can run them, and carries out remedies. It also passes the commands of callers
+// on to the arms' host agents.
 //
 // Package brain types nothing and reads no screen. Host agents do both.
 package brain
@@ -32,13 +32,12 @@ type Config struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 	Defaults Defaults
-	// Prices returns the prices of models. If it is nil, only those that are a part of Coleo
-	// count.
+	// Prices returns the prices of models. If it is nil, Coleo uses only its built-in prices.
 	Prices func() *pricebook.Book
 	// RemoteOnly forbids arms without a host agent, even if a request allows such arms.
 	RemoteOnly bool
-	// AllowLocal allows arms of daemon-managed harnesses without a host agent. It is
-	// the default for requests that do not say whether they allow such arms.
+	// AllowLocal allows arms of daemon-managed harnesses without a host agent. If a request says
+	// whether it allows them, that counts instead.
 	AllowLocal bool
 	// Local makes this process carry out orders as host local. Local returns as soon as
 	// the process can carry out orders, or with an error. If Local is nil, every arm
@@ -49,8 +48,7 @@ type Config struct {
 	Arbiter Arbiter
 }
 
-// Defaults has the settings for arms from config.toml. If the file lacks a setting, the
-// setting's field is empty.
+// Defaults has the settings for arms from config.toml. The field of a missing setting is empty.
 type Defaults struct {
 	Harness  string
 	Provider string
@@ -91,8 +89,8 @@ type Brain struct {
 	counting   sync.Mutex // held while subarms are counted and the row of another one is made
 	publishing sync.Mutex // held while an arm's row is read and published
 
-	// publishFrom is the end of serve's log when this brain was made. A follower reads the
-	// log up to its own beginning, which is later, and gets the rest from publishLog.
+	// publishFrom is the end of serve's log at the time when this brain was made. A follower begins
+	// later. It reads the log up to its beginning, and gets the rest from publishLog.
 	publishFrom uint64
 
 	displays  *displays
@@ -223,8 +221,8 @@ func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, e
 // memoKey is the setting that has the memo of an arm.
 func memoKey(arm string) string { return "memo." + arm }
 
-// Memo returns the memo of an arm: the JSON value that people and programs keep with it. It
-// returns ENotFound if there is no such arm.
+// Memo returns the memo of an arm. A memo is a JSON value that people and programs keep with the
+// arm. Memo returns ENotFound if there is no such arm.
 func (b *Brain) Memo(ctx context.Context, idOrName string) (wire.Memo, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -241,8 +239,8 @@ func (b *Brain) memoOf(ctx context.Context, arm string) (m wire.Memo, err error)
 	return m, err
 }
 
-// SetMemo replaces the value of an arm's memo. PatchMemo changes a part of it, as JSON Merge
-// Patch says. Both return ENotFound if there is no such arm, and EInvalid if the value is too
+// SetMemo replaces the value of an arm's memo. PatchMemo changes a part of it, by the rules of JSON
+// Merge Patch. Both return ENotFound if there is no such arm, and EInvalid if the value is too
 // large or does not fit the memo's schema. After an error the memo is as it was.
 func (b *Brain) SetMemo(ctx context.Context, idOrName string, value json.RawMessage) (wire.Memo, error) {
 	return b.changeMemo(ctx, idOrName, func(m wire.Memo) (wire.Memo, error) { return memo.Set(m, value, b.Now()) })
@@ -283,8 +281,8 @@ func (b *Brain) keepMemo(ctx context.Context, arm string, m wire.Memo) error {
 	return b.DB.SetConfig(ctx, memoKey(arm), string(text))
 }
 
-// takeSchema gives the memo of an arm a schema, before the arm is started. Without a schema
-// it changes nothing. The function undo restores the memo.
+// takeSchema sets the schema of an arm's memo, before the arm is started. Without a schema it
+// changes nothing. The function undo restores the memo.
 func (b *Brain) takeSchema(ctx context.Context, arm string, schema json.RawMessage) (undo func(), err error) {
 	if len(schema) == 0 {
 		return func() {}, nil

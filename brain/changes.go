@@ -22,16 +22,16 @@ const (
 	restoreTimeout = 120 * time.Second
 	// mergeTimeout bounds a merge. The host agent ends it after 24 minutes.
 	mergeTimeout = 25 * time.Minute
-	// whyTime bounds the search for the calls that made a diff. whyHunks bounds how many of
-	// its hunks are looked up.
+	// whyTime is how long the search for the calls that made a diff may take. whyHunks is for how
+	// many of its hunks the brain searches.
 	whyTime  = 20 * time.Second
 	whyHunks = 500
 	// whyLines is how many lines of a hunk are tried until a call is found for one.
 	whyLines = 3
 )
 
-// Diff returns what an arm has changed in its folder. If why is true, Diff also finds the
-// call that made each hunk.
+// Diff returns the changes of an arm in its folder. If why is true, Diff also finds the call that
+// made each hunk.
 //
 // Diff returns ENotFound if there is no such arm or checkpoint, EUnsupported if the arm's
 // folder is in no git repository, EExited if the arm has never run, and EUnavailable if the
@@ -86,14 +86,13 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 	return r, b.ask(ctx, arm, bus.OpRestore, restoreTimeout, bus.RestoreOrder{Arm: arm.ID, N: n}, &r)
 }
 
-// Merge merges the work of an arm into another branch. If git finds conflicts, the result has
-// them, and nothing was changed. With ask, they then go to the arm as one prompt. The event in
-// the arm's log says by whom the merge was asked for.
+// Merge merges the work of an arm into another branch. If git finds conflicts, the result has them,
+// and nothing was changed. With ask, they then go to the arm as one prompt. The argument by says
+// who has ordered the merge, for the event in the arm's log.
 //
 // Merge returns ENotFound if there is no such arm, EUnsupported if it has no worktree, and
-// EConflict if the arm's work or the branch does not let it merge. It returns EBusy if the
-// wish is to commit first, and the arm may change files. With ask, it also returns the errors
-// of Prompt.
+// EConflict if the arm's work or the branch does not let it merge. If the wish is to commit first,
+// and the arm may change files, it returns EBusy. With ask, it also returns the errors of Prompt.
 func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeWish, by string, ask bool) (changes.Merged, error) {
 	var m changes.Merged
 	err := b.commanded(ctx, idOrName, bus.OpMerge, mergeTimeout, func(arm coleo.Arm) any {
@@ -120,8 +119,8 @@ type hunkWriters struct {
 	known map[string]changes.Why // by run and call
 }
 
-// tellWhy sets Why of each hunk, up to whyHunks and whyTime. It considers only calls of the
-// arm itself.
+// tellWhy sets the field Why of the hunks. It stops after whyHunks hunks, or after whyTime. It
+// considers only calls of the arm itself.
 func (b *Brain) tellWhy(ctx context.Context, arm coleo.Arm, d *changes.Diff) error {
 	w := hunkWriters{b, arm, d, map[string]runLog{}, map[string]changes.Why{}}
 	limited, cancel := context.WithTimeout(ctx, whyTime)
@@ -161,8 +160,8 @@ func (w *hunkWriters) file(ctx context.Context, f *changes.File, left *int) erro
 	return nil
 }
 
-// pathsOf returns the absolute paths that the arm's model may use for a file: without
-// symbolic links, and with those of the arm's configuration.
+// pathsOf returns the absolute paths that the arm's model may use for a file. One has no symbolic
+// links. The other has the symbolic links of the work folder in the arm's configuration.
 func (w *hunkWriters) pathsOf(name string) []string {
 	paths := []string{path.Join(w.diff.Root, name)}
 	if alias := w.diff.Alias; alias != "" {
@@ -191,8 +190,8 @@ func (w *hunkWriters) hunk(ctx context.Context, q graph.Question, h *changes.Hun
 	return err
 }
 
-// telling returns the lines by which a hunk is looked up: its longest ones. For a hunk that
-// only deletes, it returns one line without text.
+// The function telling returns the longest lines of a hunk, by which the brain searches for its
+// call. For a hunk that only deletes, it returns one line without text.
 func telling(lines []changes.NewLine, start int) []changes.NewLine {
 	lines = slices.DeleteFunc(lines, func(l changes.NewLine) bool { return strings.TrimSpace(l.Text) == "" })
 	slices.SortStableFunc(lines, func(x, y changes.NewLine) int { return len(y.Text) - len(x.Text) })
@@ -249,8 +248,8 @@ func (w *hunkWriters) tell(ctx context.Context, q graph.Question, f graph.Findin
 // commentKey returns the name of the setting that stores an arm's comments.
 func commentKey(arm string) string { return "comments." + arm }
 
-// Comments returns the comments on an arm's changes that have not been sent. It returns
-// ENotFound if there is no such arm.
+// Comments returns the unsent comments on an arm's changes. It returns ENotFound if there is no
+// such arm.
 func (b *Brain) Comments(ctx context.Context, idOrName string) ([]changes.Comment, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -279,8 +278,8 @@ func (b *Brain) keepComments(ctx context.Context, arm string, list []changes.Com
 	return b.DB.SetConfig(ctx, commentKey(arm), string(text))
 }
 
-// Comment stores one more comment, and returns all comments of the arm. It returns the
-// errors of changes.AddComment, and ENotFound if there is no such arm.
+// Comment stores a new comment, and returns all comments of the arm. It returns the errors of
+// changes.AddComment, and ENotFound if there is no such arm.
 func (b *Brain) Comment(ctx context.Context, idOrName string, c changes.Comment) ([]changes.Comment, error) {
 	arm, list, err := b.lockComments(ctx, idOrName)
 	if err != nil {

@@ -14,15 +14,14 @@ import (
 const (
 	spawnTimeout  = 60 * time.Second // for a start or an attach
 	promptTimeout = 90 * time.Second // an agent CLI can need 30 s to start before its first prompt
-	// promptPerKB is added for each 1,000 bytes of the prompt. An agent CLI can be
-	// unresponsive while it reads a long prompt, shows the prompt and begins to work on
-	// the prompt.
+	// promptPerKB is added for each 1,000 bytes of the prompt. An agent CLI can be unresponsive
+	// while it reads a long prompt, shows it and begins to work on it.
 	promptPerKB = 6 * time.Second
 	killTimeout = 30 * time.Second
 	// removeTimeout is for the removal of an arm. Its worktree can have much to keep.
 	removeTimeout = 10 * time.Minute
-	// worktreeTimeout is for a start that makes a worktree: a large repository takes minutes
-	// to check out, and a set-up script may run for 20 minutes.
+	// worktreeTimeout is for a start that makes a worktree. The checkout of a large repository
+	// takes minutes, and a set-up script may run for 20 minutes.
 	worktreeTimeout = 25 * time.Minute
 )
 
@@ -69,14 +68,13 @@ func (u unsent) Error() string { return u.because.Message }
 // Unwrap returns the coleo.Error with its code.
 func (u unsent) Unwrap() error { return u.because }
 
-// commanded sends a command about one arm to the arm's host agent, and then reads the
-// host's new events into the store. If the command types and the arm needs a permit,
-// commanded first gets a permit.
+// The function commanded sends a command about one arm to the arm's host agent, and then reads the
+// host's new events into the store. If the command types and the arm needs a permit, it first gets
+// a permit.
 //
-// commanded returns ENotFound if there is no such arm. It returns EUnproven if the arm
-// gets no permit before ctx ends. It returns EExited if the arm has never run. It
-// returns EUnavailable if the host agent cannot be asked. Other errors come from the
-// host agent.
+// The error is ENotFound if there is no such arm. It is EUnproven if the arm gets no permit before
+// ctx ends. It returns EExited if the arm has never run. It returns EUnavailable if the host agent
+// cannot be asked. Other errors come from the host agent.
 func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit time.Duration, in func(coleo.Arm) any,
 	out any) error {
 	arm, err := b.Arm(ctx, idOrName)
@@ -96,8 +94,8 @@ func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit
 	return err
 }
 
-// catchUp reads all new events of a host into the store. So these events are in the
-// store when catchUp returns. It stops at the first error.
+// catchUp reads all new events of a host into the store, before it returns. It stops at the first
+// error.
 func (b *Brain) catchUp(ctx context.Context, host string) {
 	for more := host != ""; more; {
 		var err error
@@ -139,8 +137,8 @@ func PromptTime(text string) time.Duration {
 	return promptTimeout + time.Duration(len(text)/1000)*promptPerKB
 }
 
-// refused sets Delivered to false in an error if the error proves that the prompt was
-// not delivered. It returns any other error unchanged.
+// If an error proves that the prompt was not delivered, the function refused sets Delivered to
+// false in the error. It returns any other error unchanged.
 func refused(err error) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) || bus.Unanswered(err) {
@@ -245,10 +243,9 @@ func (b *Brain) Explain(ctx context.Context, idOrName string) (coleo.Explanation
 	return x, err
 }
 
-// Usage returns the tokens that an arm's conversation has used so far. It returns
-// ENotFound if there is no such arm. It returns EExited if the arm has no live session.
-// It returns EUnsupported if the harness does not count tokens. It returns EUnavailable
-// if the host agent cannot be asked.
+// Usage returns how many tokens an arm's conversation has used so far. It returns ENotFound if
+// there is no such arm. It returns EExited if the arm has no live session. It returns EUnsupported
+// if the harness does not count tokens. It returns EUnavailable if the host agent cannot be asked.
 func (b *Brain) Usage(ctx context.Context, idOrName string) (coleo.Usage, error) {
 	var u coleo.Usage
 	err := b.look(ctx, idOrName, bus.OpUsage, &u)
@@ -317,10 +314,10 @@ func (b *Brain) Output(ctx context.Context, idOrName string, from int64, wait ti
 	return out, err
 }
 
-// Input types data into an arm by hand. It returns ENotFound if there is no such arm.
-// It returns EBusy if lease is not the id of the arm's lease. It returns EExited if the
-// arm has no live session. It returns EUnavailable if the host agent cannot be asked.
-// It returns EUnproven if the arm gets no permit before ctx ends.
+// Input types bytes into an arm by hand. It returns ENotFound if there is no such arm. It returns
+// EBusy if the argument lease is not the id of the arm's lease. It returns EExited if the arm has
+// no live session. It returns EUnavailable if the host agent cannot be asked. It returns EUnproven
+// if the arm gets no permit before ctx ends.
 func (b *Brain) Input(ctx context.Context, idOrName, lease string, data []byte) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -345,10 +342,10 @@ func (b *Brain) Resize(ctx context.Context, idOrName, lease string, cols, rows i
 		bus.ResizeOrder{Arm: arm.ID, Lease: lease, Cols: cols, Rows: rows}, nil)
 }
 
-// Lease takes, renews or releases the lease of an arm: the right to type by hand. It
-// returns ENotFound if there is no such arm. It returns EBusy while another caller has
-// the lease. It returns EExited if the arm has never run. It returns EUnavailable if
-// the host agent cannot be asked.
+// Lease takes, renews or releases the lease of an arm, which is the right to type by hand. It
+// returns ENotFound if there is no such arm. It returns EBusy while another caller has the lease.
+// It returns EExited if the arm has never run. It returns EUnavailable if the host agent cannot be
+// asked.
 func (b *Brain) Lease(ctx context.Context, idOrName string, q wire.LeaseRequest) (coleo.Lease, error) {
 	var l coleo.Lease
 	arm, err := b.Arm(ctx, idOrName)
@@ -367,14 +364,13 @@ func (b *Brain) BeginAudit(ctx context.Context, a coleo.Audit) (int64, error) {
 	return b.DB.BeginAudit(ctx, a)
 }
 
-// EndAudit records the result of a command. If the command failed, the parameter why is
-// the reason.
+// EndAudit records the result of a command. If the command failed, the argument why is the reason.
 func (b *Brain) EndAudit(ctx context.Context, id int64, result coleo.AuditResult, why string) error {
 	return b.DB.EndAudit(ctx, id, result, why)
 }
 
-// nameOf returns the name of the arm whose id or name is word. If there is no such arm,
-// it returns word unchanged.
+// nameOf turns the id or name of an arm into its name. If there is no such arm, it returns its
+// argument unchanged.
 func (b *Brain) nameOf(ctx context.Context, word string) string {
 	if arm, err := b.DB.Arm(ctx, word); err == nil {
 		return arm.Name

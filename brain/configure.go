@@ -98,9 +98,9 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 	return c, nil
 }
 
-// configureSandbox sets the sandbox of an arm. Without a word in the request, a stopped arm
-// keeps its sandbox, and so does a subarm the sandbox of its parent. A request without a
-// network for the sandbox keeps the network too.
+// configureSandbox sets the sandbox of an arm. If the request does not mention a sandbox, a stopped
+// arm keeps its own, and a subarm gets that of its parent. If the request does not mention the
+// sandbox's network, the network stays the same too.
 func (b *Brain) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harness string, known bool) error {
 	asked := q.Sandbox
 	if asked == nil {
@@ -144,8 +144,8 @@ func checkSandboxOfWorktree(c coleo.SpawnConfig) error {
 		"leave out --worktree, and name a clone of the repository with -w")
 }
 
-// knowsSandbox returns EUnsupported if the order is for a sandbox, and the host agent is too
-// old to make one.
+// knowsSandbox returns EUnsupported if an order asks for a sandbox and the host agent is too old to
+// make one.
 func (b *Brain) knowsSandbox(host string, o bus.SpawnOrder) error {
 	if !o.Config.Sandbox.On() {
 		return nil
@@ -160,10 +160,9 @@ func (b *Brain) knowsSandbox(host string, o bus.SpawnOrder) error {
 		"sandboxes: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
 }
 
-// checkScripted returns an error if the options of a request do not fit the scripted
-// model. If the request asks for the scripted model, with neither a provider nor an
-// endpoint, checkScripted clears both in c. Their values came from the stopped arm or
-// from the defaults.
+// checkScripted returns an error if the options of a request do not fit the scripted model. A
+// request for the scripted model may name neither a provider nor an endpoint. Then checkScripted
+// clears both in c, because their values came from the stopped arm or from the defaults.
 func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q wire.SpawnRequest) error {
 	if q.Model == coleo.ModelScripted && q.Provider == "" && q.Endpoint == "" {
 		c.Provider, c.Endpoint = "", ""
@@ -194,10 +193,10 @@ func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q wire.Spawn
 	return nil
 }
 
-// checkHostUnderstands returns EUnsupported if the host agent is too old to carry out
-// the whole order to start an arm. Such a host agent would ignore what it does not know.
-// It would start the arm without its environment variables, with a real model, without
-// a freeze, or in another folder.
+// checkHostUnderstands returns EUnsupported if the host agent is too old to carry out the whole
+// order to start an arm. Such a host agent would ignore the options that it does not know. It would
+// start the arm without its environment variables, with a real model, without a freeze, or in
+// another folder.
 func (b *Brain) checkHostUnderstands(host string, o bus.SpawnOrder) error {
 	if err := b.knowsTools(host, o); err != nil {
 		return err

@@ -19,8 +19,8 @@ const (
 	// displayMost is how many events of the newest run are read. Reading them takes less
 	// than a second. The snapshot of a longer run is marked as partial.
 	displayMost = 50_000
-	// displaySeeds is how many events of each kind are read from before the newest run.
-	// Not each of them tells what a snapshot needs.
+	// displaySeeds is how many events of each kind are read from before the newest run. One is not
+	// enough, because some do not contain what a snapshot needs.
 	displaySeeds = 10
 )
 
@@ -30,8 +30,8 @@ var displayKinds = []coleo.EventKind{
 	coleo.EventMode, coleo.EventModel, coleo.EventTurn, coleo.EventUsage, coleo.EventTasks,
 }
 
-// displays has the snapshots of the arms that somebody has asked for. An arm's snapshot
-// is made from the log when it is asked for first. Then publishLog keeps it up to date.
+// displays has the snapshots of the arms that somebody has asked for. The first request makes an
+// arm's snapshot from the log. After that, publishLog keeps it up to date.
 type displays struct {
 	mu        sync.Mutex
 	known     map[string]shown // by arm id
@@ -86,11 +86,10 @@ func (b *Brain) Display(ctx context.Context, idOrName string) (display.Snapshot,
 	return s.With(arm), err
 }
 
-// Displays returns a sequence of snapshots: one of each arm that changes after the call
-// of Displays. Changes of an arm that follow one another within display.Window become
-// one snapshot, but no change waits longer than display.MaxWait. A slow reader gets
-// fewer snapshots, and always the newest. The sequence ends when ctx ends. The caller
-// must read it.
+// Displays returns a sequence of snapshots of the arms that change after the call. Changes of an
+// arm that follow one another within display.Window become one snapshot, but no change waits longer
+// than display.MaxWait. A slow reader gets fewer snapshots, and always the newest. The sequence
+// ends when ctx ends. The caller must read it.
 func (b *Brain) Displays(ctx context.Context) iter.Seq[display.Snapshot] {
 	changes := display.NewCoalescer(display.Window, display.MaxWait, nil)
 	b.displays.mu.Lock()
@@ -126,8 +125,8 @@ type mark struct {
 	dialog      coleo.Fingerprint
 }
 
-// displayed returns the snapshot of an arm. It returns false if the arm is gone, or if
-// its snapshot is the one that was told last.
+// The method displayed returns the snapshot of an arm. The bool is false if the arm is gone, or if
+// its snapshot has not changed since the last one that was yielded.
 func (b *Brain) displayed(ctx context.Context, id string, told map[string]mark) (display.Snapshot, bool) {
 	arm, err := b.Arm(ctx, id)
 	if err != nil {
@@ -153,8 +152,8 @@ func (b *Brain) displayed(ctx context.Context, id string, told map[string]mark) 
 	return s, true
 }
 
-// snapshot returns the snapshot of an arm up to the end of serve's log. It reads the log
-// without the lock, so that it never holds up publishLog.
+// The method snapshot returns the snapshot of an arm up to the end of serve's log. It reads the log
+// without the lock, so that it never delays publishLog.
 func (b *Brain) snapshot(ctx context.Context, arm string) (display.Snapshot, error) {
 	d := b.displays
 	d.mu.Lock()
@@ -204,8 +203,8 @@ func (b *Brain) continued(ctx context.Context, s shown) (shown, error) {
 	}
 }
 
-// rebuilt makes the snapshot of an arm from the log: from the events of its newest run,
-// and from the newest events before that.
+// The method rebuilt makes the snapshot of an arm from the log. It uses the events of the arm's
+// newest run, and the newest events before that.
 func (b *Brain) rebuilt(ctx context.Context, arm string) (shown, error) {
 	s := shown{Snapshot: display.Snapshot{Arm: arm}}
 	recent, err := b.DB.Newest(ctx, arm, "", 0, displayRecent)

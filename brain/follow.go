@@ -12,8 +12,7 @@ import (
 // pause, the brain tries again.
 const followRetry = 2 * time.Second
 
-// followHost reads a host's new events into the store each time it is told that the
-// host's log has grown.
+// Whenever a host's log has grown, followHost reads the new events into the store.
 func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}) {
 	for {
 		select {
@@ -44,9 +43,9 @@ func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}
 	}
 }
 
-// pull reads the next piece of a host's log into the store. It returns true if the log
-// has more events after that piece. Several goroutines can call pull for the same host;
-// one of them reads, and the others wait.
+// pull reads the next piece of a host's log into the store. It returns true if the log has more
+// events after that piece. Several goroutines can call pull for the same host. One of them reads,
+// and the others wait.
 func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 	m := b.member(id)
 	m.pulling.Lock()
@@ -61,8 +60,8 @@ func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 	}
 	to := position{epoch: piece.Epoch, seq: piece.Head}
 	if len(piece.List) == 0 && from.epoch == piece.Epoch && piece.Head > max(from.seq, piece.Deleted) {
-		// An older host agent can report an event in Head before the event is in List.
-		// The host agent will announce this event again.
+		// An older host agent can count an event in Head before the event is in List. The host
+		// agent will announce this event again.
 		return false, nil
 	}
 	if len(piece.List) > 0 {
@@ -101,10 +100,10 @@ func (b *Brain) readTo(ctx context.Context, id string, m *member) (position, err
 	return position{epoch, seq}, err
 }
 
-// piece asks a host for the events after a position. If the host's log does not have
-// this position, the reply begins with the first event of the log. The store skips the
-// events that it already has. Each reply is decoded into a new variable, because
-// decoding into a used variable would leave old fields in the new events.
+// The method piece asks a host for the events after a position. If the host's log does not have
+// this position, the reply begins with the first event of the log. The store skips the events that
+// it already has. Each reply is decoded into a new variable, because decoding into a used variable
+// would leave old fields in the new events.
 func (b *Brain) piece(ctx context.Context, id string, from position) (bus.Events, error) {
 	var piece bus.Events
 	err := b.askHost(ctx, id, bus.OpEvents, bus.DefaultTimeout,

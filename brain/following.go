@@ -17,10 +17,10 @@ import (
 //     cursor;
 //   - the row of each arm that changes after the call of Subscribe.
 //
-// If the given cursor is empty, the sequence begins with the next new event. This
-// differs from Events, where an empty cursor means the beginning of the log. The
-// sequence ends when ctx ends, or when the store cannot be read. A slow reader gets
-// every event, and the present rows of all arms instead of each change of them.
+// If the given cursor is empty, the sequence begins with the next new event. For Events, in
+// contrast, an empty cursor means the beginning of the log. The sequence ends when ctx ends, or
+// when the store cannot be read. A slow reader gets every event. Instead of each change of an arm,
+// it gets the present rows of all arms.
 //
 // Subscribe returns EInvalid for a bad cursor. A cursor beyond the end of the log is
 // bad, because it comes from another store, or from a newer copy of this store.
@@ -36,11 +36,11 @@ func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Upda
 	return f.follow, nil
 }
 
-// Follow returns a sequence of the events that match a filter, each once and in order,
-// with its own cursor. Each time when it has nothing more to yield, it yields an update
-// that has only a cursor: the reader has got everything up to there. It yields such an
-// update at least once in the time beat. The sequence ends when ctx ends, or when the
-// store cannot be read. A reader can be slow: it gets every event, from serve's log.
+// Follow returns a sequence of the events that match a filter, each once and in order, with its own
+// cursor. When it has nothing more to yield, it yields an update with only a cursor, up to which
+// the reader has got everything. It yields such an update at least once in the time beat. The
+// sequence ends when ctx ends, or when the store cannot be read. Even a slow reader gets every
+// event, from serve's log.
 //
 // Follow returns the errors of Events. It returns EInvalid for a cursor beyond the end of
 // the log, as Subscribe does.
@@ -148,8 +148,8 @@ func (f *follower) readLog(yield func(wire.Update) bool) bool {
 	}
 }
 
-// readRows is for a reader that has missed changes of arms: those with the number missed
-// and later ones. It yields the missed removals and the present rows of all arms.
+// readRows is for a reader that has missed changes of arms. The argument missed is the number of
+// the first one. readRows yields the missed removals and the present rows of all arms.
 func (f *follower) readRows(missed uint64, yield func(wire.Update) bool) bool {
 	if !f.rows {
 		return true
@@ -174,7 +174,7 @@ func (f *follower) readRows(missed uint64, yield func(wire.Update) bool) bool {
 	return true
 }
 
-// rest waits for more updates. It yields the reader's cursor before, and again after each
+// The method rest waits for more updates. It yields the reader's cursor first, and again after each
 // beat.
 func (f *follower) rest(more <-chan struct{}, yield func(wire.Update) bool) bool {
 	if f.beat == 0 {
@@ -212,10 +212,10 @@ func (b *Brain) news(ctx context.Context) iter.Seq[wire.Update] {
 	return news
 }
 
-// Events returns the events of all hosts that match the filter f and follow the cursor
-// in f. It also returns the cursor for the next call. Callers must not interpret
-// cursors. Events returns EInvalid for a bad cursor and for an unknown kind. It returns
-// ENotFound if f names an unknown arm or run.
+// Events returns the events of all hosts that match a filter and follow the cursor in the filter.
+// It also returns the cursor for the next call. Callers must not interpret cursors. Events returns
+// EInvalid for a bad cursor and for an unknown kind. It returns ENotFound if the filter names an
+// unknown arm or run.
 func (b *Brain) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
 	whole, after, err := b.wholeFilter(ctx, f)
 	if err != nil {
@@ -226,7 +226,7 @@ func (b *Brain) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, 
 	return list, cursorOf(next), err
 }
 
-// WholeFilter returns a filter with the whole ids of its arm and its run. It returns the
+// WholeFilter returns a filter in which the arm and the run have their whole ids. It returns the
 // errors of Events.
 func (b *Brain) WholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventFilter, error) {
 	f, _, err := b.wholeFilter(ctx, f)
@@ -272,9 +272,9 @@ func (b *Brain) wholeFilter(ctx context.Context, f wire.EventFilter) (wire.Event
 // cursorOf returns the cursor for a position in serve's log.
 func cursorOf(position uint64) string { return strconv.FormatUint(position, 36) }
 
-// positionOf returns the position in serve's log for a cursor. It returns EInvalid if
-// the text is not a cursor. It returns 0, the beginning of the log, for the empty cursor
-// and for wire.Now.
+// positionOf turns a cursor into the position in serve's log. It returns EInvalid if the text is
+// not a cursor. For the empty cursor and for wire.Now it returns 0, which is the beginning of the
+// log.
 func positionOf(cursor string) (uint64, error) {
 	if cursor == "" || cursor == wire.Now {
 		return 0, nil

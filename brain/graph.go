@@ -15,8 +15,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// Bounds of what is read of the log for one request. A request that reaches one of them
-// says that it has not read everything.
+// These bounds limit how much of the log is read for one request. The answer to a request that
+// reaches one of them says that not everything was read.
 const (
 	graphEvents = 200_000  // events of a run
 	graphBytes  = 64 << 20 // bytes of their payloads
@@ -24,8 +24,8 @@ const (
 	whyEvents   = 500_000  // events of these runs
 	whyLooked   = 20_000   // newest changes of files, and newest calls, of each arm
 	whyPage     = 1_000    // of these, in one read
-	// approverWindow is how long before its event a decision was ordered at most. The
-	// host types the answer and waits until the dialog is gone.
+	// approverWindow is the longest time between the order of a decision and its event. The host
+	// types the answer and waits until the dialog is gone.
 	approverWindow = 2 * time.Minute
 )
 
@@ -40,8 +40,8 @@ func (b *Brain) Graph(ctx context.Context, run string) (graph.Document, error) {
 	return d, nil
 }
 
-// runLog has the events of one arm from the start of one of its runs to the end of that
-// run. Some of them belong to no run: the host does not name the run of an approval.
+// runLog has the events of one arm from the start of one of its runs to the end of that run. Some
+// of them name no run, because the host does not name the run of an approval.
 type runLog struct {
 	run     string
 	arm     string // the arm's id
@@ -90,8 +90,7 @@ func (b *Brain) logOf(ctx context.Context, run string) (runLog, error) {
 	}
 }
 
-// Why tells which call wrote a line of a file. It returns EInvalid if a path is not
-// absolute.
+// Why returns the call that wrote a line of a file. It returns EInvalid if a path is not absolute.
 func (b *Brain) Why(ctx context.Context, w wire.WhyQuestion) (graph.Answer, error) {
 	q := graph.Question{Line: w.Line, Text: w.Text, Folders: map[string]string{}}
 	for _, p := range w.Paths {
@@ -127,8 +126,8 @@ func (b *Brain) Why(ctx context.Context, w wire.WhyQuestion) (graph.Answer, erro
 	return a, b.approver(ctx, &a)
 }
 
-// changesOf returns the runs that changed the file, newest first. It also returns the
-// commands that name the file, of arms that work in one of its folders.
+// changesOf returns the runs that changed the file, newest first. It also returns commands that
+// name the file. They are commands of arms that work in one of the file's folders.
 func (b *Brain) changesOf(ctx context.Context, q graph.Question, arms []coleo.Arm) ([]string, []graph.Mention, error) {
 	var changes, calls []store.Entry
 	for _, arm := range arms {
@@ -205,9 +204,9 @@ func (b *Brain) readRun(ctx context.Context, run string) (runLog, error) {
 	return log, err
 }
 
-// writer looks through the runs, newest first, for the call that wrote the line. If none
-// did, it returns the newest call that changed the file. It also returns the log of the
-// call's run. It reads logs by read.
+// The method writer looks through the runs, newest first, for the call that wrote the line. If no
+// call did, it returns the newest call that changed the file. It also returns the log of the call's
+// run. The function read reads the logs.
 func (b *Brain) writer(ctx context.Context, q graph.Question, runs []string,
 	read func(context.Context, string) (runLog, error)) (graph.Finding, runLog, bool, error) {
 	found, of := graph.Finding{Certainty: graph.Nothing}, runLog{}

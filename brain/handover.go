@@ -14,12 +14,12 @@ import (
 	"coleo.dev/wire"
 )
 
-// handOverTimeout bounds one hand-over. Most of this time is for the host agent, which
-// must attach to the arm.
+// handOverTimeout is how long one hand-over may take. Most of this time is for the host agent,
+// which must attach to the arm.
 const handOverTimeout = spawnTimeout
 
-// handingOver returns the task that gives the arms that serve itself drives to host agents
-// that can take them.
+// handingOver returns a task. The task gives the arms of host local to host agents that can take
+// them.
 func (b *Brain) handingOver() repeat.Task {
 	return repeat.Task{ID: "hand arms over to host agents", Every: bus.PulseEvery,
 		Do: func(ctx context.Context) error {
@@ -37,8 +37,8 @@ func (b *Brain) handingOver() repeat.Task {
 		}}
 }
 
-// heldHere returns the ids of the arms that serve itself reads now. It returns nil if
-// no host agent can be asked.
+// heldHere returns the ids of the arms of host local that serve reads now. It returns nil if no
+// host agent can be asked.
 func (b *Brain) heldHere() []string {
 	if len(b.live()) == 0 {
 		return nil
@@ -117,8 +117,8 @@ func (b *Brain) taker(harness string) (bus.Beat, bool) {
 	return bus.Beat{}, false
 }
 
-// moving marks an arm as being handed over, until the caller calls done. If another
-// hand-over of the arm runs, moving first waits for its end.
+// The method moving marks an arm as being handed over, until the caller calls done. If another
+// hand-over of the arm runs, it first waits for the end of that one.
 func (b *Brain) moving(id string) (done func()) {
 	b.mu.Lock()
 	for {
@@ -166,9 +166,9 @@ func (b *Brain) settledOn(ctx context.Context, arm coleo.Arm) string {
 	return arm.AgentID
 }
 
-// askHere sends a command about an arm that serve itself drives. If the arm is handed
-// over to a host agent before host local receives the command, host local replies
-// ENotFound without doing anything. Then askHere sends the command to that host agent.
+// askHere sends a command about an arm of host local. The arm may be handed over to a host agent
+// before host local receives the command. Then host local does nothing and replies ENotFound, and
+// askHere sends the command to that host agent.
 func (b *Brain) askHere(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error {
 	host := b.settledOn(ctx, arm)
 	err := b.askHost(ctx, host, op, limit, in, out)
@@ -181,8 +181,7 @@ func (b *Brain) askHere(ctx context.Context, arm coleo.Arm, op bus.Op, limit tim
 	return err
 }
 
-// isLocal reports whether host is host local, so that serve itself drives the host's
-// arms.
+// isLocal reports whether a host is host local, whose arms serve itself drives.
 func isLocal(host string) bool { return host == coleo.LocalHost }
 
 // agentWord returns words for the host of an arm, for a message about this arm.
@@ -193,8 +192,8 @@ func agentWord(host string) string {
 	return "its host agent " + host
 }
 
-// reach prepares a host for orders. It makes host local carry out orders, and does
-// nothing for a host agent. It returns EUnavailable if serve cannot drive arms itself.
+// The method reach prepares a host for orders. For host local, it makes serve carry out orders. For
+// a host agent, it does nothing. It returns EUnavailable if serve cannot drive arms itself.
 func (b *Brain) reach(ctx context.Context, host string) error {
 	if !isLocal(host) {
 		return nil
@@ -209,9 +208,8 @@ func (b *Brain) reach(ctx context.Context, host string) error {
 	return nil
 }
 
-// allowsLocal reports whether a request allows an arm of a daemon-managed harness
-// without a host agent. The parameter asked is the value from the request. If asked is
-// nil, AllowLocal decides.
+// allowsLocal reports whether a request allows an arm of a daemon-managed harness without a host
+// agent. The argument is the value from the request. If it is nil, AllowLocal decides.
 func (b *Brain) allowsLocal(asked *bool) bool {
 	if asked != nil {
 		return *asked
@@ -247,8 +245,8 @@ func (b *Brain) placeArm(harness string, q wire.SpawnRequest, last string) (bus.
 	return beat, err
 }
 
-// remoteOnly returns the error for an arm that could start only without a host agent.
-// It is for a serve that forbids such arms.
+// remoteOnly returns the error for an arm that could start only without a host agent, if serve
+// forbids such arms.
 func remoteOnly(harness string) error {
 	return coleo.Errorf(coleo.EUnavailable,
 		"nothing was started: serve runs with COLEO_REMOTE_ARMS_ONLY, so harness '%s' needs a host agent: "+

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// Modes returns the modes of an arm's agent CLI, and the mode that was seen last. It
+// Modes returns the modes of an arm's agent CLI, and the mode that the host agent has seen last. It
 // returns ENotFound if there is no such arm.
 func (b *Brain) Modes(ctx context.Context, idOrName string) (wire.Modes, error) {
 	arm, err := b.Arm(ctx, idOrName)
@@ -30,9 +30,10 @@ func (b *Brain) Modes(ctx context.Context, idOrName string) (wire.Modes, error) 
 	return out, nil
 }
 
-// SwitchMode switches an arm to another mode. It returns when the screen shows the mode.
-// It returns ENotFound if there is no such arm or mode, EConflict if the present mode does
-// not lead to it, and EInvalid if it must be allowed. Other errors come from the host agent.
+// SwitchMode switches an arm to another mode. It returns when the screen shows the mode. It returns
+// ENotFound if there is no such arm or mode, and EConflict if the keys do not lead from the present
+// mode to it. It returns EInvalid if the order does not allow the mode and must. Other errors come
+// from the host agent.
 func (b *Brain) SwitchMode(ctx context.Context, idOrName string, o coleo.ModeOrder) (coleo.ModeSwitch, error) {
 	var report bus.ModeReport
 	err := b.commanded(ctx, idOrName, bus.OpMode, promptTimeout, func(arm coleo.Arm) any {
@@ -44,8 +45,8 @@ func (b *Brain) SwitchMode(ctx context.Context, idOrName string, o coleo.ModeOrd
 	return report.ModeSwitch, b.keepChosen(ctx, idOrName, report.Chosen)
 }
 
-// keepChosen copies what a user has chosen into the arm's row. The host agent has it too,
-// with a number that says which copy is newer.
+// keepChosen stores the mode and the models that a user has chosen in the arm's row. The host agent
+// has them too, with a number that says which copy is newer.
 func (b *Brain) keepChosen(ctx context.Context, idOrName string, chosen *coleo.Chosen) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil || chosen == nil {
@@ -65,8 +66,8 @@ func (b *Brain) keepChosen(ctx context.Context, idOrName string, chosen *coleo.C
 	return err
 }
 
-// forgetChosen takes back what a user has chosen earlier, as far as a request for a start
-// says something else.
+// If a request for a start names a model or a permission mode, forgetChosen drops what the user has
+// chosen earlier in its place.
 func forgetChosen(c *coleo.SpawnConfig, model, permission string) {
 	if c.Chosen == nil || model == "" && permission == "" {
 		return
@@ -83,10 +84,10 @@ func forgetChosen(c *coleo.SpawnConfig, model, permission string) {
 	})
 }
 
-// Label changes the labels of an arm, and returns the arm. It returns ENotFound if there is no
-// such arm, and EInvalid for a bad change. It returns EUnavailable or ETimeout if the host
-// agent did not reply; the labels may then be the old or the new ones. After every other
-// error, the arm has its old labels.
+// Label changes the labels of an arm, and returns the arm. It returns ENotFound if there is no such
+// arm, and EInvalid for a bad change. If the host agent did not reply, it returns EUnavailable or
+// ETimeout, and the arm has either the old labels or the new ones. After every other error, the arm
+// has its old labels.
 func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelChange) (coleo.Arm, error) {
 	b.labelling.Lock()
 	defer b.labelling.Unlock()
@@ -123,8 +124,8 @@ func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelCh
 	return b.Arm(ctx, arm.ID)
 }
 
-// labelNew gives a new arm its labels, besides those that it has from its parent. It returns
-// EInvalid for bad labels, and if an arm that exists should get labels.
+// labelNew adds labels to those that a new arm has from its parent. It returns EInvalid for bad
+// labels, and for labels of an arm that is not new.
 func labelNew(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known bool) error {
 	if known && len(labels) > 0 {
 		return coleo.Errorf(coleo.EInvalid, "arm %s exists already: 'coleo arm label' changes its labels; nothing was started",
@@ -139,9 +140,8 @@ func labelNew(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known b
 	return nil
 }
 
-// SwitchThread makes an arm continue another conversation: it ends the agent CLI, and
-// starts it again with that conversation. The conversation must be one of the arm's
-// harness, HOME and folder.
+// SwitchThread makes an arm continue another conversation. It ends the agent CLI, and starts it
+// again with that conversation. The conversation must be one of the arm's harness, HOME and folder.
 //
 // SwitchThread returns ENotFound if there is no such arm or conversation. It returns
 // EThreadLocked if another arm has the conversation. It returns EBusy while the arm works,

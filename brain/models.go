@@ -34,10 +34,9 @@ func (b *Brain) prices() *pricebook.Book {
 	return b.Prices()
 }
 
-// Models returns the models of all harnesses, each with its price and the number of arms
-// that have it. It also returns where a user is logged in. The models of a harness come
-// from the catalogue, or from its provider in the price book. Models leaves out hosts that
-// do not answer.
+// Models returns the models of all harnesses, each with its price and the number of its arms. It
+// also returns to which agent CLIs the user is logged in. The models of a harness come from the
+// catalogue, or from its provider in the price book. Models leaves out hosts that do not answer.
 func (b *Brain) Models(ctx context.Context) (wire.Models, error) {
 	out := wire.Models{Models: []wire.Model{}, Logins: []coleo.Login{}}
 	arms, err := b.Arms(ctx, true)
@@ -121,7 +120,7 @@ func (b *Brain) listModels(l *modelList, catalog modelresolver.Catalog) {
 	}
 }
 
-// priceOf returns the price of an offer. The prices of caches come from the price book, if
+// priceOf returns the price of an offer. The prices of cached tokens come from the price book, if
 // it has them.
 func (b *Brain) priceOf(o modelresolver.Offer) *coleo.Price {
 	p, ok := b.prices().Find(o.ProviderID, o.ModelID)
@@ -135,13 +134,12 @@ func (b *Brain) priceOf(o modelresolver.Offer) *coleo.Price {
 	return &coleo.Price{Rates: rates, Source: o.Source}
 }
 
-// resolve replaces the model of c if that model is not available and the strategy allows
-// another. It changes nothing for a harness without a list of models, for a model server of
-// the user's own, and for the scripted model. Without a catalogue, it keeps the model
-// unchecked.
+// resolve replaces the model in c if that model is not available and the strategy allows another
+// one. It changes nothing for a harness without a list of models, for a model server of the user's
+// own, and for the scripted model. Without a catalogue, it keeps the model unchecked.
 //
-// If kept is true, the caller asks for no model, and the arm keeps its model. If that model
-// is a replacement, resolve tries the originally requested model again.
+// If kept is true, the request names no model, and the arm keeps its model. If that model is a
+// replacement, resolve tries the originally requested model again.
 //
 // resolve returns nil if the arm gets the model that was asked for. It returns ENotFound if
 // the strategy allows no model, and EInvalid if the agent CLI has no such model.
@@ -168,8 +166,8 @@ func (b *Brain) resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfi
 	return change, nil
 }
 
-// available replaces a model that is not available. See resolve. The configuration says
-// only which model server the arm uses.
+// The method available replaces a model that is not available, as resolve says. It uses the
+// configuration only to find out which model server the arm uses.
 func (b *Brain) available(ctx context.Context, harness string, c coleo.SpawnConfig, provider, model *string,
 	strategy coleo.FallbackStrategy) (*coleo.ModelFallback, error) {
 	h, err := b.Registry.Get(harness)
@@ -296,8 +294,8 @@ func (b *Brain) resolveOrder(ctx context.Context, arm coleo.Arm, o *coleo.ModelO
 	return change, err
 }
 
-// orderModel sends an order for a model to the arm's host. If no host knows the arm, only
-// its row has the model of the next start.
+// orderModel sends an order for a model to the arm's host. If no host knows the arm, the model of
+// the next start is only in the arm's row.
 func (b *Brain) orderModel(ctx context.Context, arm coleo.Arm, o coleo.ModelOrder,
 	change *coleo.ModelFallback) (bus.ModelReport, error) {
 	if o.Scope == coleo.ScopeDefault {

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// providersFresh is how long a catalogue is returned from memory without asking a
-	// host again. Prices and models change from day to day.
+	// For providersFresh, a catalogue comes from memory, and no host is asked again. Prices and
+	// models change from day to day.
 	providersFresh = 10 * time.Minute
-	// providersTimeout bounds the wait for the replies of hosts. A host starts an agent
+	// providersTimeout is how long the brain waits for the replies of hosts. A host starts an agent
 	// CLI to get the catalogue.
 	providersTimeout = 90 * time.Second
 	// providersKey is the setting in which the store keeps the last catalogue, so that
@@ -36,9 +36,8 @@ type cachedProviders struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// Providers returns the reply of the API route for model catalogues. It has the
-// providers, their models, and which providers are connected. This catalogue comes from
-// OpenCode on one of the hosts.
+// Providers returns the reply of the API route for model catalogues. The reply has the providers,
+// their models, and which providers are connected. It comes from OpenCode on one of the hosts.
 //
 // If no host can reply, Providers returns the last catalogue, marked as cached. If
 // there is also no last catalogue, it returns the error of the last host that it asked.
@@ -88,8 +87,7 @@ func (b *Brain) lastProviders(ctx context.Context) (cachedProviders, bool) {
 	return last, err == nil && text != "" && json.Unmarshal([]byte(text), &last) == nil
 }
 
-// marked returns a copy of the catalogue body with fields for its source, its time and
-// the problem.
+// The function marked copies a catalogue and adds fields for its source, its time and the problem.
 func marked(body json.RawMessage, source string, at time.Time, problem string) (json.RawMessage, error) {
 	var fields map[string]any
 	if err := json.Unmarshal(body, &fields); err != nil {

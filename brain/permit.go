@@ -24,12 +24,11 @@ const (
 	clockDrift = time.Second
 )
 
-// Arbiter decides on which host an arm accepts typed keys. At any time this is at most
-// one host.
+// An Arbiter decides on which host an arm accepts typed keys. At any time this is at most one host.
 type Arbiter interface {
-	// Grant gives the host a permit for the arm, valid for permitTime from now, and
-	// returns 0. If a permit of another host could still be valid, Grant gives no
-	// permit. In that case it returns how long the other permit could still be valid.
+	// Grant gives the host a permit for the arm, and returns 0. The permit is valid for permitTime
+	// from now. If a permit of another host could still be valid, Grant gives no permit. In that
+	// case it returns how long the other permit could still be valid.
 	Grant(arm, host string) time.Duration
 }
 

@@ -8,8 +8,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// The brain writes these rules into a row when the row's state does not come from an
-// event of a host's log.
+// The brain writes one of these rules into a row whose state does not come from an event of a
+// host's log.
 const (
 	ruleOrdered    = "ordered"     // a host agent was told to start the arm and has not yet replied
 	ruleNotStarted = "not started" // the host agent has reported that it did not start the arm
@@ -56,11 +56,10 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 	b.mu.Unlock()
 }
 
-// learnName writes the name of an arm into the arm's row, if the row still has the
-// arm's id as its name. A row has the id as its name if it was made from the log alone.
-// Such a row has no start configuration either, and may lack the summary of the queue, so
-// learnName stores both too. All three come from the host agent. learnName returns true
-// if it has written a name.
+// learnName writes the name of an arm into the arm's row, if the row still has the arm's id as its
+// name. A row has the id as its name if it was made from the log alone. Such a row has no start
+// configuration either, and may lack the summary of the queue, so learnName stores both too. All
+// three come from the host agent. It returns true if it has written a name.
 func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	var report bus.ArmReport
 	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
@@ -88,9 +87,9 @@ func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	return true
 }
 
-// correct writes r, a host agent's reading of an arm, into the arm's row. It does
-// nothing if the present row differs from the row was. It also does nothing if the
-// brain has read the host's log past the pulse.
+// The method correct writes a host agent's reading of an arm into the arm's row. It does nothing if
+// the row has changed since the caller read it, which is the argument was. It also does nothing if
+// the brain has read the host's log past the pulse.
 func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was coleo.Arm, r coleo.Reading) {
 	b.mu.Lock()
 	m := b.hosts[id]

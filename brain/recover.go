@@ -103,20 +103,20 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 	return e, nil
 }
 
-// ended reports whether an arm's row proves that all processes of the last generation
-// have ended. Only a report of a host agent makes a row stopped. If the host agent
-// could not prove that all processes have ended, the row's Rule says so.
+// The function ended reports whether an arm's row proves that all processes of the last generation
+// have ended. Only a report of a host agent makes a row stopped. If the host agent could not prove
+// that all processes have ended, the row's Rule says so.
 func ended(arm coleo.Arm) bool {
 	return arm.Status == coleo.StatusStopped && arm.Rule != coleo.RuleUnproven && arm.Rule != coleo.RuleOrphaned
 }
 
-// forgotten reports whether the agent CLI has ended at its start, because it does not have
-// the arm's conversation.
+// The function forgotten reports whether the agent CLI has ended at its start, because it does not
+// have the arm's conversation.
 func forgotten(arm coleo.Arm) bool { return arm.Rule == coleo.RuleNoConversation }
 
-// find asks the arm's host agent for a report about the arm. If the host agent does not
-// know the arm, it has also searched the folders of arms, so the finding is Gone. If
-// the host agent cannot be asked, find returns the zero Finding.
+// The method find asks the arm's host agent for a report about the arm. A host agent that does not
+// know the arm has also searched the folders of arms. So the finding is then Gone. If the host
+// agent cannot be asked, find returns the zero Finding.
 func (b *Brain) find(ctx context.Context, arm coleo.Arm) recovery.Finding {
 	var report bus.ArmReport
 	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
@@ -158,9 +158,9 @@ func (b *Brain) resolveRecovery(ctx context.Context, arm coleo.Arm, q *wire.Reco
 	return change, err
 }
 
-// restart starts the next generation of an arm with the configuration of the last
-// generation. The argument change says which model was asked for, if the one of the request
-// is another one.
+// restart starts the next generation of an arm with the configuration of the last generation. If
+// the request names a model, the arm may get another one. Then the argument change has the model
+// that was asked for.
 func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverRequest, r recovery.Remedy,
 	change *coleo.ModelFallback) error {
 	var c coleo.SpawnConfig

@@ -57,8 +57,8 @@ func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bou
 	return arm, b.DB.Vacuum(ctx)
 }
 
-// thinRuns deletes old usage, and old runs of the next arm after the given arm id.
-// It returns the arm id for the next call. If err is not nil, it only returns err.
+// thinRuns deletes old usage, and old runs of the next arm after the given arm id. It returns the
+// arm id for the next call. If it is called with an error, it does nothing but return that error.
 func (b *Brain) thinRuns(ctx context.Context, arm string, err error) (string, error) {
 	if err != nil {
 		return arm, err
@@ -99,8 +99,8 @@ func (b *Brain) forget(ctx context.Context, id string) error {
 	return err
 }
 
-// isOver reports whether an arm has stopped. If the row does not say so, isOver asks
-// the arm's host agent. A full disk can keep the host agent's report out of the row.
+// isOver reports whether an arm has stopped. If the row does not say so, isOver asks the arm's host
+// agent. A full disk may have kept the news out of the row.
 func (b *Brain) isOver(ctx context.Context, arm coleo.Arm) bool {
 	if arm.Status == coleo.StatusStopped || arm.AgentID == "" {
 		return arm.Status == coleo.StatusStopped

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// member is a host, host agent or host local, that has sent a message to this serve
-// process.
+// A member is a host that has sent a message to this serve process. It is a host agent or host
+// local.
 type member struct {
 	beat   bus.Beat
 	seen   time.Time
@@ -89,8 +89,8 @@ func (b *Brain) putHost(ctx context.Context, beat bus.Beat, now time.Time) {
 	}
 }
 
-// merged returns part, a beat about one arm, completed with the other arms from the
-// last beat about all arms. The caller holds the brain's mu.
+// The method merged completes a beat about one arm with the other arms from the last beat about all
+// arms. The caller holds the brain's mu.
 func (m *member) merged(part bus.Beat) bus.Beat {
 	all := slices.DeleteFunc(slices.Clone(m.beat.Arms), func(a bus.ArmBeat) bool { return a.ID == part.Of })
 	part.Arms = append(all, part.Arms...)
@@ -98,8 +98,8 @@ func (m *member) merged(part bus.Beat) bus.Beat {
 	return part
 }
 
-// takeArms stores which arms a host agent reports as alive, and the times of their last
-// output. It publishes the arms that have new output or another health.
+// takeArms stores the live arms that a host agent reports, with the times of their last output. It
+// publishes the arms that have new output or another health.
 func (b *Brain) takeArms(ctx context.Context, m *member, host string, beats []bus.ArmBeat, now time.Time) {
 	outputs := make(map[string]time.Time, len(beats))
 	for _, a := range beats {
@@ -126,8 +126,8 @@ func (b *Brain) takeArms(ctx context.Context, m *member, host string, beats []bu
 	}
 }
 
-// rows returns the rows of the arms in a beat, by arm id. If the beat is about one arm,
-// rows reads only that row.
+// The method rows returns the rows of the arms in a beat, by arm id. If the beat is about one arm,
+// it reads only that row.
 func (b *Brain) rows(ctx context.Context, beats []bus.ArmBeat) (map[string]coleo.Arm, error) {
 	var list []coleo.Arm
 	var err error
@@ -150,8 +150,9 @@ func (b *Brain) rows(ctx context.Context, beats []bus.ArmBeat) (map[string]coleo
 	return rows, err
 }
 
-// tells stores the arm's health. It returns true if this health differs from the last
-// stored health. Only takeArms calls tells, and beats are handled one at a time.
+// The method tells stores the arm's health. It returns true if this health differs from the last
+// stored health. It needs no lock of its own, because only takeArms calls it, and beats are handled
+// one at a time.
 func (m *member) tells(arm coleo.Arm) bool {
 	last, known := m.told[arm.ID]
 	m.told[arm.ID] = arm.Runtime.State
@@ -186,8 +187,8 @@ func wake(c chan struct{}) {
 	}
 }
 
-// member returns the member for a host id. If there is none yet, it creates one and
-// starts to follow the host.
+// The brain's method member returns the member for a host id. If there is none yet, it creates one
+// and starts to follow the host.
 func (b *Brain) member(id string) *member {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -205,9 +206,8 @@ func (b *Brain) member(id string) *member {
 	return m
 }
 
-// live returns the last beats of the host agents that can be asked now. The host agent
-// with the fewest arms comes first. Host local is not included, because it is not a
-// host agent.
+// The method live returns the last beats of the host agents that can be asked now. The host agent
+// with the fewest arms comes first. Host local is not included, because it is not a host agent.
 func (b *Brain) live() []bus.Beat {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -244,9 +244,8 @@ func (b *Brain) Hosts(ctx context.Context) ([]coleo.HostInfo, error) {
 
 func generationKey(arm string) string { return "generation." + arm }
 
-// nextGeneration stores and returns a generation number that no earlier order to start
-// the arm has used. Earlier orders include orders to other host agents that never
-// replied.
+// nextGeneration stores and returns a new generation number. No earlier order to start the arm has
+// used it, not even an order to another host agent that never replied.
 func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) {
 	b.numbering.Lock()
 	defer b.numbering.Unlock()

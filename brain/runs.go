@@ -11,10 +11,9 @@ import (
 	"coleo.dev/wire"
 )
 
-// Runs returns the runs of all hosts that match the filter f, the newest first. It also
-// returns a cursor; the next call with this cursor returns older runs. Runs returns
-// EInvalid for a bad cursor or an unknown outcome. It returns ENotFound if f names an
-// unknown arm.
+// Runs returns the runs of all hosts that match a filter, the newest first. It also returns a
+// cursor. The next call with this cursor returns older runs. Runs returns EInvalid for a bad cursor
+// or an unknown outcome. It returns ENotFound if the filter names an unknown arm.
 func (b *Brain) Runs(ctx context.Context, f wire.RunFilter) ([]coleo.Run, string, error) {
 	before, err := positionOf(f.Before)
 	if err != nil {
@@ -41,8 +40,8 @@ func (b *Brain) Runs(ctx context.Context, f wire.RunFilter) ([]coleo.Run, string
 	return list, cursorOf(next), err
 }
 
-// FindRun returns the run whose id begins with id. It returns ENotFound if there is no such
-// run, and EInvalid if there are several.
+// FindRun returns the run whose id begins with the given text. It returns ENotFound if there is no
+// such run, and EInvalid if there are several.
 func (b *Brain) FindRun(ctx context.Context, id string) (coleo.Run, error) { return b.DB.Run(ctx, id) }
 
 // LastRun returns the newest ended run of an arm. It returns ENotFound if there is no
@@ -82,10 +81,10 @@ func (b *Brain) Cost(ctx context.Context, idOrName string, by []cost.Key, since 
 // Queue changes and returns the queue of an arm. If o.Step is empty, it changes nothing.
 // The arm's host keeps the queue. A change is on that host's disk when Queue returns.
 //
-// Queue returns ENotFound if there is no such arm or entry. It returns EInvalid for a bad
-// order, EConflict if the queue is full, and EBusy if the entry is just being sent. It
-// returns EExited if the arm has never run. It returns EUnavailable if the host agent
-// cannot be asked, and EUnsupported if an older host agent keeps no queue.
+// Queue returns ENotFound if there is no such arm or entry. It returns EInvalid for a bad order,
+// EConflict if the queue is full, and EBusy while the entry is being sent. It returns EExited if
+// the arm has never run. It returns EUnavailable if the host agent cannot be asked, and
+// EUnsupported if an older host agent keeps no queue.
 func (b *Brain) Queue(ctx context.Context, idOrName string, o coleo.QueueOrder) (coleo.QueueReport, error) {
 	var r coleo.QueueReport
 	err := b.commanded(ctx, idOrName, bus.OpQueue, bus.DefaultTimeout, func(arm coleo.Arm) any {
@@ -97,8 +96,8 @@ func (b *Brain) Queue(ctx context.Context, idOrName string, o coleo.QueueOrder) 
 	return r, err
 }
 
-// takesFiles returns EUnsupported if the arm's host agent is too old to add files to a
-// prompt. It would send the prompt without them.
+// takesFiles returns EUnsupported if the arm's host agent is too old to add files to a prompt. Such
+// a host agent would send the prompt without them.
 func (b *Brain) takesFiles(ctx context.Context, idOrName string, files []string) error {
 	if len(files) == 0 {
 		return nil

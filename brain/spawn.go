@@ -102,8 +102,8 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 	return reply, nil
 }
 
-// named returns the arm with the given name and true. If there is no such arm, named
-// returns a new arm and false. It returns EConflict if the arm is not stopped.
+// The method named returns the arm with the given name, and true. If there is no such arm, it
+// returns a new arm, and false. It returns EConflict if the arm is not stopped.
 func (b *Brain) named(ctx context.Context, name string) (arm coleo.Arm, known bool, err error) {
 	if err := coleo.CheckName(name); err != nil {
 		return coleo.Arm{}, false, err
@@ -122,10 +122,10 @@ func (b *Brain) named(ctx context.Context, name string) (arm coleo.Arm, known bo
 	return arm, true, nil
 }
 
-// harness returns the name of the harness for an arm. It returns the first of these
-// that is set: the requested harness, the arm's own harness, the configured default. If
-// none is set, it returns the preferred harness if that is installed. Otherwise it
-// returns the only installed harness.
+// The method harness returns the name of the harness for an arm. It returns the first of these that
+// is set: the requested harness, the arm's own harness, and the configured default. If none is set,
+// it returns the preferred harness if that is installed. Otherwise it returns the only installed
+// harness.
 func (b *Brain) harness(asked, own string) (string, error) {
 	if name := first(asked, own, b.Defaults.Harness); name != "" {
 		_, err := b.Registry.Get(name)
@@ -156,9 +156,9 @@ func (b *Brain) harness(asked, own string) (string, error) {
 		strings.Join(installed, ", "))
 }
 
-// place chooses the host agent for a harness. If the request names a host agent, place
-// chooses it. Otherwise place prefers the host agent that last had the arm. If that
-// host agent cannot start the arm, place chooses the host agent with the fewest arms.
+// The method place chooses the host agent for a harness. If the request names a host agent, it
+// chooses that one. Otherwise it prefers the host agent that last had the arm. If that one cannot
+// start the arm, it chooses the host agent with the fewest arms.
 func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 	live := b.live()
 	var able []bus.Beat
@@ -203,8 +203,8 @@ func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 		h.Info().Title, h.Info().Command, h.Info().Install)
 }
 
-// shared returns a warning if another arm that is not stopped uses the same work
-// folder. Otherwise it returns "".
+// The method shared returns a warning if another arm that is not stopped uses the same work folder.
+// Otherwise it returns "".
 func (b *Brain) shared(ctx context.Context, arm coleo.Arm) string {
 	other, err := b.DB.Beside(ctx, arm.ID, arm.Workdir)
 	if err != nil || other == "" {
@@ -258,9 +258,9 @@ func (b *Brain) undoOrderedRow(ctx context.Context, arm, was coleo.Arm) {
 	})
 }
 
-// ordered marks an order to start an arm as open, until the caller calls the returned
-// function. While an order is open, a host agent's pulse does not prove whether the arm
-// was started.
+// The method ordered marks an order to start an arm as open, until the caller calls the returned
+// function. While an order is open, a host agent's pulse does not prove whether the arm was
+// started.
 func (b *Brain) ordered(id string) func() {
 	add := func(n int) {
 		b.mu.Lock()
@@ -280,7 +280,7 @@ func (b *Brain) ordered(id string) func() {
 	}
 }
 
-// order tells the host agent to start the next generation of an arm. It changes no row,
+// The method order tells the host agent to start the next generation of an arm. It changes no row,
 // because the events of the host change the row.
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
 	err := b.checkHostUnderstands(arm.AgentID, o)

@@ -30,13 +30,13 @@ func (b *Brain) Suspensions(ctx context.Context, idOrName string) ([]coleo.Suspe
 	return out, err
 }
 
-// AnswerSuspension answers one suspension, and returns it with its answer. The parameter by
-// says who answers. Without an arm, AnswerSuspension looks for the id among all arms.
-// Without an id, exactly one suspension must be open.
+// AnswerSuspension answers one suspension, and returns it with its answer. The argument by says who
+// answers. Without an arm, AnswerSuspension looks for the id among all arms. Without an id, exactly
+// one suspension must be open.
 //
-// AnswerSuspension returns ENotFound if no suspension has this id, and EInvalid if the
-// decision does not fit. If an id is needed, it returns EConflict with the list. It also
-// returns the errors of Respond.
+// AnswerSuspension returns ENotFound if no suspension has this id, and EInvalid if the decision
+// does not fit. If an id is missing and several suspensions are open, it returns EConflict with the
+// list. It also returns the errors of Respond.
 func (b *Brain) AnswerSuspension(ctx context.Context, idOrName, id string, d coleo.Decision,
 	by string) (coleo.Suspension, error) {
 	list, err := b.Suspensions(ctx, idOrName)
@@ -138,8 +138,8 @@ func (b *Brain) configureTools(c *coleo.SpawnConfig, q wire.SpawnRequest, harnes
 	return coleo.CheckTools(c.Tools)
 }
 
-// fulfil starts the approved subarms of a host's arms. If fulfil is interrupted or cannot
-// reach the host, the host's next beat starts it again.
+// fulfil starts the approved subarms of a host's arms. If it is interrupted or cannot reach the
+// host, the host's next beat makes serve call it again.
 func (b *Brain) fulfil(ctx context.Context, host string) {
 	var list []coleo.Suspension
 	if err := b.askHost(ctx, host, bus.OpRequests, bus.DefaultTimeout, nil, &list); err != nil {
@@ -195,9 +195,9 @@ func (b *Brain) fulfilOne(ctx context.Context, host string, s coleo.Suspension) 
 // screen.
 var errUnread = errors.New("its parent is not read now")
 
-// startSubarm makes the row of a subarm and orders its start. If the row exists, an earlier
-// attempt was interrupted, and startSubarm only repeats the order. The host agent starts
-// the subarm only once, even if the order is repeated.
+// startSubarm makes the row of a subarm and orders its start. If the row exists, an earlier attempt
+// was interrupted, and startSubarm only repeats the order. The host agent carries out a repeated
+// order only once.
 func (b *Brain) startSubarm(ctx context.Context, host string, s coleo.Suspension) error {
 	arm, err := b.DB.Arm(ctx, s.Request.Arm)
 	known := err == nil

@@ -16,11 +16,11 @@ import (
 	"coleo.dev/wire"
 )
 
-// Threads lists the conversations of agent CLIs on all hosts, or searches them. A list
-// begins with the newest, and the result of a search with the best match. If some hosts
-// cannot be asked, the result says so. Threads returns an error if no host can be asked.
-// It returns EUnsupported if a search is not possible, and EInvalid for a search without a
-// word. It returns ENotFound if f.Arm is no arm.
+// Threads lists the conversations of agent CLIs on all hosts, or searches them. The newest
+// conversation comes first, or after a search, the best match. If some hosts cannot be asked, the
+// result says so. Threads returns an error if no host can be asked. It returns EUnsupported if a
+// search is not possible, and EInvalid for a search without a word. It returns ENotFound if there
+// is no arm f.Arm.
 func (b *Brain) Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.ThreadList, error) {
 	hosts := b.threadHosts()
 	if f.Arm != "" {
@@ -61,8 +61,8 @@ func (b *Brain) Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.Thread
 	return out, nil
 }
 
-// threadHosts returns the hosts that can list conversations. Host local is among them only
-// if it runs already, or if there is no host agent.
+// threadHosts returns the hosts that can list conversations. Host local is one of them only if it
+// already runs, or if there is no host agent.
 func (b *Brain) threadHosts() []string {
 	var out []string
 	for _, beat := range b.live() {
@@ -81,8 +81,8 @@ func noThreadHost() error {
 	return coleo.Errorf(coleo.EUnavailable, "no host agent runs that could list conversations: 'coleo up' starts one")
 }
 
-// merged sorts the conversations of several hosts. All hosts are on this machine, so two
-// hosts may have read the same file. One of both is left out.
+// The function merged sorts the conversations of several hosts. All hosts are on this machine, so
+// two hosts may have read the same file. Such a conversation is in the result only once.
 func merged(list []coleo.Thread, f coleo.ThreadFilter) []coleo.Thread {
 	slices.SortStableFunc(list, func(x, y coleo.Thread) int {
 		if f.Words != "" {
@@ -123,9 +123,9 @@ func (b *Brain) onThread(ctx context.Context, op bus.Op, in, out any) error {
 	return err
 }
 
-// Thread returns a conversation with its messages after the number after. With the limit 0
-// it returns no messages. If harness is "", any harness may have the conversation. Thread
-// returns ENotFound if there is no such conversation.
+// Thread returns a conversation, with its messages whose numbers are higher than the argument
+// after. With the limit 0 it returns no messages. If harness is "", any harness may have the
+// conversation. Thread returns ENotFound if there is no such conversation.
 func (b *Brain) Thread(ctx context.Context, harness, id string, after, limit int) (coleo.ThreadPage, error) {
 	var page coleo.ThreadPage
 	err := b.onThread(ctx, bus.OpThread, bus.ThreadOrder{Harness: harness, ID: id, After: after, Limit: limit}, &page)
@@ -175,8 +175,8 @@ func (b *Brain) ThreadSummary(ctx context.Context, harness, id string) (coleo.Th
 	return m.Summary(), nil
 }
 
-// eachEvent calls take with each event of an arm that has one of the kinds, in the order of
-// the log.
+// eachEvent selects the events of an arm that have one of the given kinds. It calls the function
+// take with each of them, in the order of the log.
 func (b *Brain) eachEvent(ctx context.Context, arm string, kinds []coleo.EventKind, take func(coleo.Event)) error {
 	for after := uint64(0); ; {
 		list, next, err := b.DB.RunEvents(ctx, store.EventFilter{Arm: arm, Kinds: kinds, After: after, Limit: summaryPage})
@@ -190,9 +190,9 @@ func (b *Brain) eachEvent(ctx context.Context, arm string, kinds []coleo.EventKi
 	}
 }
 
-// ChangeThread changes what Coleo stores of a conversation. It returns ENotFound if there is
-// no such conversation, and EThreadLocked if an arm has a conversation that is to be
-// deleted.
+// ChangeThread changes what Coleo stores about a conversation. It returns ENotFound if there is no
+// such conversation. If the change is a deletion and an arm has the conversation, it returns
+// EThreadLocked.
 func (b *Brain) ChangeThread(ctx context.Context, harness, id string, c coleo.ThreadChange) (coleo.Thread, error) {
 	if c.Delete {
 		if err := b.unlocked(ctx, id, ""); err != nil {
@@ -204,8 +204,8 @@ func (b *Brain) ChangeThread(ctx context.Context, harness, id string, c coleo.Th
 	return t, err
 }
 
-// holder returns the name of the arm that has a conversation, or "". It does not look at
-// the arm with the id except. Hosts know of their own arms only, so this looks at the rows.
+// The method holder returns the name of the arm that has a conversation, or "". The arm with the id
+// except does not count. A host knows only its own arms, so this method looks at the rows.
 func (b *Brain) holder(ctx context.Context, conversation, except string) (string, error) {
 	arms, err := b.DB.Arms(ctx, true)
 	if err != nil {
@@ -219,8 +219,8 @@ func (b *Brain) holder(ctx context.Context, conversation, except string) (string
 	return "", nil
 }
 
-// unlocked returns EThreadLocked if an arm that has not ended has the conversation. It does
-// not look at the arm with the id except.
+// The method unlocked returns EThreadLocked if an arm that has not ended has the conversation. The
+// arm with the id except does not count.
 func (b *Brain) unlocked(ctx context.Context, conversation, except string) error {
 	name, err := b.holder(ctx, conversation, except)
 	if err != nil || name == "" {
@@ -249,10 +249,10 @@ func configureThread(c *coleo.SpawnConfig, q wire.SpawnRequest) error {
 	return nil
 }
 
-// CloneThread starts an arm with a copy of a conversation. The agent CLI makes the copy. The
-// arm works in the folder of the conversation, unless q has another one. CloneThread returns
-// ENotFound if there is no such conversation, and EUnsupported if the agent CLI makes no
-// copies. It also returns the errors of Spawn.
+// CloneThread starts an arm with a copy of a conversation. The agent CLI makes the copy. The arm
+// works in the folder of the conversation, unless the request has another one. CloneThread returns
+// ENotFound if there is no such conversation, and EUnsupported if the agent CLI makes no copies. It
+// also returns the errors of Spawn.
 func (b *Brain) CloneThread(ctx context.Context, harness, id string, q wire.SpawnRequest) (wire.SpawnReply, error) {
 	page, err := b.Thread(ctx, harness, id, 0, 0)
 	if err != nil {
@@ -271,13 +271,14 @@ func (b *Brain) CloneThread(ctx context.Context, harness, id string, q wire.Spaw
 	return b.Spawn(ctx, q)
 }
 
-// ForkArm starts a new arm with a copy of an arm's conversation, and with the configuration
-// of that arm where q has no other. The agent CLI makes the copy, and the arm stays as it is.
+// ForkArm starts a new arm with a copy of an arm's conversation. The new arm also gets that arm's
+// configuration, except for values that the request has. The agent CLI makes the copy, and the
+// first arm stays as it is.
 //
-// ForkArm returns ENotFound if there is no such arm, or if the arm has no conversation yet.
-// It returns EUnsupported if the agent CLI makes no copies. It returns EBusy while the arm
-// works, and EBlocked while it asks something, because its conversation is not whole then.
-// It also returns the errors of Spawn.
+// ForkArm returns ENotFound if there is no such arm, or if the arm has no conversation yet. It
+// returns EUnsupported if the agent CLI makes no copies. It returns EBusy while the arm works, and
+// EBlocked while it asks something, because its conversation is then incomplete. It also returns
+// the errors of Spawn.
 func (b *Brain) ForkArm(ctx context.Context, idOrName string, q wire.SpawnRequest) (wire.SpawnReply, error) {
 	parent, err := b.Arm(ctx, idOrName)
 	if err == nil {

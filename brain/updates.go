@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// recentMost is how many updates the brain keeps in memory for its followers. It is
-	// what a busy fleet publishes in some seconds. A follower that is further behind
-	// reads serve's log instead.
+	// recentMost is how many updates the brain keeps in memory for its followers. A busy fleet
+	// publishes as many in some seconds. A follower that is further behind reads serve's log
+	// instead.
 	recentMost = 4096
 	// recentBytes bounds the size of the payloads of these updates.
 	recentBytes = 8 << 20
 	// rowBytes is about the size of an arm's row, for recentBytes.
 	rowBytes = 2 << 10
-	// wakeCost is the shortest time between two wake-ups of the followers, for each
-	// follower. One that is woken works for some 20 µs. So all followers together take
-	// less than half a core to wake up, however many events come.
+	// Between two wake-ups of all followers, the pause is at least wakeCost for each follower. A
+	// woken follower works for some 20 µs. So all followers together need less than half a core,
+	// however many events come.
 	wakeCost = 50 * time.Microsecond
 	// takeMost is how many updates a follower takes at once.
 	takeMost = 256
 )
 
-// updates keeps the most recent updates, and wakes the followers. A publisher never waits
+// The type updates keeps the most recent updates, and wakes the followers. A publisher never waits
 // for a follower, and a follower has no queue of its own.
 type updates struct {
 	mu     sync.Mutex
@@ -84,8 +84,8 @@ func (u *updates) publish(list ...update) {
 	u.wake()
 }
 
-// wake wakes the followers, now or after the pause that their number needs. The caller
-// holds mu.
+// The method wake wakes the followers at once, or at the end of the pause between two wake-ups. The
+// caller holds mu.
 func (u *updates) wake() {
 	if u.waking {
 		return
@@ -150,9 +150,9 @@ func (u *updates) leave() {
 	u.followers--
 }
 
-// take returns the updates from number at on, at most takeMost of them. It returns false
-// if the update with this number is no longer kept. The channel is closed when there are
-// more updates; it is nil if the updates have ended.
+// The method take returns at most takeMost updates. The number of the first one is the argument at.
+// If that update is no longer in memory, the bool is false. The channel is closed when there are
+// more updates. It is nil if the updates have ended.
 func (u *updates) take(at uint64) (list []update, more <-chan struct{}, kept bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -51,10 +51,9 @@ func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.Sta
 // host agent that has just started needs about this long until it can confirm the row.
 const confirmRetry = 200 * time.Millisecond
 
-// reached returns the arm's present row, and true if the wait is over. If the row is in
-// one of the states, reached asks the host agent to confirm the row, again and again.
-// It stops when the host agent has confirmed the row, when the row has another state,
-// or when ctx ends.
+// The method reached returns the arm's present row, and whether WaitArm can return it. If the row
+// is in one of the states, it asks the host agent to confirm the row, again and again. It stops
+// when the host agent has confirmed the row, when the row has another state, or when ctx ends.
 func (b *Brain) reached(ctx context.Context, arm coleo.Arm, states []coleo.State) (coleo.Arm, bool, error) {
 	isIn := func(arm coleo.Arm) bool {
 		if len(arm.Suspensions) > 0 && slices.Contains(states, coleo.WaitingApproval) {
@@ -92,8 +91,8 @@ func (b *Brain) reached(ctx context.Context, arm coleo.Arm, states []coleo.State
 	}
 }
 
-// confirms reports whether an arm's row is confirmed. The arm's host agent must have a
-// session of the arm, and serve must have read the host's log up to the host agent's
+// The method confirms asks the arm's host agent whether an arm's row is up to date. The host agent
+// must have a session of the arm, and serve must have read the host's log up to the host agent's
 // reply. A host agent that is too old to be asked confirms every row.
 func (b *Brain) confirms(ctx context.Context, arm coleo.Arm) bool {
 	if arm.AgentID == "" {
@@ -135,8 +134,8 @@ func stopped(arm coleo.Arm) error {
 		arm.Name, arm.Rule, arm.Name)
 }
 
-// WaitRun waits until a run has ended, and returns the payload of the run_end event. The
-// run of a queued prompt has the prompt's id, so WaitRun also waits until the run begins.
+// WaitRun waits until a run has ended, and returns the payload of the run_end event. The run of a
+// queued prompt gets the prompt's id, so WaitRun can also wait until that run begins.
 //
 // WaitRun returns ETimeout if ctx ends first. It returns ENotFound if there is no such
 // run, or if its prompt was removed from the queue. It returns EPromptLost if nothing
@@ -198,8 +197,8 @@ func (b *Brain) willRun(ctx context.Context, prompt string) error {
 	}
 }
 
-// initialPromptTimeout bounds the wait for a new arm to become idle. If the arm does
-// not become idle in this time, its first prompt is not sent.
+// initialPromptTimeout is how long a first prompt waits until its new arm is idle. After that time
+// the prompt is not sent.
 const initialPromptTimeout = 5 * time.Minute
 
 // sendFirst waits until a new arm is idle, and then sends the arm's first prompt.

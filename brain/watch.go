@@ -123,9 +123,9 @@ type partPulse struct {
 	as position // the end of the host's log just before the host agent made the report
 }
 
-// notePart stores a report about one arm, unless the report is older than the stored
-// one. It returns true if the new report differs from the stored one. The caller holds
-// the brain's mu.
+// The member's method notePart stores a report about one arm, unless the report is older than the
+// stored one. It returns true if the new report differs from the stored one. The caller holds the
+// brain's mu.
 func (m *member) notePart(a bus.ArmPulse, as position, at time.Time) bool {
 	last := position{m.pulse.Epoch, m.pulse.Head}
 	if part, ok := m.parts[a.ID]; ok {
@@ -143,9 +143,9 @@ func (m *member) notePart(a bus.ArmPulse, as position, at time.Time) bool {
 	return !known || before != a
 }
 
-// note stores a pulse about all arms. It returns the ids of the arms whose report has
-// changed. If a stored report about a single arm is newer than the pulse, note keeps
-// that report. The caller holds the brain's mu.
+// The method note stores a pulse about all arms. It returns the ids of the arms whose report has
+// changed. If a stored report about a single arm is newer than the pulse, it keeps that report. The
+// caller holds the brain's mu.
 func (m *member) note(pulse bus.Pulse, at time.Time) []string {
 	before, head := m.arms, m.pulse.Head
 	m.pulse, m.pulsed, m.arms = pulse, at, make(map[string]bus.ArmPulse, len(pulse.Arms))
@@ -208,11 +208,10 @@ func notConnected(id string) string {
 		id)
 }
 
-// notTakenUp is the reason why nobody watches an arm of host local just after serve's
-// start.
+// notTakenUp is why nobody watches an arm of host local just after serve's start.
 const notTakenUp = "serve has not taken it up yet"
 
-// lose marks a host agent as away and stores the reason. The next sign of life from the
+// The method lose marks a host agent as away and stores the reason. The next sign of life from the
 // host agent clears the reason.
 func (b *Brain) lose(ctx context.Context, id, why string) {
 	b.mu.Lock()
@@ -228,7 +227,7 @@ func (b *Brain) lose(ctx context.Context, id, why string) {
 	}
 }
 
-// away returns the reason why a host agent cannot be asked now. It returns "" if the
+// The method away returns the reason why a host agent cannot be asked now. It returns "" if the
 // host agent can be asked.
 func (b *Brain) away(id string) string {
 	b.mu.Lock()
@@ -284,8 +283,8 @@ func (m *member) upToDate(arm string) bool {
 	return !m.pulsed.IsZero() && last.epoch == m.head.epoch && last.seq >= m.head.seq
 }
 
-// unheld returns a message if the host agent has no session of the arm. Otherwise it
-// returns "".
+// If the host agent has no session of the arm, the method unheld returns a message that says so.
+// Otherwise it returns "".
 func (m *member) unheld(arm coleo.Arm) string {
 	a, known := m.arms[arm.ID]
 	switch {

@@ -9,12 +9,11 @@ import (
 	"coleo.dev/wire"
 )
 
-// OpenWindow opens the window of an arm that is shown in one, and returns the arm's row.
-// Without a terminal, the window opens where it was before. OpenWindow returns ENotFound if
-// there is no such arm. It returns EUnsupported if the arm's harness shows no window, and
-// EConflict if the window is open. It returns EInvalid for variables that a window does not
-// need, and EUnavailable if the host agent cannot be asked. Other errors come from the host
-// agent.
+// OpenWindow opens the window of an arm, and returns the arm's row. If the request names no
+// terminal, the window opens where it was before. OpenWindow returns ENotFound if there is no such
+// arm. It returns EUnsupported if the arm's harness shows no window, and EConflict if the window is
+// open. It returns EInvalid for variables that a window does not need, and EUnavailable if the host
+// agent cannot be asked. Other errors come from the host agent.
 func (b *Brain) OpenWindow(ctx context.Context, idOrName string, q wire.WindowRequest) (coleo.Arm, error) {
 	if err := checkWindow(q); err != nil {
 		return coleo.Arm{}, err
@@ -27,8 +26,8 @@ func (b *Brain) OpenWindow(ctx context.Context, idOrName string, q wire.WindowRe
 	return b.Arm(ctx, idOrName)
 }
 
-// reopen opens the window of a reattached arm again if it is closed. It returns a sentence for
-// users if that has failed.
+// If the window of a reattached arm is closed, reopen opens it again. If that fails, it returns a
+// sentence for users.
 func (b *Brain) reopen(ctx context.Context, arm coleo.Arm, q wire.WindowRequest) string {
 	if arm.Window == nil || arm.Window.State == coleo.WindowOpen || arm.Window.State == coleo.WindowOpening {
 		return ""
@@ -59,9 +58,9 @@ func checkWindow(q wire.WindowRequest) error {
 	return nil
 }
 
-// configureWindow sets where the window of a start is opened. It returns EUnsupported if a
-// window is asked for that the harness does not show, or no window from a harness that always
-// shows one.
+// configureWindow sets where the window of a start is opened. It returns EUnsupported if the
+// request wants a window and the harness shows none. It also does so if the request wants no window
+// and the harness always shows one.
 func (b *Brain) configureWindow(c *coleo.SpawnConfig, q wire.SpawnRequest, harness, name string) error {
 	h, err := b.Registry.Get(harness)
 	if err != nil {
