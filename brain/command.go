@@ -73,8 +73,8 @@ func (u unsent) Unwrap() error { return u.because }
 // a permit.
 //
 // The error is ENotFound if there is no such arm. It is EUnproven if the arm gets no permit before
-// ctx ends. It returns EExited if the arm has never run. It returns EUnavailable if the host agent
-// cannot be asked. Other errors come from the host agent.
+// ctx ends. It is EExited if the arm has never run, and EUnavailable if the host agent cannot be
+// asked. Other errors come from the host agent.
 func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit time.Duration, in func(coleo.Arm) any,
 	out any) error {
 	arm, err := b.Arm(ctx, idOrName)
