@@ -1,12 +1,12 @@
 // Package workspace gives each arm a git worktree and a branch of its own, and takes the
 // worktree away again without losing work.
 //
-// Each worktree has a record below Coleo's state folder. The record is written before the
-// first change, and says how far the making or the removal has come. So a kill at any
-// moment leaves nothing that Prune does not mend.
+// Each worktree has a record below Coleo's state folder. The record is written before the first
+// change, and says how far the creation or the removal has come. So after a kill at any moment,
+// Prune can mend everything.
 //
-// A worktree is removed only if all that is in it is elsewhere too. Otherwise everything
-// can first be put under a ref of the repository, and Restore brings it back.
+// A worktree is removed only if everything in it is elsewhere too. Otherwise its content can first
+// be kept under a ref of the repository, from which Restore brings it back.
 //
-// The package does not know whether an arm runs: its callers do.
+// The package does not know whether an arm runs. Its callers know.
 package workspace

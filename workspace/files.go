@@ -13,13 +13,13 @@ import (
 	"coleo.dev"
 )
 
-// mostPlaced is how many files are copied into a worktree at most. More than that are
-// better linked.
+// mostPlaced is how many files are copied into a worktree at most. A user can link larger folders
+// instead.
 const mostPlaced = 10_000
 
-// putFiles copies and links files of the work folder into the new worktree. It writes the
-// list of them into the record first. A file that the branch has is left alone, and so is
-// one that the work folder lacks.
+// putFiles copies and links files of the work folder into the new worktree. It writes the list of
+// them into the record first. It skips a file that the branch has, and one that the work folder
+// lacks.
 func (s Workspaces) putFiles(w *Workspace) error {
 	if len(s.Copy)+len(s.Link) == 0 {
 		return nil
@@ -79,8 +79,8 @@ func missing(root *os.Root, name string) bool {
 	return err != nil
 }
 
-// planCopy adds the file, or the files of the folder, to the list. It leaves out symbolic
-// links, and what the worktree has.
+// planCopy adds a file, or the files of a folder, to the list. It leaves out symbolic links, and
+// files that the worktree already has.
 func planCopy(from, to *os.Root, name string, list *[]Placed) error {
 	if missing(from, name) {
 		return nil
@@ -152,8 +152,8 @@ func unchanged(root *os.Root, p Placed) bool {
 	return err == nil && hash == p.Hash
 }
 
-// deleteAll is os.RemoveAll, also for folders that their owner may not write. Tools make
-// such folders for their caches.
+// deleteAll is like os.RemoveAll, but it also deletes folders that their owner may not write. Tools
+// make such folders for their caches.
 func deleteAll(path string) error {
 	if os.RemoveAll(path) == nil {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// The bounds of what is kept. More than that is mostly made by a build, and can be deleted
-// by hand.
+// These bounds limit how much is kept. If there is more, a build has mostly made it, and the user
+// can delete it by hand.
 const (
 	mostKeptFiles = 200_000
 	mostKeptBytes = 2 << 30
@@ -53,9 +53,9 @@ type header struct {
 
 const keptVersion = 1
 
-// keep puts everything of a worktree under a ref, and returns the ref. One git writes all
-// of it, so a kill leaves either the whole ref or none. The ref also keeps the commits that
-// only the worktree's reflog has, and what is staged.
+// The method keep stores everything in a worktree under a ref, and returns the ref. A single git
+// process writes all of it, so a kill leaves either the whole ref or none. The ref also keeps
+// staged files, and commits that only the worktree's reflog has.
 func (s Workspaces) keep(ctx context.Context, w Workspace) (string, error) {
 	common, err := s.openCommon(ctx, w.Common)
 	if err != nil {
@@ -187,12 +187,12 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// mostIDFile is the size of the largest file of the git folder that is searched for ids of
-// objects, in bytes.
+// The files of the git folder are searched for ids of objects. mostIDFile is the largest size in
+// bytes of such a file.
 const mostIDFile = 4 << 20
 
-// idsOfGitFiles returns the ids that the files of the git folder name: the reflog, what is
-// merged, the steps of a rebase.
+// idsOfGitFiles returns the ids that the files of the git folder name. These files are the reflog,
+// those of a merge in progress, and those of a rebase.
 func (k *keeping) idsOfGitFiles() ([]string, error) {
 	var ids []string
 	for _, f := range k.files {
@@ -211,8 +211,8 @@ func (k *keeping) idsOfGitFiles() ([]string, error) {
 	return ids, nil
 }
 
-// staged returns the blobs in the worktree's index. An index that git cannot read has none
-// that could be used.
+// The function staged returns the blobs in the worktree's index. If git cannot read the index,
+// nobody can use its blobs, and the result is empty.
 func staged(ctx context.Context, tree *git.Repo) []string {
 	out, err := tree.Output(ctx, "ls-files", "--stage", "-z")
 	if err != nil {
@@ -309,8 +309,8 @@ func (k *keeping) manifest() ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-// writeFile writes the bytes of a file, or the target of a symbolic link. A file that
-// changes meanwhile is an error.
+// writeFile writes the bytes of a file, or the target of a symbolic link. If the file changes
+// meanwhile, it returns an error.
 func writeFile(out *bufio.Writer, f *file) error {
 	if fs.FileMode(f.Mode)&fs.ModeSymlink != 0 {
 		target, err := os.Readlink(f.at)

@@ -20,23 +20,22 @@ type Order struct {
 	ID     string // the arm's id
 	Name   string // the arm's name
 	Folder string // a folder of the repository; the arm works in the same folder of the worktree
-	// Branch is the branch to check out, also one that exists. "" means a new branch
-	// that is named for the arm.
+	// Branch is the branch to check out. It can already exist. "" means a new branch that is named
+	// for the arm.
 	Branch string
-	// Base is where a new branch begins: a commit, a branch or a tag. "" means what is
-	// checked out in Folder.
+	// Base is where a new branch begins. It names a commit, a branch or a tag. "" means the commit
+	// that is checked out in Folder.
 	Base string
 	// NoSetup leaves the project's set-up script out.
 	NoSetup bool
 }
 
-// Make makes the worktree of an arm. If the arm has one already, Make returns it. If
-// somebody has deleted its folder, Make makes it again on the same branch. It
-// returns EInvalid if the folder is in no repository, or if the branch or the base is
-// wrong. It returns EConflict if the branch is checked out elsewhere, or if the folder of
-// the worktree is there already. If the project has a set-up script, Make runs it. It returns
-// EForbidden, and has made nothing, if the script is not trusted. After an error nothing of the
-// worktree is left.
+// Make makes the worktree of an arm. If the arm has one already, Make returns it. If somebody has
+// deleted its folder, Make makes it again on the same branch. It returns EInvalid if the folder is
+// in no repository, or if the branch or the base is wrong. It returns EConflict if the branch is
+// checked out elsewhere, or if the folder of the worktree is there already. If the project has a
+// set-up script, Make runs it. If the script is not trusted, it returns EForbidden and makes
+// nothing. After an error nothing of the worktree is left.
 func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	s, unlock, err := s.lock(ctx, o.ID)
 	if err != nil {
@@ -246,9 +245,9 @@ func checkFree(r *git.Repo, ref string) error {
 	return err
 }
 
-// Commit returns the commit that a name stands for in the repository that a folder is in. The
-// name "" stands for what is checked out in the folder. It returns ENotFound if the folder is in
-// no repository, and EInvalid if the name stands for no commit.
+// Commit returns the commit with a name in the repository of a folder. The name "" stands for the
+// commit that is checked out in the folder. Commit returns ENotFound if the folder is in no
+// repository, and EInvalid if no commit has the name.
 func (s Workspaces) Commit(ctx context.Context, folder, name string) (string, error) {
 	program, err := s.git()
 	if err != nil {
@@ -373,9 +372,9 @@ func (s Workspaces) undo(ctx context.Context, w Workspace) error {
 	return s.forget(w.ID)
 }
 
-// delete deletes the worktree's folder and its git folder. A folder that is not the
-// worktree's stays. The folder gets another name first, so that a later call knows what a
-// kill has left of it.
+// The method delete deletes the worktree's folder and its git folder. It leaves a folder that is
+// not the worktree's alone. The folder gets another name first. So a later call recognizes the rest
+// of it after a kill.
 func (s Workspaces) delete(w Workspace) error {
 	at := git.Worktree{Path: w.Path, Git: w.Git}
 	trash := filepath.Join(filepath.Dir(w.Path), ".coleo-removed-"+w.ID)

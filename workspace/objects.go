@@ -47,9 +47,9 @@ func typesOf(ctx context.Context, r *git.Repo, ids []string) (map[string]string,
 	return types, nil
 }
 
-// newestUnreachable returns those of the commits that no ref has, without the ancestors of
-// other ones. The repository must be opened by its common folder, because a worktree has
-// refs of its own.
+// newestUnreachable returns those of the given commits that no ref reaches. It leaves out ancestors
+// of other commits in the result. The repository must be opened by its common folder, because a
+// worktree has refs of its own.
 func newestUnreachable(ctx context.Context, common *git.Repo, ids []string) ([]string, error) {
 	types, err := typesOf(ctx, common, ids)
 	if err != nil {

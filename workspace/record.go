@@ -45,8 +45,8 @@ type Workspace struct {
 	Branch     string `json:"branch"`                // without refs/heads/; "" if no branch was checked out
 	MadeBranch bool   `json:"made_branch,omitempty"` // Coleo has made the branch
 	Start      string `json:"start"`                 // the commit on which the work begins
-	// Onto is the branch on which the work begins, without refs/heads/. "" means that it is
-	// not known: the base was a commit or a tag, or an older Coleo has made the worktree.
+	// Onto is the branch on which the work begins, without refs/heads/. "" means that it is not
+	// known. Then the base was a commit or a tag, or an older Coleo has made the worktree.
 	Onto string `json:"onto,omitempty"`
 
 	// Placed lists what was copied or linked from From.
@@ -79,8 +79,8 @@ type Workspaces struct {
 	Dir     string   // the folder of the records
 	Environ []string // the user's environment, in which git is looked for
 
-	// Path is where worktrees are made. {{repo}}, {{arm}} and {{branch}} stand for names. A
-	// relative path begins at the repository's work folder. "" means the folder trees
+	// Path is the path of a new worktree. {{repo}}, {{arm}} and {{branch}} stand for names. A
+	// relative path begins at the repository's work folder. "" means a place in the folder "trees"
 	// below Dir.
 	Path string
 	Copy []string // files and folders to copy into a new worktree, below the work folder
@@ -158,8 +158,8 @@ func (s Workspaces) Workspace(idOrName string) (Workspace, error) {
 		idOrName)
 }
 
-// List returns all worktrees, sorted by name. If it cannot read some records, it returns the
-// other ones and an error that names the records.
+// List returns all worktrees, sorted by name. If it cannot read some records, it returns the other
+// ones, and an error that names the unreadable ones.
 func (s Workspaces) List() ([]Workspace, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -241,14 +241,14 @@ func (s Workspaces) forget(id string) error {
 }
 
 const (
-	// lockWait bounds the wait for a worktree that another process changes. A git that a
-	// killed process has started can check files out for a minute.
+	// lockWait is how long a process waits for a worktree that another process changes. If a
+	// process was killed, the git that it has started can go on checking files out for a minute.
 	lockWait = time.Minute
 	lockLook = 10 * time.Millisecond
 )
 
-// lock locks the worktree of an arm for this process and the gits that it starts. The
-// returned Workspaces starts them. The caller must call unlock.
+// The method lock locks the worktree of an arm for this process and its gits. The caller must start
+// these gits with the returned Workspaces, and must call unlock.
 func (s Workspaces) lock(ctx context.Context, id string) (locked Workspaces, unlock func(), err error) {
 	if id == "" || filepath.Base(id) != id {
 		return s, nil, coleo.Errorf(coleo.EInternal, "%q is not the id of an arm", id)
@@ -314,8 +314,8 @@ func (s Workspaces) unlock(id string) {
 	s.held.Close()
 }
 
-// Rename gives the worktree of an arm the arm's new name. The folder and the branch keep
-// theirs. It does nothing if the arm has no worktree.
+// Rename stores an arm's new name in the record of its worktree. The folder and the branch keep
+// their names. It does nothing if the arm has no worktree.
 func (s Workspaces) Rename(ctx context.Context, id, name string) error {
 	if !exists(s.recordPath(id)) {
 		return nil

@@ -21,7 +21,7 @@ type Removal struct {
 	BranchDeleted bool `json:"branch_deleted,omitempty"`
 }
 
-// Check returns EConflict, and says what is unsaved, if Remove without force would refuse. It
+// If Remove without force would refuse, Check returns EConflict and says what is unsaved. It
 // returns nil if the arm has no worktree.
 func (s Workspaces) Check(ctx context.Context, id string) error {
 	w, err := s.read(id)
@@ -46,10 +46,10 @@ func (u Unsaved) refuse(w Workspace) error {
 		"commit and push it, or --force keeps it under %s%s", w.Name, w.Path, u, keptRefs, w.Name)
 }
 
-// Remove removes the worktree of the arm with the given id. If anything in it is unsaved,
-// it returns EConflict and removes nothing. With force it first keeps everything under a
-// ref. The branch stays, unless Coleo has made it and nothing was committed on it. Nobody
-// may work in the worktree meanwhile. If the arm has no worktree, Remove does nothing.
+// Remove removes the worktree of the arm with the given id. If anything in it is unsaved, it
+// returns EConflict and removes nothing. With force it first keeps everything under a ref. The
+// branch stays, unless Coleo has made it and nobody has committed anything on it. During the call,
+// nobody may work in the worktree. If the arm has no worktree, Remove does nothing.
 func (s Workspaces) Remove(ctx context.Context, id string, force bool) (Removal, error) {
 	s, unlock, err := s.lock(ctx, id)
 	if err != nil {
@@ -95,8 +95,8 @@ func (s Workspaces) remove(ctx context.Context, w Workspace, force bool) (Remova
 	return out, err
 }
 
-// giveBackLink makes a .git that an arm has replaced the worktree's again, so that delete
-// knows the folder. What was there is kept.
+// An arm may have replaced the worktree's .git. giveBackLink puts the right one back, so that
+// delete recognizes the folder. It deletes the arm's .git, which the kept ref has.
 func giveBackLink(w Workspace) error {
 	at := git.Worktree{Path: w.Path, Git: w.Git}
 	if !exists(w.Path) || !at.Gone() {
@@ -151,14 +151,14 @@ type Pruned struct {
 	Left      string    `json:"left,omitempty"` // why it was left alone
 }
 
-// scratchAge is how old a file of a git must be before Prune deletes it. No git of ours runs
-// that long.
+// scratchAge is how old a temporary file of a git must be before Prune deletes it. No git that
+// Coleo starts runs that long.
 const scratchAge = 24 * time.Hour
 
-// Prune ends what was interrupted, and removes the worktrees without an arm in which nothing
-// is unsaved. inUse reports whether a worktree has an arm, or whether an arm works in it. Such
-// a worktree is left alone, and so is one with unsaved work. If some records cannot be read,
-// Prune does the rest and returns an error.
+// Prune completes interrupted calls, and removes unused worktrees that have no unsaved work. The
+// function inUse reports whether a worktree has an arm, or whether an arm works in it. Prune leaves
+// such a worktree alone, and one with unsaved work too. If it cannot read some records, it does the
+// rest and returns an error.
 func (s Workspaces) Prune(ctx context.Context, inUse func(Workspace) bool) ([]Pruned, error) {
 	s.pruneScratch()
 	s.pruneOutputs()

@@ -13,10 +13,10 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// LockRepository locks a repository for this process and the gits that it starts, so that one
-// merge into it runs at a time. It waits until ctx ends, and returns EBusy then. The lock is a
-// flock: it ends with the last process that has it. The returned Workspaces starts gits that
-// have it. The caller must call unlock.
+// LockRepository locks a repository for this process and its gits, so that one merge into it runs
+// at a time. If it does not get the lock before ctx ends, it returns EBusy. The lock is a flock, so
+// it ends with the last process that has it. The caller must start its gits with the returned
+// Workspaces, and must call unlock.
 func (s Workspaces) LockRepository(ctx context.Context, common string) (locked Workspaces, unlock func(), err error) {
 	s.held, err = s.wait(ctx, fmt.Sprintf("merge-%x.lock", sha256.Sum256([]byte(common))))
 	if errors.Is(err, errTaken) {
@@ -30,8 +30,8 @@ func (s Workspaces) OpenTree(ctx context.Context, w Workspace) (*git.Repo, error
 	return s.openAt(ctx, w.Path, w.Git)
 }
 
-// OpenRepository opens the repository of an arm's worktree without a work folder. So git reads
-// no .gitattributes of the arm.
+// OpenRepository opens the repository of an arm's worktree, but without a work folder. So git does
+// not read a .gitattributes that the arm has written.
 func (s Workspaces) OpenRepository(ctx context.Context, w Workspace) (*git.Repo, error) {
 	return s.openCommon(ctx, w.Common)
 }
@@ -44,9 +44,9 @@ func (s Workspaces) TempDir() (string, error) {
 	return os.MkdirTemp(s.scratch(), "merge-")
 }
 
-// CheckedOut returns the work folder that has a branch checked out, or that rebases it. It
-// returns "" if there is none. The ref is refs/heads/NAME. The work folder with the git folder
-// except does not count.
+// CheckedOut returns the work folder that has a branch checked out, or is in a rebase of it. It
+// returns "" if there is none. The ref is refs/heads/NAME. One work folder does not count: the one
+// with the git folder except.
 func CheckedOut(r *git.Repo, ref, except string) (string, error) {
 	all, err := r.Worktrees()
 	if err != nil {

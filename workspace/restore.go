@@ -63,8 +63,8 @@ func (s Workspaces) repositories() (all []string, err error) {
 	return all, err
 }
 
-// Kept returns the kept worktrees of all repositories that Coleo has made worktrees of,
-// oldest first in each. A repository that is gone is left out.
+// Kept returns the kept worktrees of all repositories in which Coleo has made worktrees, the oldest
+// of each repository first. It leaves out a repository that is gone.
 func (s Workspaces) Kept(ctx context.Context) ([]Kept, error) {
 	repos, err := s.repositories()
 	if err != nil {
@@ -112,10 +112,10 @@ type Restored struct {
 	Detached string `json:"detached,omitempty"`
 }
 
-// Restore makes the worktree of a kept ref again: each file with its permissions, each
-// symbolic link, the index, and an operation in progress. It is at path, or where it was
-// if path is "". The ref stays. Restore returns EConflict if the folder is there already,
-// or if the arm has a worktree.
+// Restore makes the worktree of a kept ref again. It restores each file with its permissions, each
+// symbolic link, the index, and an operation in progress. The worktree is at the given path, or if
+// that is "", at its old place. The ref stays. Restore returns EConflict if the folder is there
+// already, or if the arm has a worktree.
 func (s Workspaces) Restore(ctx context.Context, k Kept, path string) (Restored, error) {
 	common, err := s.openCommon(ctx, k.Common)
 	if err != nil {
@@ -209,8 +209,8 @@ func (s Workspaces) bringBack(ctx context.Context, common *git.Repo, w *Workspac
 	return detached, s.write(*w)
 }
 
-// headAgain returns what is checked out in the restored worktree. It is the branch if the
-// branch is still at the kept commit, and is free.
+// headAgain says what to check out in the restored worktree. It returns the branch, if the branch
+// is free and still at the kept commit. Otherwise it returns the commit and the reason.
 func headAgain(ctx context.Context, common *git.Repo, h header) (head, detached string, err error) {
 	if h.Branch == "" {
 		return h.Head, "", nil
@@ -231,8 +231,8 @@ func headAgain(ctx context.Context, common *git.Repo, h header) (head, detached 
 	return h.Branch, "", nil
 }
 
-// writeArea writes the files of one area into the folder dir. It sets the permissions of
-// folders last, because some may not be written to.
+// writeArea writes the files of one area into a folder. It sets the permissions of folders last,
+// because with their permissions, nothing may be written into some of them.
 func writeArea(ctx context.Context, r *git.Repo, ref string, entries []entry, area, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -265,8 +265,9 @@ func writeArea(ctx context.Context, r *git.Repo, ref string, entries []entry, ar
 	return nil
 }
 
-// path returns where the file is restored. A .git that was not that of the worktree gets
-// another name, because the restored worktree has its own.
+// The method path returns the path at which the file is restored. If the arm had replaced the
+// worktree's .git, that file gets another name, because the restored worktree has a .git of its
+// own.
 func (e entry) path() string {
 	path := string(e.Path)
 	if rest, ok := strings.CutPrefix(path, ".git"); ok && e.Area == areaWork && (rest == "" || rest[0] == '/') {

@@ -15,14 +15,14 @@ import (
 	"coleo.dev/workspace/script"
 )
 
-// mostMade is how many ignored files of one worktree are remembered after its set-up. A large
-// node_modules has 200,000. Files beyond that count as unsaved.
+// After a set-up, Coleo remembers at most mostMade ignored files of the worktree. A large
+// node_modules has 200,000. Further files count as unsaved.
 const mostMade = 300_000
 
-// setupOf returns the set-up script for a planned worktree, if it is to run. Nothing has been
-// made yet. The script comes from the base commit: the one on which a new branch begins. For a
-// branch that exists, that is the commit that is checked out in the work folder, because an
-// arm may have made the branch.
+// setupOf returns the set-up script for a planned worktree, if one must run. Nothing has been made
+// yet. For a new branch, the script comes from the commit on which the branch begins. For a branch
+// that exists, it comes from the commit that is checked out in the work folder. The reason is that
+// an arm may have made the branch.
 func (s Workspaces) setupOf(ctx context.Context, r *git.Repo, w Workspace, o Order) (*script.Script, error) {
 	if o.NoSetup {
 		return nil, nil
@@ -50,8 +50,7 @@ func (s Workspaces) setupOf(ctx context.Context, r *git.Repo, w Workspace, o Ord
 	return &setup, nil
 }
 
-// setUp runs the set-up script in a new worktree, and remembers which ignored files there are
-// then.
+// setUp runs the set-up script in a new worktree. Then it remembers which ignored files there are.
 func (s Workspaces) setUp(ctx context.Context, tree *git.Repo, setup *script.Script, w *Workspace) error {
 	if setup == nil {
 		return nil
@@ -67,8 +66,8 @@ func (s Workspaces) setUp(ctx context.Context, tree *git.Repo, setup *script.Scr
 	return s.rememberMade(ctx, tree, *w)
 }
 
-// rememberMade writes down the ignored files of a worktree. They were made by the set-up, or
-// were copied or linked.
+// rememberMade writes down the ignored files of a worktree. The set-up has made them, or they were
+// copied or linked.
 func (s Workspaces) rememberMade(ctx context.Context, tree *git.Repo, w Workspace) error {
 	u := Unsaved{}
 	if err := s.unsavedFiles(ctx, tree, w, &u); err != nil {
@@ -95,8 +94,8 @@ func (s Workspaces) rememberMade(ctx context.Context, tree *git.Repo, w Workspac
 // madePath returns the path of the list of the files that a set-up has made.
 func (s Workspaces) madePath(id string) string { return filepath.Join(s.Dir, id+".made.json") }
 
-// SetupOutput returns the path of the file with the output of an arm's set-up. It stays for a
-// while after a set-up that failed.
+// SetupOutput returns the path of the file with the output of an arm's set-up. If the set-up has
+// failed, the file stays for a while.
 func (s Workspaces) SetupOutput(id string) string { return filepath.Join(s.Dir, id+setupSuffix) }
 
 const setupSuffix = ".setup.txt"
@@ -114,8 +113,8 @@ func stateOf(root *os.Root, name string) (string, error) {
 	return fmt.Sprintf("%v %d %d", info.Mode(), info.Size(), info.ModTime().UnixNano()), nil
 }
 
-// asMade returns a function that reports whether an ignored file is as it was when the set-up
-// had ended. Without a list of such files, no file is.
+// asMade returns a function that reports whether an ignored file has not changed since the end of
+// the set-up. Without a list of such files, the function always returns false.
 func (s Workspaces) asMade(w Workspace, root *os.Root) func(name string) bool {
 	made := map[string]string{}
 	if data, err := os.ReadFile(s.madePath(w.ID)); err == nil {

@@ -14,20 +14,20 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// Unsaved is what would be lost with a worktree, or is easily forgotten. The lists have
-// paths below the worktree, or lines for people.
+// Unsaved lists the things that would be lost with a worktree, or that are easily forgotten. The
+// lists have paths below the worktree, or lines for people.
 type Unsaved struct {
 	Uncommitted []string `json:"uncommitted,omitempty"` // changed, deleted, staged or in conflict
 	Untracked   []string `json:"untracked,omitempty"`
 	Ignored     []string `json:"ignored,omitempty"` // and not there when the set-up had ended, or changed since
-	// Commits are those of the worktree that no remote branch, no other local branch and no
-	// tag has, and that were not there when the worktree was made.
+	// Commits are the new commits of the worktree that no remote branch, no other local branch and
+	// no tag has. Commits from before the worktree do not count.
 	Commits    []string `json:"commits,omitempty"`
 	Stashed    []string `json:"stashed,omitempty"`     // made on the worktree's branch
 	InProgress []string `json:"in_progress,omitempty"` // a merge, a rebase and the like
 
-	// replaced are commits that only the worktree's reflog has, such as those before an
-	// amend. They are no reason to refuse, but they are kept.
+	// Only the worktree's reflog has the commits in replaced, such as those before an amend. They
+	// are no reason to refuse a removal, but they are kept.
 	replaced []string
 }
 
@@ -89,9 +89,9 @@ func printable(s string) string {
 	return s
 }
 
-// Unsaved returns what would be lost with the worktree of an arm. It compares the contents
-// of all files. It does not believe the worktree's index, because an arm can mark a
-// changed file as unchanged there.
+// Unsaved returns what would be lost with the worktree of an arm. It compares the contents of all
+// files. It does not rely on the worktree's index, where an arm can mark a changed file as
+// unchanged.
 func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
 	var u Unsaved
 	if _, err := os.Lstat(w.Git); errors.Is(err, fs.ErrNotExist) {
@@ -181,8 +181,8 @@ func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, w Workspace, 
 	return u.takeIndex(ctx, r, root)
 }
 
-// take adds the files that `git status --porcelain=v2 -z` tells. A file that is ours was
-// put there by Coleo, or by the set-up and is ignored.
+// The method take adds the files in the output of `git status --porcelain=v2 -z`. The function ours
+// reports whether Coleo has put a file there, or whether the set-up has made it and git ignores it.
 func (u *Unsaved) take(out []byte, ours func(name string, ignored bool) bool) error {
 	const changedFields, conflictFields = 9, 11
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
@@ -214,8 +214,8 @@ func lastField(entry string, n int) string {
 	return fields[len(fields)-1]
 }
 
-// takeIndex adds what is only in the worktree's own index, and submodules with files. Git
-// does not tell what is unsaved within a submodule.
+// takeIndex adds changes that are only in the worktree's own index. It also adds submodules with
+// files, because git does not report unsaved files within a submodule.
 func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo, root *os.Root) error {
 	against := "HEAD"
 	if _, err := commitOf(ctx, r, "HEAD"); err != nil {
