@@ -12,8 +12,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// compute makes the commits of a merge, which nothing has yet. It returns the commit to which
-// the branch is to move. If there are conflicts, it sets m.Conflicts.
+// compute makes the commits of a merge. No ref has them yet. It returns the commit to which the
+// branch must move. If there are conflicts, it sets m.Conflicts.
 func (j *job) compute(ctx context.Context, m *changes.Merged, tip string) (string, error) {
 	list, err := j.commits(ctx, m, tip)
 	if err != nil {
@@ -56,8 +56,8 @@ func (j *job) check(ctx context.Context, tip, tree string) error {
 	return nil
 }
 
-// commits sets the commits of the arm that the branch does not have. It returns their ids,
-// the newest first.
+// The method commits finds the commits of the arm that the branch does not have, and stores them in
+// m. It returns their ids, the newest first.
 func (j *job) commits(ctx context.Context, m *changes.Merged, tip string) ([]string, error) {
 	out, err := j.run(ctx, "log", "-z", "--topo-order", fmt.Sprintf("--max-count=%d", mostCommits+1), "--encoding=UTF-8",
 		"--no-patch", "--format=%H %s", m.Commit, "^"+tip)
@@ -131,8 +131,8 @@ func (j *job) sameTree(ctx context.Context, tree, commit string) (bool, error) {
 	return tree == other, err
 }
 
-// mergeTree merges two commits. It returns the tree, or the conflicts. The commit is the
-// replayed one, for the conflicts of a rebase.
+// mergeTree merges two commits. It returns the tree, or the conflicts. The argument commit is the
+// commit that a rebase replays, and is only for the conflicts.
 func (j *job) mergeTree(ctx context.Context, ours, theirs, commit string) (string, []changes.Conflict, error) {
 	out, err := j.repo.Run(ctx, git.Call{Env: j.env,
 		Args: []string{"merge-tree", "--write-tree", "-z", "--messages", ours, theirs}})
@@ -175,9 +175,9 @@ func (f *fields) next() (field string) {
 	return field
 }
 
-// parseConflicts reads what `git merge-tree -z` prints behind the tree: MODE ID STAGE TAB PATH
-// for each version of a file in conflict, then an empty field, then the messages. The stage of
-// the base is 1.
+// parseConflicts reads the part of the output of `git merge-tree -z` that follows the tree. It has
+// MODE ID STAGE TAB PATH for each version of a file in conflict, then an empty field, then the
+// messages. The stage of the base is 1.
 func parseConflicts(out, commit string) []changes.Conflict {
 	left := fields(strings.Split(out, "\x00"))
 	var paths []string
@@ -207,9 +207,9 @@ func parseConflicts(out, commit string) []changes.Conflict {
 	return conflicts
 }
 
-// parseKinds reads the messages of a merge: a number of paths, these paths, a kind such as
-// CONFLICT (contents), and a text. It returns the kinds of conflicts by path, and the first
-// path of all.
+// parseKinds reads the messages of a merge. A message has a number of paths, these paths, a kind
+// such as CONFLICT (contents), and a text. It returns the kinds of conflicts by path, and the very
+// first path.
 func parseKinds(left fields) (kinds map[string]string, first string) {
 	kinds = map[string]string{}
 	for len(left) > 0 {

@@ -1,14 +1,14 @@
 // Package merge merges the branch of an arm into another branch of its repository.
 //
-// It writes a tree and commits first, which nothing has yet. Then it moves the branch by one
-// update-ref, which fails if somebody else has moved the branch meanwhile. It never touches
-// the files, the index or the stash of a work folder, besides those of the arm's own worktree
-// if uncommitted work is committed. So a kill at any moment leaves the old branch or the new
+// First it writes a tree and commits, which no ref has yet. Then it moves the branch by one
+// update-ref, which fails if somebody else has moved the branch meanwhile. It never touches the
+// files, the index or the stash of a work folder. Only if it commits uncommitted work, it changes
+// the index of the arm's own worktree. So a kill at any moment leaves the old branch or the new
 // one.
 //
-// It runs git by package workspace/git only, and never `git merge`, `git rebase` or
-// `git cherry-pick`: these run hooks, and git in submodules. It does not know whether the arm
-// works: its callers do.
+// It runs git only through package workspace/git. It never runs `git merge`, `git rebase` or `git
+// cherry-pick`, because these run hooks, and git in submodules. It does not know whether the arm
+// works. Its callers know.
 package merge
 
 import (
@@ -27,34 +27,36 @@ import (
 
 const (
 	heads = "refs/heads/"
-	// tries is how often a merge is computed anew because somebody else has moved the branch.
-	// Coleo's own merges wait for each other, so only a person's git does that.
+	// If somebody else has moved the branch, the merge is computed again, at most as often as tries
+	// says. Coleo's own merges wait for each other, so only a person's git can do that.
 	tries = 5
 	// mostCommits bounds the commits that a rebase makes anew, and the list of a result.
 	mostCommits = 1000
 	// mostFiles bounds the files and the conflicts of a result.
 	mostFiles = 2000
-	// mostNames bounds the names of files in a result, and mostSubject the subject of a commit,
-	// in bytes. So a result fits into a message of the bus.
+	// In a result, the names of files together have at most mostNames bytes, and the subject of a
+	// commit has at most mostSubject bytes. So a result fits into a message of the bus.
 	mostNames   = 400 << 10
 	mostSubject = 200
 )
 
 // Hooks are the steps of a merge that its caller adds. Each can be nil.
 type Hooks struct {
-	// Check gets the merged tree before any branch is moved, and the commit on which the work
-	// is put. Its error ends the merge, and nothing is changed. A dry run does not call it.
+	// Check is called with the merged tree before any branch is moved. The argument tip is the
+	// commit of the branch that gets the work. An error of Check ends the merge, and nothing is
+	// changed. A dry run does not call it.
 	Check func(ctx context.Context, tip, tree string) error
-	// Before gets what is about to be done, right before branches are moved. Its error ends the
-	// merge, and nothing is changed. It is called again if the merge is computed anew.
+	// Before is called with the planned merge, right before branches are moved. An error of Before
+	// ends the merge, and nothing is changed. If the merge is computed again, Before is called
+	// again.
 	Before func(ctx context.Context, m changes.Merged) error
 }
 
-// Do merges the branch that is checked out in the worktree of an arm. If git finds conflicts,
-// the result has them, nothing is changed, and the error is nil. Do returns EConflict if the
-// worktree has uncommitted work and the wish has no message for it, or if the branch that
-// would be moved is checked out. It returns EInvalid if the branch is unknown or cannot get
-// the work, or if git knows no name and address of the user.
+// Do merges the branch that is checked out in the worktree of an arm. If git finds conflicts, the
+// result has them, nothing is changed, and the error is nil. Do returns EConflict if the worktree
+// has uncommitted work and the wish has no message for it. It also does so if the branch to move is
+// checked out. It returns EInvalid if the branch is unknown or cannot get the work, or if git knows
+// no name and address of the user.
 func Do(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, wish changes.MergeWish,
 	h Hooks) (changes.Merged, error) {
 	if err := checkWish(&wish); err != nil {
@@ -200,8 +202,8 @@ func (j *job) branches(ctx context.Context) error {
 	return err
 }
 
-// once computes the merge for where the branch is now, and then moves the branch. It returns
-// errMoved if the branch was moved meanwhile.
+// The method once computes the merge for the present commit of the branch, and then moves the
+// branch. It returns errMoved if the branch was moved meanwhile.
 func (j *job) once(ctx context.Context) (changes.Merged, error) {
 	m := changes.Merged{DryRun: j.wish.DryRun, MergeFrom: changes.MergeFrom{Way: j.wish.Way, Branch: j.branch,
 		Into: j.into}}

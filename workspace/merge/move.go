@@ -10,7 +10,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// move moves the branches of a merge. It returns errMoved if one was moved meanwhile.
+// The method move moves the branches of a merge. It returns errMoved if somebody else has moved one
+// of them meanwhile.
 //
 // The arm's index comes first. A kill after it leaves all of the arm's work staged, as
 // `git add -A` does. Then one transaction moves both branches.

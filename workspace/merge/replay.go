@@ -58,8 +58,8 @@ func (j *job) replayAll(ctx context.Context, m *changes.Merged, tip string) (str
 	return tip, err
 }
 
-// checkReplay checks that the commits are a line of a bounded length. What a merge commit has
-// resolved would be lost.
+// checkReplay checks that the commits are a line without merge commits, and not too long. A replay
+// would lose what a merge commit has resolved.
 func (j *job) checkReplay(m *changes.Merged, c commit) error {
 	if m.Cut != "" {
 		return coleo.Errorf(coleo.EInvalid, "the branch %s has more than %d commits to rebase: nothing was merged; "+
@@ -80,11 +80,11 @@ func (j *job) checkReplay(m *changes.Merged, c commit) error {
 var coleoself = []string{"GIT_AUTHOR_NAME=Coleo", "GIT_AUTHOR_EMAIL=coleo@localhost", "GIT_AUTHOR_DATE=@0 +0000",
 	"GIT_COMMITTER_NAME=Coleo", "GIT_COMMITTER_EMAIL=coleo@localhost", "GIT_COMMITTER_DATE=@0 +0000"}
 
-// replay makes a commit anew on top of tip, and returns the new one. A commit whose changes
-// tip has already is left out.
+// The method replay makes a commit again on top of the commit tip, and returns the new one. It
+// leaves out a commit whose changes tip already has.
 //
-// Git before 2.40 has no option for the base of a merge-tree. So tip gets a stand-in, which
-// has its files and the parent of the commit. The base of these two is that parent.
+// Git before 2.40 has no option for the base of a merge-tree. So git merges a stand-in for tip,
+// which has tip's files, but the replayed commit's parent. That parent is then the base.
 func (j *job) replay(ctx context.Context, m *changes.Merged, tip string, c commit) (string, error) {
 	if c.parent == tip {
 		return c.id, nil

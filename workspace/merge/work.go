@@ -20,8 +20,8 @@ type work struct {
 	tree   string // of the new commit
 }
 
-// work finds what the arm has done. If there is uncommitted work and a message for it, work
-// makes a commit of it, which nothing has yet.
+// The method work finds out what the arm has done. If there is uncommitted work and a message for
+// it, it makes a commit of that work, which no ref has yet.
 func (j *job) work(ctx context.Context) (work, error) {
 	head, err := commitOf(ctx, j.repo, heads+j.branch)
 	if err != nil {
@@ -52,8 +52,8 @@ func (j *job) work(ctx context.Context) (work, error) {
 	return out, j.commitAll(ctx, &out, append(u.Uncommitted, u.Untracked...))
 }
 
-// commitAll makes a commit of the files with these names, as they are now. It uses an index
-// of its own, because an arm can mark a changed file as unchanged in its index.
+// commitAll makes a commit of the named files as they are now. It uses an index of its own, because
+// in the arm's index, a changed file can be marked as unchanged.
 func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 	if err := j.checkHidden(ctx); err != nil {
 		return err
@@ -84,8 +84,8 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 	return err
 }
 
-// changed returns those of the names that differ from the index in env, each with a zero byte
-// behind it. The files that are not named were put there by Coleo.
+// The method changed returns those of the named files that differ from the index in env. Each name
+// has a zero byte behind it. Files that are not named were put there by Coleo.
 func (j *job) changed(ctx context.Context, env, names []string) (string, error) {
 	out, err := j.tree.Run(ctx, git.Call{Env: env,
 		Args: []string{"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames"}})
@@ -113,8 +113,8 @@ func (j *job) changed(ctx context.Context, env, names []string) (string, error) 
 	return paths.String(), nil
 }
 
-// checkHidden refuses a worktree in which git is told that files are elsewhere. A commit of
-// all files would delete them.
+// checkHidden refuses a worktree whose index says that files are elsewhere. A commit of all files
+// would delete them.
 func (j *job) checkHidden(ctx context.Context) error {
 	out, err := j.tree.Output(ctx, "ls-files", "-v", "-z")
 	if err != nil {
