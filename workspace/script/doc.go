@@ -1,5 +1,5 @@
-// Package script runs the scripts that a project has for Coleo: .coleo/setup in each new
-// worktree, and .coleo/check before a merge.
+// Package script runs the scripts that a project has for Coleo. They are .coleo/setup, for each new
+// worktree, and .coleo/check, for the time before a merge.
 //
 // A script comes with the repository, so anybody may have written it. It is read from a
 // commit, and it runs only if the user trusts its hash in this repository. The hash also

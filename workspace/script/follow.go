@@ -16,8 +16,8 @@ import (
 // mostNamed bounds the files that a script names. A folder counts with each file in it.
 const mostNamed = 1000
 
-// follow adds the files that the script names, and sets Why if there may be others. It reads
-// scripts of sh and bash alone.
+// The method follow adds the files that the script names. If the script may start others, it sets
+// Why. It reads only scripts for sh and bash.
 func (s *Script) follow(ctx context.Context, r *git.Repo) error {
 	f := follower{read: map[string]bool{s.Path: true}}
 	out, err := r.Output(ctx, "ls-tree", "-r", "-z", "--full-tree", s.Commit)
@@ -147,8 +147,8 @@ func (f *follower) node(name string, n syntax.Node) {
 	}
 }
 
-// ordinary reports whether a variable changes nothing of what a shell or a program starts.
-// Only names in lower case are ordinary: those that programs read are in upper case.
+// A variable is ordinary if it has no influence on what a shell or a program starts. Only names in
+// lower case are ordinary, because programs read variables in upper case.
 func ordinary(name string) bool {
 	return strings.ToLower(name) == name && !strings.Contains(name, "proxy")
 }
@@ -195,8 +195,8 @@ func (f *follower) call(name string, c *syntax.CallExpr) {
 	}
 }
 
-// evaluates reports whether a test could evaluate a word as an expression, which can start a
-// program.
+// Some tests evaluate a word as an expression, which can start a program. The function evaluates
+// reports whether a test could do that.
 func evaluates(args []*syntax.Word) bool {
 	return slices.ContainsFunc(args, func(w *syntax.Word) bool {
 		word, ok := static(w)

@@ -15,8 +15,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// MarkOf returns the mark of the processes of a script that is run for an arm. The mark is in
-// their environment, so Coleo's verbs know that they run inside an arm.
+// MarkOf returns the mark for the processes of an arm's script. The mark is in their environment,
+// so Coleo's verbs know that they run inside an arm.
 func MarkOf(arm string) string { return "script-" + arm }
 
 // Sweep ends the processes that a killed host agent has left of a script. It needs Linux.
@@ -29,9 +29,9 @@ func sweep(mark string) error {
 	return nil
 }
 
-// Guarded is the guard of one script: a process between Coleo and the script. Its arguments are
-// a mark, "--" and a command line. It runs the command, and ends all processes of it when the
-// command ends, or when the input ends. Coleo's end of the input closes when Coleo is killed.
+// Guarded is the guard of one script, which is a process between Coleo and the script. Its
+// arguments are a mark, "--" and a command line. It runs the command. When the command or the input
+// ends, it ends all processes of the command. Coleo's end of the input closes when Coleo is killed.
 // Guarded returns the exit code of the command, or 128 and the number of the signal.
 func Guarded(args []string, input io.Reader) (code int, err error) {
 	const words = 3

@@ -33,8 +33,8 @@ type Script struct {
 	Files []File `json:"files"`
 	// Why says why the script may start more than Files; "" if it cannot.
 	Why string `json:"why,omitempty"`
-	// Hash covers Files, and all files of the commit if Why is set. NamedHash covers Files
-	// alone. They are the same if Why is "". Both are SHA-256 in hex.
+	// Hash covers Files, or if Why is set, all files of the commit. NamedHash covers only Files. If
+	// Why is "", both are the same. Both are SHA-256 in hex.
 	Hash      string `json:"hash"`
 	NamedHash string `json:"named_hash"`
 }
@@ -54,10 +54,10 @@ const (
 	modeLink    = "120000"
 )
 
-// Read returns a script of a commit. The commit is the full id of a commit. Found is false if
+// Read returns a script from a commit, which is given by its full id. The result found is false if
 // the commit has no such script. Read returns EInvalid for a script that cannot run: a symbolic
-// link, a file without the permission to run, one that is too large, one with line ends of
-// Windows, and one without a first line that names its interpreter.
+// link, a file without the permission to run, one that is too large, one with line ends of Windows,
+// and one without a first line that names its interpreter.
 func Read(ctx context.Context, r *git.Repo, commit, path string) (s Script, found bool, err error) {
 	out, err := r.Output(ctx, "ls-tree", "-z", "--full-tree", commit, "--", path)
 	if err != nil {
@@ -162,8 +162,8 @@ func hashBlob(ctx context.Context, r *git.Repo, f *File) error {
 	return err
 }
 
-// SameIn returns EForbidden if a tree or commit has another version of the script, or of a
-// file that it names. Such a version may be an arm's.
+// SameIn returns EForbidden if a tree or commit has another version of the script, or of a file
+// that it names. An arm may have written that version.
 func (s Script) SameIn(ctx context.Context, r *git.Repo, tree string) error {
 	args := []string{"ls-tree", "-r", "-z", "--full-tree", tree, "--"}
 	for _, f := range s.Files {

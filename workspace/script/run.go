@@ -20,16 +20,15 @@ const (
 	// DefaultTimeout is how long a script may run, unless config.toml says otherwise. A
 	// set-up often downloads packages.
 	DefaultTimeout = 10 * time.Minute
-	// MaxTimeout is the longest time that config.toml may say. Orders to start an arm wait
-	// that long.
+	// MaxTimeout is the longest time that config.toml can set. Orders to start an arm wait that
+	// long.
 	MaxTimeout = 20 * time.Minute
-	// endGrace is how long the guard may take to end the processes of a script. It looks for
-	// 5 s at most.
+	// endGrace is how long the guard may take to end the processes of a script. It searches for
+	// them for 5 s at most.
 	endGrace = 10 * time.Second
 	// maxOutput is how much of the output is written to a file, in bytes.
 	maxOutput = 10 << 20
-	// lastBytes is how much of the end of the output an error can have, in bytes, and
-	// lastLines how many lines.
+	// An error has the end of the output: at most lastBytes bytes, and at most lastLines lines.
 	lastBytes = 2 << 10
 	lastLines = 12
 )
@@ -43,8 +42,9 @@ type Runner struct {
 	Timeout time.Duration // 0 means DefaultTimeout
 }
 
-// passed lists what a script gets of the user's environment: where programs and caches are,
-// the language, and how the network is reached. Nothing else is passed, so keys are not.
+// The variable passed lists what a script gets from the user's environment. These variables say
+// where programs and caches are, what the language is, and how to reach the network. The script
+// gets nothing else, and so no keys.
 var passed = []string{"HOME", "PATH", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
 	"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
@@ -60,8 +60,8 @@ type Start struct {
 	Held   *os.File // a lock that lasts until all processes have ended; nil for none
 }
 
-// Run runs a script and waits for its end. Afterwards no process of it is left. The error has
-// the exit code and the last lines of the output. It is ETimeout if the script took too long,
+// Run runs a script and waits for its end. After that, no process of the script is left. The error
+// has the exit code and the last lines of the output. It is ETimeout if the script took too long,
 // and EForbidden if the script is not trusted.
 func (r Runner) Run(ctx context.Context, s Start) error {
 	if err := r.Trusts.Require(s.Script); err != nil {
@@ -97,8 +97,8 @@ func (r Runner) Run(ctx context.Context, s Start) error {
 	return coleo.Errorf(coleo.EInternal, "%s failed: %w; %s", s.Script.Path, err, out.end(s.Output))
 }
 
-// start runs the guard, which runs the script. The guard ends everything when its input ends,
-// so also when this process is killed.
+// The method start runs the guard, which runs the script. When the guard's input ends, it ends
+// everything. This also happens when this process is killed.
 func (r Runner) start(ctx context.Context, s Start, out io.Writer) error {
 	program := filepath.Join(s.Dir, s.Script.Path)
 	argv := append(append([]string{}, r.Guard...), s.Mark, "--", program)
@@ -146,8 +146,8 @@ func environment(environ []string) []string {
 	return env
 }
 
-// checkFiles checks that the files on the disk are the ones that are trusted. An attribute of
-// git can change a file when it is checked out.
+// checkFiles checks that the files on the disk are the trusted ones. An attribute of git can change
+// a file when git checks it out.
 func (s Start) checkFiles() error {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
