@@ -52,9 +52,9 @@ type Found struct {
 	Template Template `json:"template"`
 }
 
-// List returns the user's templates, and then those of the projects to which the folder
-// workdir belongs, each folder by name. A template hides later ones with its name. Files that
-// cannot be used are in the list too, with their fault.
+// List returns the user's templates, and then those of the projects to which a work folder belongs.
+// The templates of one folder are sorted by name. A template hides later ones with the same name.
+// Files that cannot be used are in the list too, with their fault.
 func (s Store) List(workdir string) ([]Found, error) {
 	real, err := filepath.EvalSymlinks(workdir)
 	if err == nil {
@@ -135,8 +135,8 @@ func (s Store) read(f Found) (Found, error) {
 	return f, err
 }
 
-// Find returns the template with a name, for an arm in the folder workdir. It returns
-// ENotFound if there is none.
+// Find returns the template with a name, for an arm in a work folder. It returns ENotFound if there
+// is none.
 func (s Store) Find(name, workdir string) (Found, error) {
 	all, err := s.List(workdir)
 	if err != nil {
@@ -171,8 +171,9 @@ func (s Store) Use(name, workdir string) (Found, error) {
 	return f, nil
 }
 
-// Trust trusts the content of a project's template that has the given hash. It returns EStale
-// if the file has another content, and EInvalid for a template that cannot be used.
+// Trust stores that the user trusts the content of a project's template. The hash is that of the
+// content. Trust returns EStale if the file has another content, and EInvalid for a template that
+// cannot be used.
 func (s Store) Trust(f Found, hash string) (Found, error) {
 	now, err := s.read(f)
 	switch {

@@ -48,8 +48,8 @@ var (
 	placeholder = regexp.MustCompile(`\{\{([a-z][a-z0-9_-]{0,31})\}\}`)
 )
 
-// Parse reads a template. The path is for messages. It returns EInvalid, with the file and
-// the line, for what is wrong.
+// Parse reads a template. The path is for messages. If something is wrong, it returns EInvalid with
+// the file and the line.
 func Parse(path string, data []byte) (Template, error) {
 	var t Template
 	if err := config.Decode(path, data, &t); err != nil {
@@ -155,8 +155,8 @@ func ParseArgs(words []string) (map[string]string, error) {
 	return out, nil
 }
 
-// Expand returns the prompt with the arguments in it. Expand looks for
-// placeholders in the prompt alone, never in a value. It returns EInvalid if an argument is unknown or missing.
+// Expand puts the arguments into the prompt, and returns the result. It looks for placeholders only
+// in the prompt, never in a value. It returns EInvalid if an argument is unknown or missing.
 func (t Template) Expand(args map[string]string) (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if _, ok := t.Args[name]; !ok {
@@ -191,9 +191,10 @@ func (t Template) hasArgs() string {
 	return "; it has " + strings.Join(t.argNames(), ", ")
 }
 
-// Fill fills in what a request leaves out. It changes nothing that the request has. A label
-// of the request replaces the template's label with the same key. Fill returns EInvalid if
-// the arguments do not fit, or if they have no use because the request has a prompt.
+// Fill adds the template's values to a request. It never changes a value that the request has. A
+// label of the request replaces the template's label with the same key. Fill returns EInvalid if
+// the arguments do not fit. It also does so if the request has a prompt, because the arguments then
+// have no use.
 func (t Template) Fill(q *wire.SpawnRequest, args map[string]string) error {
 	if q.InitialPrompt == "" {
 		prompt, err := t.Expand(args)
@@ -238,8 +239,8 @@ func fill[T ~string](to *T, value T) {
 	}
 }
 
-// Loosens returns what the template says that lets an arm do more than the defaults, in words
-// for a person. A flag may replace any of it.
+// Loosens lists those values of the template that let an arm do more than the defaults, in words
+// for a person. Flags may replace each of them.
 func (t Template) Loosens() []string {
 	var out []string
 	if t.PermissionMode == coleo.PermissionEdit || t.PermissionMode == coleo.PermissionAll {
