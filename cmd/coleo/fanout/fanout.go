@@ -1,5 +1,5 @@
-// Package fanout has coleo fan-out: one task for several arms, each in a git worktree of its
-// own. Which arms belong to a fan-out is in their labels alone.
+// Package fanout has the command coleo fan-out. It gives one task to several arms, each in a git
+// worktree of its own. Only the labels of the arms say to which fan-out they belong.
 package fanout
 
 import (
@@ -38,8 +38,8 @@ const (
 	mostArms = 20
 	// atOnce is how many arms are started at the same time: see bulkAtOnce in cmd/coleo/arm.
 	atOnce = 4
-	// idLength is the length of an id in letters and digits: a thousand ids of that length are
-	// all different with a probability of 0.9995.
+	// idLength is the length of an id in letters and digits. A thousand ids of that length are all
+	// different with a probability of 0.9995.
 	idLength = 6
 )
 
@@ -225,7 +225,7 @@ func (f *flags) countArms() error {
 	return nil
 }
 
-// checkHarnesses returns ENotFound if there is no such harness. It tells the user which files
+// checkHarnesses returns ENotFound if a harness does not exist. It also tells the user which files
 // Coleo will edit so that agent CLIs trust the worktrees.
 func (f *flags) checkHarnesses(c *cobra.Command, client *api.Client, usual string) error {
 	list, err := client.Harnesses(c.Context())
@@ -296,8 +296,8 @@ func (f *flags) request(i int, id, base string) wire.SpawnRequest {
 	return q
 }
 
-// start starts an arm, and puts the task into its queue. The queue outlives a kill of serve,
-// and waits until the arm is ready.
+// The function start starts an arm, and puts the task into its queue. The queue survives a kill of
+// serve. The prompt waits there until the arm is ready.
 func start(ctx context.Context, client *api.Client, q wire.SpawnRequest, task string) started {
 	out := started{Arm: q.Name, Harness: q.Harness}
 	reply, err := client.Spawn(ctx, q)
@@ -330,7 +330,7 @@ func runsOf(list []started) map[string]string {
 	return out
 }
 
-// exitCode returns 0 if all arms have the task. If all failures have the same exit code, it
+// exitCode returns 0 if all arms have got the task. If all failures have the same exit code, it
 // returns that one, and otherwise 1.
 func exitCode(list []started) int {
 	code := 0

@@ -74,8 +74,8 @@ type keeping struct {
 	force  bool
 }
 
-// choose chooses which arms are removed: all but the kept one and its subarms. An arm without
-// a worktree of its own may work in another's, so it goes first.
+// choose selects the arms to remove. They are all except the kept one and its subarms. An arm
+// without a worktree of its own may work in that of another arm, so it goes first.
 func (k *keeping) choose(all []coleo.Arm) {
 	byID := map[string]coleo.Arm{}
 	for _, arm := range all {
@@ -109,8 +109,8 @@ func rank(arm coleo.Arm) int {
 	return 1
 }
 
-// check returns EConflict if an arm works, asks something, or has unsaved work. It names all of
-// them.
+// The method check returns EConflict if one of the arms works, asks something, or has unsaved work.
+// The error names all such arms.
 func (k *keeping) check(ctx context.Context) error {
 	var why []string
 	for _, arm := range k.others {

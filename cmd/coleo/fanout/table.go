@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// lookEvery is the time between two looks at the arms. A person does not notice it, and it
-	// is far more than a look takes.
+	// lookEvery is the time between two looks at the arms. A person does not notice such a delay,
+	// and a look takes much less time.
 	lookEvery = time.Second
-	// taskWindow is how long an arm may have neither a queued prompt nor a run, although it has
-	// got a task: between two looks a prompt is typed, for up to 90 s.
+	// taskWindow is how long an arm with a task may have neither a queued prompt nor a run. This is
+	// so while the prompt is typed, which takes up to 90 s.
 	taskWindow = 2 * time.Minute
 )
 
@@ -154,9 +154,9 @@ have no price.`,
 	return c
 }
 
-// waitAll waits until each arm of a fan-out has done its task or needs a person. Then it
-// returns the table. The parameter runs has the ids of the task's runs by the arms' names, as
-// far as the caller knows them. waitAll returns ETimeout after the limit.
+// waitAll waits until each arm of a fan-out has done its task or needs a person. Then it returns
+// the table. The argument runs has the ids of the task's runs, as far as the caller knows them. Its
+// keys are the names of the arms. waitAll returns ETimeout after the limit.
 func waitAll(ctx context.Context, client *api.Client, id string, runs map[string]string,
 	limit time.Duration) ([]row, error) {
 	end := time.NewTimer(limit)
@@ -195,9 +195,9 @@ func waitAll(ctx context.Context, client *api.Client, id string, runs map[string
 	}
 }
 
-// settled reports whether an arm has done its task or needs a person. The parameter newest has
-// its newest run, if there is one, and task is the id of the task's run, or "" if that is
-// unknown.
+// settled reports whether an arm has done its task or needs a person. The argument newest has the
+// arm's newest run, if there is one. The argument task is the id of the task's run, or "" if the
+// caller does not know it.
 func settled(arm coleo.Arm, newest []coleo.Run, task string, now time.Time) bool {
 	need, _ := arm.Need()
 	switch {
