@@ -37,8 +37,9 @@ func (w *Wish) AddFlags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&w.Args, "arg", nil, "argument of the template's prompt, as `NAME=VALUE`; repeatable")
 }
 
-// Fill fills in what the request q leaves out. The request must have its work folder. If the
-// template came with a project and lets the arm do more than the defaults, Fill says so.
+// Fill adds the template's values to a request that does not have them. The request must already
+// have its work folder. If the template came with a project and lets the arm do more than the
+// defaults, Fill says so.
 func (w Wish) Fill(c *cobra.Command, q *wire.SpawnRequest) error {
 	if w.Name == "" && len(w.Args) > 0 {
 		return coleo.Errorf(coleo.EInvalid, "--arg needs --template: nothing was started")
