@@ -15,8 +15,8 @@ import (
 	"coleo.dev/door"
 )
 
-// progressEvery is the time between two progress notifications of one call. It is shorter
-// than the time after which any agent CLI that was measured cuts a silent call.
+// progressEvery is the time between two progress notifications of one call. Each measured agent CLI
+// waits longer than that before it cuts a silent call.
 const progressEvery = 10 * time.Second
 
 // Config is the configuration of a server.
@@ -33,8 +33,8 @@ type Config struct {
 
 const instructions = "Tools of Coleo, which runs you. Use ask_user when you need a decision of your user."
 
-// Run serves one client on in and out, until in ends or ctx is cancelled. The end of in is
-// no error. It returns EInvalid for an unknown tool.
+// Run serves one client over an input and an output, until the input ends or ctx is cancelled. The
+// end of the input is no error. Run returns EInvalid for an unknown tool.
 func Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser, c Config) error {
 	if err := coleo.CheckTools(c.Tools); err != nil {
 		return err
