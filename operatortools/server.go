@@ -18,8 +18,9 @@ import (
 const instructions = "Tools of Coleo, which runs coding agents as arms. arm_list shows the arms. A prompt begins a run: " +
 	"run_wait waits for its end and its answer. You cannot answer for an arm that you have prompted or started."
 
-// Run serves one client on in and out, until in ends or ctx is cancelled. The end of in is no
-// error. Run returns EUnauthorized if the client of the API has no valid operator token.
+// Run serves one client over an input and an output, until the input ends or ctx is cancelled. The
+// end of the input is no error. Run returns EUnauthorized if the client of the API has no valid
+// operator token.
 func Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser, client *api.Client, version string) error {
 	token, err := client.OwnToken(ctx)
 	if err != nil {
@@ -55,8 +56,8 @@ type tool struct {
 // adder adds a tool to a server. The calls of the tool use the client.
 type adder func(s *mcp.Server, t tool, client *api.Client)
 
-// calls returns the function that adds a tool. In has the tool's arguments. The result of do
-// is the result of the tool, as JSON.
+// The function calls returns a function that adds a tool to the server. The type In has the tool's
+// arguments. The result of the function do is the result of the tool, as JSON.
 func calls[In any](do func(context.Context, *api.Client, In) (any, error)) adder {
 	return func(s *mcp.Server, t tool, client *api.Client) {
 		described := &mcp.Tool{Name: t.name, Description: t.text, Annotations: &mcp.ToolAnnotations{
@@ -75,8 +76,9 @@ func calls[In any](do func(context.Context, *api.Client, In) (any, error)) adder
 	}
 }
 
-// failed returns the result of a call that has failed. It has the whole error of the API: the
-// code, what was done and what not, and the open dialog if that is the reason.
+// The function failed returns the result of a failed call. The result has the whole error of the
+// API, with its code, and with what was done and what not. If an open dialog is the reason, it has
+// the dialog too.
 func failed(err error) *mcp.CallToolResult {
 	var e *coleo.Error
 	switch {

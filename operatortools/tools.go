@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// usualWait and longestWait bound one call that waits. Many MCP clients cut a call after
-	// 60 s. A model calls again.
+	// A call waits for usualWait if the model gives no time. The model can give at most
+	// longestWait, because many MCP clients cut a call after 60 s. Then the model calls again.
 	usualWait   = 30 * time.Second
 	longestWait = 50 * time.Second
 
