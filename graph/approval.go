@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// mostWaiting is how many approvals of a run wait for their calls. An agent CLI asks
-	// one question at a time, and its record tells the call within seconds.
+	// mostWaiting is how many approvals of a run can wait for their calls. An agent CLI asks one
+	// question at a time, and its record has the call within seconds.
 	mostWaiting = 20
-	// mostClosed is how many ended calls of a run can still get their approvals. The
-	// host tells an approval within seconds, and few calls end in that time.
+	// mostClosed is how many ended calls of a run can still get their approvals. The event of an
+	// approval comes within seconds, and few calls end in that time.
 	mostClosed = 20
-	// mostLooked is how many open calls are compared with an approval. A reply has a few
-	// calls; more are orphans.
+	// mostLooked is how many open calls are compared with an approval. A reply has a few calls. If
+	// more are open, they are orphans.
 	mostLooked = 100
 )
 
@@ -99,9 +99,9 @@ func (w *writer) answer(approval string, f coleo.Fingerprint) int {
 	return w.node(id).number
 }
 
-// asked returns the call that an approval decided, and how it was found. It returns ""
-// if there is none yet. The parameter opened is the number of the suspension's node: a
-// call that ended before it was not asked about.
+// The method asked returns the call that an approval decided, and how it was found. It returns ""
+// if there is none yet. The argument opened is the number of the suspension's node. A call that
+// ended before that node cannot be the one.
 func (w *writer) asked(a *Approval, opened int) (string, Match) {
 	var calls []string
 	for _, c := range w.run.closed {
@@ -130,8 +130,8 @@ func (w *writer) asked(a *Approval, opened int) (string, Match) {
 	return "", ""
 }
 
-// askedEarlier looks for the approval of a call that was told after the approval. The
-// order alone decides only if dialog or call do not say what is asked.
+// askedEarlier is for a call whose event comes after the approval. It looks for that approval. If
+// the dialog or the call does not say what is asked, only the order decides.
 func (w *writer) askedEarlier(call string) {
 	c := w.node(call).Call
 	how := MatchSubject
@@ -174,8 +174,8 @@ func (w *writer) endedCall(id string) {
 	w.run.decided = w.run.decided.without(key)
 }
 
-// appendUpTo returns a new list with x at its end. If the list has more than most
-// entries, it lacks the first ones.
+// appendUpTo returns a new list with one more entry at its end. If the new list would be too long,
+// it lacks the first entries.
 func appendUpTo[T any](list []T, x T, most int) []T {
 	out := append(slices.Clone(list), x)
 	return out[max(0, len(out)-most):]
@@ -195,8 +195,8 @@ func (a *Approval) shows(c *Call) bool {
 // words returns s with single blanks. Screens wrap commands.
 func words(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// sameFile reports whether two paths name the same file, as far as the paths show it. A
-// relative path names the same file as a path that ends with it.
+// sameFile reports whether two paths seem to name the same file. A relative path counts as the same
+// file as a path that ends with it.
 func sameFile(a, b string) bool {
 	a, b = path.Clean(a), path.Clean(b)
 	if len(a) > len(b) {

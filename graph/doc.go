@@ -1,11 +1,10 @@
-// Package graph turns the log of runs into a graph: who asked for what, what the agent
-// CLI did, and which file changed by that.
+// Package graph turns the log of runs into a graph. The graph shows who asked for what, what the
+// agent CLI did, and which files that changed.
 //
-// Reduce is a pure function of a graph and one event. It never changes the graph that it
-// is given, so every prefix of a log has a graph of its own. Old and new graph share
-// what is the same in both. An event whose sequence number is not higher than the last
-// one of its host and epoch changes nothing. So a log that is read twice gives the same
-// graph as a log that is read once.
+// Reduce is a pure function of a graph and one event. It never changes the graph that it is given,
+// so every prefix of a log has a graph of its own. The old and the new graph share their equal
+// parts. An event whose sequence number is not higher than the last one of its host and epoch
+// changes nothing. So a log that is read twice gives the same graph as a log that is read once.
 //
 // A Graph has nodes (arm, run, turn, text, thinking, call, approval, suspension, file,
 // subagent, shell) and edges:
@@ -18,9 +17,9 @@
 // The id of a node is RUN/ID, where ID is unique in the run. The id of a run's node is
 // the run's id. Calls and texts keep the ids of their events.
 //
-// A log can be wrong: events can be missing, foreign or unreadable. Reduce then records
-// a fault of the run and goes on. Valid tells the faults. A call without an end gets no
-// end: when its run ends, it is marked as an orphan.
+// A log can be wrong: events can be missing, foreign or unreadable. Reduce then records a fault of
+// the run and goes on. Valid returns the faults. A call without an end never gets one. When its run
+// ends, it is marked as an orphan.
 //
 // Graph.Document, Graph.Dot and Graph.Text render a graph. Search and Why answer which
 // call wrote a line of a file.

@@ -11,8 +11,8 @@ import (
 // edit is a change of the file: the lines that it adds and the lines that it removes.
 type edit struct{ added, removed []string }
 
-// wrote reports whether the edit has written the line. A line that was there before and
-// after the edit was not written by it.
+// The method wrote reports whether the edit has written the line. It has not if the line was there
+// before the edit too.
 func (e edit) wrote(line string) bool { return count(e.added, line) > count(e.removed, line) }
 
 func count(lines []string, line string) int {
@@ -71,8 +71,8 @@ func (s *search) edits(arm string, c coleo.ToolCall) []edit {
 	return s.plain(arm, c, args)
 }
 
-// plain returns the edits of a call whose arguments have names. Each entry of edits may
-// have a path of its own.
+// The method plain returns the edits of a call whose arguments have names. Each entry of the
+// argument "edits" may have a path of its own.
 func (s *search) plain(arm string, c coleo.ToolCall, args map[string]json.RawMessage) []edit {
 	here := slices.ContainsFunc(c.Files, func(p string) bool { return s.Names(arm, p) })
 	if p, ok := first(args, pathNames); ok {
@@ -122,8 +122,8 @@ func first(args map[string]json.RawMessage, names []string) (string, bool) {
 	return "", false
 }
 
-// patch returns the edits of the file in a patch. A patch has a section for each file,
-// and marks its lines by a plus, a minus or a blank.
+// The method patch returns those edits in a patch that are about the file. A patch has a section
+// for each file, and marks its lines by a plus, a minus or a blank.
 func (s *search) patch(arm, text string) []edit {
 	var out []edit
 	in := false

@@ -58,8 +58,7 @@ type Graph struct {
 	made  int          // how many nodes and edges have been made
 }
 
-// Node is a node of a graph. At most one of the pointers at its end is set: the one for
-// its kind.
+// Node is a node of a graph. Of the pointers at its end, only the one for its kind can be set.
 type Node struct {
 	ID     string       `json:"id"`
 	Kind   Kind         `json:"kind"`
@@ -136,7 +135,7 @@ type Call struct {
 	Kind    coleo.ToolKind `json:"kind,omitempty"`
 	Command string         `json:"command,omitempty"`
 	Files   []string       `json:"files,omitempty"`
-	// Arguments are the arguments of the call. Malformed ones are an object with
+	// Arguments are the arguments of the call. If they are malformed, they are an object with
 	// __toolParseError, parseError and rawArguments.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Malformed bool            `json:"malformed,omitempty"`
@@ -156,12 +155,12 @@ type Result struct {
 	Truncated bool              `json:"truncated,omitempty"`
 }
 
-// MaxOutput is how much of a call's output a graph keeps, in bytes. A run can have
-// 100,000 calls, and its events keep what they have told.
+// MaxOutput is how many bytes of a call's output a graph keeps. A run can have 100,000 calls. The
+// events have the whole output.
 const MaxOutput = 2 << 10
 
-// MaxArguments is how much of a call's arguments a graph keeps, in bytes. Longer ones
-// are left out: the event has them.
+// MaxArguments is the largest size in bytes of a call's arguments in a graph. Longer ones are left
+// out, because the event has them.
 const MaxArguments = 16 << 10
 
 // Approval is how a dialog was answered.
@@ -185,8 +184,8 @@ type OpenDialog struct {
 	Subject     string            `json:"subject,omitempty"`
 	Options     []string          `json:"options,omitempty"`
 	Fingerprint coleo.Fingerprint `json:"fingerprint,omitempty"`
-	// Answered means that Coleo has answered it. A dialog that is gone without that was
-	// answered by hand, or taken back by the agent CLI.
+	// Answered means that Coleo has answered the dialog. If a dialog is gone and this is false, a
+	// person has answered it by hand, or the agent CLI has taken it back.
 	Answered bool `json:"answered"`
 }
 
@@ -227,8 +226,8 @@ type Document struct {
 	Partial bool `json:"partial,omitempty"`
 }
 
-// Document returns the nodes and edges of g. A caller can change them without changing g,
-// but must not change what their pointers point to.
+// Document returns the nodes and edges of a graph. A caller can change them without changing the
+// graph, but must not change the targets of their pointers.
 func (g Graph) Document() Document {
 	d := Document{Nodes: make([]Node, 0, g.nodes.size), Edges: make([]Edge, 0, g.edges.size)}
 	for _, n := range g.nodes.all() {

@@ -10,8 +10,8 @@ import (
 	"coleo.dev"
 )
 
-// mostFaults is how many faults of a run are kept. A log with more is no better known by
-// more of them.
+// mostFaults is how many faults of a run are kept. Further ones would say nothing new about the
+// log.
 const mostFaults = 10
 
 // runState is what Reduce must know of a run beside its nodes. A runState never changes.
@@ -36,9 +36,9 @@ type closedCall struct {
 	at int
 }
 
-// Reduce returns the graph of a log with one more event. It does not change g. Give it
-// the events in the order of the log: an event whose number is not higher than the last
-// one of its host and epoch changes nothing.
+// Reduce returns the graph of a log with one more event. It does not change g. The events must come
+// in the order of the log, because an event changes nothing if its host and epoch had an equal or
+// higher number before.
 func Reduce(g Graph, e coleo.Event) Graph {
 	log := e.Host + "\x00" + e.Epoch
 	if last, ok := g.logs.get(log); ok && e.Seq <= last {
@@ -95,8 +95,7 @@ func (w *writer) reduce() {
 	}
 }
 
-// enter makes the node of the event's run, if there is none, and takes a copy of the
-// run's state.
+// The method enter makes the node of the event's run, if there is none, and copies the run's state.
 func (w *writer) enter() {
 	old, ok := w.runs.get(w.id)
 	if !ok {
@@ -191,8 +190,8 @@ func (w *writer) fault(format string, args ...any) {
 	}
 }
 
-// claim returns the id for a node of the given kind and run: id itself, or, if another
-// kind or run has it, id with marks behind it. It is the same id each time.
+// The method claim returns the id for a node of the given kind and run. If another kind or run
+// already has the wanted id, it adds marks at the end. It returns the same id each time.
 func (w *writer) claim(kind Kind, run, id string) string {
 	for {
 		n, ok := w.nodes.get(id)
@@ -219,8 +218,8 @@ func (w *writer) fresh(id string, n Node) *Node {
 	return &n
 }
 
-// add makes a node of the event's run, if there is none with that id. It connects the
-// node to its parent: its turn, its run or its arm.
+// The method add makes a node of the event's run, if there is none with that id. It connects the
+// node to its parent, which is its turn, its run or its arm.
 func (w *writer) add(id string, n Node) {
 	if w.has(id) {
 		return
@@ -241,8 +240,8 @@ func (w *writer) add(id string, n Node) {
 	}
 }
 
-// turnNode returns the node of the event's turn. It makes the node if no event has told
-// that the turn has begun.
+// turnNode returns the node of the event's turn. If no event has reported the beginning of the
+// turn, it makes the node.
 func (w *writer) turnNode() string {
 	id := w.own(KindTurn, "turn:"+strconv.Itoa(w.e.Turn))
 	if !w.has(id) {
@@ -255,8 +254,8 @@ func (w *writer) turnNode() string {
 	return id
 }
 
-// change replaces a node by a changed copy. The function f can change the node and what
-// its pointers point to, but no slice.
+// The method change replaces a node by a changed copy. The function f can change the node and the
+// targets of its pointers, but no slice.
 func (w *writer) change(id string, f func(*Node)) {
 	n := *w.node(id)
 	n.Prompt, n.Text, n.Call = copied(n.Prompt), copied(n.Text), copied(n.Call)
@@ -291,8 +290,8 @@ func (w *writer) finish(id string, at time.Time) {
 	}
 }
 
-// decode returns the payload of the event. If there is none, or if it is not a T, it
-// records a fault and returns false.
+// The function decode returns the payload of the event. If there is none, or if it is not a T,
+// decode records a fault and returns false.
 func decode[T any](w *writer) (T, bool) {
 	var v T
 	if len(w.e.Payload) > 0 && json.Unmarshal(w.e.Payload, &v) == nil {

@@ -16,8 +16,8 @@ func (g Graph) Text() string { return g.Document().Text() }
 // Dot returns the graph in the language of Graphviz.
 func (g Graph) Dot() string { return g.Document().Dot() }
 
-// Text returns the graph as a tree that a person reads: one line per node, with what
-// belongs to a node below it. The lines are in the order of the log.
+// Text returns the graph as a tree for a person. The tree has one line per node. Below a node are
+// the nodes that belong to it, in the order of the log.
 func (d Document) Text() string {
 	below := map[string][]string{}
 	nodes := map[string]*Node{}
@@ -196,8 +196,7 @@ func (d Document) Dot() string {
 	return out.String()
 }
 
-// quoted returns a string of the language of Graphviz. Control characters have no place
-// in it.
+// The function quoted returns a string in the language of Graphviz, without control characters.
 func quoted(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

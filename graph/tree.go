@@ -48,8 +48,8 @@ func (t tree[V]) with(key string, value V) tree[V] {
 	return tree[V]{put(t.root, key, maphash.String(ranks, key), value), t.size + added}
 }
 
-// put returns a new branch. The branches on the way to the key are new too, so that put
-// can turn them.
+// The function put returns a new branch. The branches on the way to the key are new too, so that it
+// can rotate them.
 func put[V any](b *branch[V], key string, rank uint64, value V) *branch[V] {
 	if b == nil {
 		return &branch[V]{key: key, rank: rank, value: value}

@@ -29,15 +29,15 @@ const (
 	Nothing  Certainty = "nothing"  // no call that is known has changed the file
 )
 
-// Finding is the newest call that wrote a line or, if there is none, the newest call
-// that changed the file.
+// Finding is the newest call that wrote a line. If there is none, it is the newest call that
+// changed the file.
 type Finding struct {
 	Certainty  Certainty
 	Run, Arm   string
 	Call       string // the agent CLI's id of the call
 	Generation int    // of the arm; 0 if the events do not tell it
-	// Unread means that the text of the call is not known: it was too long to keep, or
-	// has a form that Coleo does not read.
+	// Unread means that the text of the call is not known. It was too long to keep, or has a form
+	// that Coleo does not read.
 	Unread bool
 }
 
@@ -204,8 +204,8 @@ type Answer struct {
 	Run      *Node  `json:"run,omitempty"`
 	Call     *Node  `json:"call,omitempty"`
 	Approval *Node  `json:"approval,omitempty"` // nil if no approval is matched with the call
-	// Approver is who gave the decision, as serve's audit says. ApproverMatched says how
-	// the audit's record was found: by the dialog, or only by the time.
+	// Approver is the caller who gave the decision, according to serve's audit. ApproverMatched
+	// says how the audit's record was found, which is by the dialog, or only by the time.
 	Approver        *coleo.Caller `json:"approver,omitempty"`
 	ApproverMatched string        `json:"approverMatched,omitempty" enum:"dialog,time"`
 
@@ -213,8 +213,8 @@ type Answer struct {
 	Possible   []Mention `json:"possible,omitempty"`   // the newest commands that name the file, newest first
 }
 
-// Tell returns the answer for a finding. The graph has the finding's run. The mentions
-// are in the order of the log.
+// Tell makes the answer from a finding. The graph must have the finding's run. The mentions must be
+// in the order of the log.
 func Tell(q Question, f Finding, g Graph, mentions []Mention) Answer {
 	a := Answer{Line: q.Line, Text: q.Text, Certainty: f.Certainty, Arm: f.Arm, Generation: f.Generation}
 	if len(q.Paths) > 0 {

@@ -203,7 +203,7 @@ func cutText(s string, n int) string {
 	return s[:n]
 }
 
-// begunCall returns the node of a call. If no event has told that the call has begun, it
+// begunCall returns the node of a call. If no event has reported the beginning of the call, it
 // records a fault and returns false.
 func (w *writer) begunCall(raw string) (string, bool) {
 	id := w.own(KindCall, raw)
