@@ -25,8 +25,8 @@ type stale struct {
 	harness, home, path, id, was string
 }
 
-// Fill reads the messages of the threads that have changed. If only is not "", it reads the
-// thread with this id alone. If ctx ends first, Fill returns the number of threads that it
+// Fill reads the messages of the threads that have changed. If the argument only is not "", Fill
+// reads just the thread with this id. If ctx ends first, Fill returns the number of threads that it
 // has not read, and a later call goes on with them.
 func (x *Index) Fill(ctx context.Context, places []Place, only string) (unread int, err error) {
 	x.writing.Lock()

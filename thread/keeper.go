@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// refreshTime bounds how long one request reads headers. 2,000 long conversations take
-	// about two seconds.
+	// refreshTime is how long one request can read headers. 2,000 long conversations take about two
+	// seconds.
 	refreshTime = 8 * time.Second
-	// fillTime bounds how long one request reads messages. Both times together are shorter
-	// than the time that a host agent has for a request.
+	// fillTime is how long one request can read messages. Both times together are shorter than the
+	// time that a host agent has for a request.
 	fillTime = 12 * time.Second
 )
 
@@ -66,8 +66,8 @@ func (k *Keeper) refreshed(ctx context.Context, places []Place) (x *Index, out c
 	return x, out, bounded(ctx, err)
 }
 
-// bounded returns nil if err says only that the time of one step is over. What was done
-// until then is in the index.
+// The function bounded returns nil instead of an error that only says that the time of one step is
+// over. The work of that time is in the index.
 func bounded(ctx context.Context, err error) error {
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		return nil
@@ -104,8 +104,8 @@ func (k *Keeper) List(ctx context.Context, places []Place, q Query) (coleo.Threa
 	return out, err
 }
 
-// Show returns a thread with the messages after the number after. With the limit 0 it
-// returns no messages. It returns ENotFound if there is no such thread.
+// Show returns a thread, with its messages whose numbers are higher than the argument after. With
+// the limit 0 it returns no messages. It returns ENotFound if there is no such thread.
 func (k *Keeper) Show(ctx context.Context, places []Place, harness, id string, after, limit int) (coleo.ThreadPage,
 	error) {
 	x, r, err := k.find(ctx, places, harness, id)
@@ -123,9 +123,9 @@ func (k *Keeper) Show(ctx context.Context, places []Place, harness, id string, a
 	return page, err
 }
 
-// Change changes what Coleo stores of a thread, and returns the thread as it was found
-// before a deletion, or as it is after another change. It returns ENotFound if there is no
-// such thread. The caller must know that no arm has a thread whose file is deleted.
+// Change changes what Coleo stores about a thread, and returns the changed thread. For a deletion,
+// it returns the thread as it was before. It returns ENotFound if there is no such thread. Before
+// the deletion of a file, the caller must make sure that no arm has the thread.
 func (k *Keeper) Change(ctx context.Context, places []Place, harness, id string, c coleo.ThreadChange) (coleo.Thread,
 	error) {
 	x, r, err := k.find(ctx, places, harness, id)
@@ -154,7 +154,7 @@ func (k *Keeper) find(ctx context.Context, places []Place, harness, id string) (
 	return x, r, err
 }
 
-// get returns the newest thread with an id, hidden or not. If harness is "", any harness
+// The method get returns the newest thread with an id, hidden or not. If harness is "", any harness
 // may have it. It returns ENotFound if there is no such thread.
 func (x *Index) get(ctx context.Context, harness, id string) (Row, error) {
 	if id == "" {

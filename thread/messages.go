@@ -13,8 +13,8 @@ func isWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r)
 }
 
-// Messages returns the messages of a thread after the one with the number after, and the
-// number for the next page. That number is 0 if there are no more messages. The thread must
+// Messages returns those messages of a thread whose numbers are higher than the argument after, and
+// the number for the next page. That number is 0 if there are no more messages. The thread must
 // have been filled.
 func (x *Index) Messages(ctx context.Context, r Row, after, limit int) ([]coleo.ThreadMessage, int, error) {
 	if limit <= 0 || limit > mostPage {

@@ -47,8 +47,8 @@ func (o *Ours) read() ([]mark, error) {
 	return list, nil
 }
 
-// change applies do to the mark of a thread, and writes the file. Only the user can read
-// the file. If there is an error, the old file stays.
+// The method change applies a function to the mark of a thread, and writes the file. Only the user
+// can read the file. If there is an error, the old file stays.
 func (o *Ours) change(harness, id string, do func(*mark)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -118,8 +118,8 @@ func (x *Index) takeOurs(ctx context.Context) error {
 // longestTitle is the largest number of bytes of a title.
 const longestTitle = 400
 
-// Rename gives a thread a title. The title "" means the agent CLI's own title again. It
-// returns EInvalid for a title that is too long.
+// Rename gives a thread a title. With the title "", the thread has the agent CLI's own title again.
+// Rename returns EInvalid for a title that is too long.
 func (x *Index) Rename(ctx context.Context, r Row, title string) error {
 	if len(title) > longestTitle {
 		return coleo.Errorf(coleo.EInvalid, "the title has %d bytes: at most %d are possible", len(title), longestTitle)
@@ -132,9 +132,9 @@ func (x *Index) Rename(ctx context.Context, r Row, title string) error {
 	return x.takeOurs(ctx)
 }
 
-// Delete hides a thread and forgets its messages. If file is true, Delete first deletes the
-// agent CLI's own file. It returns EUnsupported if that file has other threads, too. The
-// caller must know that no arm has the thread.
+// Delete hides a thread and forgets its messages. If file is true, Delete first deletes the agent
+// CLI's own file. It returns EUnsupported if that file also has other threads. The caller must make
+// sure that no arm has the thread.
 func (x *Index) Delete(ctx context.Context, r Row, file bool) error {
 	x.writing.Lock()
 	defer x.writing.Unlock()

@@ -217,9 +217,9 @@ func matchParts(text string) []coleo.SnippetPart {
 	return out
 }
 
-// matching returns the expression of FTS5 for the words of a user. Each word, and each
-// phrase in quotes, must be in the message. A * at the end of a word stands for any
-// ending. Nothing else has a meaning. It returns "" if there is no word.
+// The function matching turns the words of a user into an expression of FTS5. Each word, and each
+// phrase in quotes, must be in the message. A * at the end of a word stands for any ending. No
+// other character has a special meaning. If there is no word, the result is "".
 func matching(words string) string {
 	var out []string
 	add := func(text string, phrase bool) {

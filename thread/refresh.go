@@ -12,8 +12,8 @@ import (
 	"coleo.dev/record"
 )
 
-// batch is the number of threads that are written in one transaction. What is written
-// stays if the time is over.
+// batch is how many threads are written in one transaction. If the time runs out, the completed
+// transactions stay.
 const batch = 100
 
 // place identifies a place.
@@ -28,10 +28,9 @@ type known struct {
 // row identifies a record within a place.
 type row struct{ path, name string }
 
-// Refresh lists the threads in the places, and reads the headers of changed threads. It
-// deletes threads outside of the places from the index. If ctx ends first, it returns the
-// number of unread threads. The texts in failed name the places that could not be listed,
-// each with a reason.
+// Refresh lists the threads in the places, and reads the headers of changed threads. It deletes
+// threads outside of the places from the index. If ctx ends first, it returns the number of unread
+// threads. Each text in failed names a place that it could not list, with the reason.
 func (x *Index) Refresh(ctx context.Context, places []Place) (unread int, failed []string, err error) {
 	x.writing.Lock()
 	defer x.writing.Unlock()
