@@ -156,8 +156,8 @@ func (s *Server) spawn(ctx context.Context, r wire.SpawnRequest, known bool) (*r
 	return &reply[wire.SpawnReply]{out}, err
 }
 
-// checkSpawn returns EForbidden if the caller has an operator token, and the request has
-// something that such a token does not decide.
+// checkSpawn returns EForbidden if the caller has an operator token, and the request has an option
+// that such a token must not set.
 func (s *Server) checkSpawn(ctx context.Context, r wire.SpawnRequest, known bool) error {
 	if operatorOf(ctx) == nil {
 		return nil
@@ -214,8 +214,8 @@ func (c *Client) Label(ctx context.Context, arm string, change coleo.LabelChange
 	return out.Arm, err
 }
 
-// list returns l, or an empty list if l is nil. JSON would have null for a nil list,
-// and clients in other languages could fail on null.
+// The function list replaces a nil list by an empty one. JSON would have null for a nil list, and
+// clients in other languages could fail on null.
 func list[T any](l []T) []T {
 	if l == nil {
 		return []T{}

@@ -16,13 +16,13 @@ const auditedText = 200
 // auditPage is the number of records on a page if the request gives no limit.
 const auditPage = 100
 
-// goesFirst has the commands that are carried out even if the audit cannot be written.
-// These commands end processes or free space, so a full disk must not stop them.
+// goesFirst lists the commands that are carried out even if the audit cannot be written. These
+// commands end processes or free space, so a full disk must not stop them.
 var goesFirst = map[string]bool{"kill-arm": true, "delete-arm": true, "interrupt-arm": true, "abort-arm": true}
 
-// audited wraps f, the function of a route that changes something. The wrapper first
-// writes the caller into the audit, then calls f, and then writes the result of f into
-// the audit.
+// The function audited wraps the function of a route that changes something. The wrapper first
+// writes the caller into the audit, then calls the route's function, and then writes its result
+// into the audit.
 func audited[I, O any](s *Server, command string,
 	f func(context.Context, *I) (*reply[O], error)) func(context.Context, *I) (*reply[O], error) {
 	return func(ctx context.Context, in *I) (*reply[O], error) {
@@ -37,7 +37,7 @@ func audited[I, O any](s *Server, command string,
 	}
 }
 
-// audit records a command before the command is carried out. After the command, the
+// The method audit records a command before the command is carried out. After the command, the
 // caller must call end with the error of the command.
 func (s *Server) audit(ctx context.Context, command, arm string, detail any) (end func(error), err error) {
 	a := coleo.Audit{Time: s.now().UTC(), Caller: callerOf(ctx), Command: command, Arm: arm}
@@ -185,8 +185,8 @@ func spawned(q wire.SpawnRequest) spawnDetail {
 	return spawnDetail{SpawnRequest: q, Env: names}
 }
 
-// short returns a text of at most auditedText bytes unchanged. It cuts a longer text
-// and adds "…".
+// The function short cuts a text with more than auditedText bytes, and adds "…". It returns any
+// other text unchanged.
 func short(text string) string {
 	if len(text) <= auditedText {
 		return text

@@ -100,17 +100,16 @@ func refuseBody(w http.ResponseWriter, err error) {
 	writeFailure(w, f)
 }
 
-// headerDeadline is the header with the time until which the caller waits for an order.
-// The format is RFC 3339 with fractions of a second.
+// headerDeadline is the header that says how long the caller waits for an order. Its value is a
+// time in the format of RFC 3339, with fractions of a second.
 const headerDeadline = "Coleo-Deadline"
 
-// connKey is the key under which the context of a request stores the request's
-// connection.
+// The context of a request has the request's connection under connKey.
 type connKey struct{}
 
-// awaited refuses an order if the order's deadline has passed or if the caller has
-// closed the connection. Such an order has waited in the socket while serve was
-// stopped, and its caller has already got an error.
+// The function awaited refuses an order if its deadline has passed, or if the caller has closed the
+// connection. Such an order has waited in the socket while serve was stopped, and its caller has
+// already got an error.
 func awaited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {

@@ -1,9 +1,9 @@
 // Package api offers the brain over HTTP and WebSocket to the dashboard, to the CLI and
 // to other programs. It also has the client for Go, which the CLI uses.
 //
-// Package api makes no decisions about arms: each route calls one method of the Brain.
-// The package decides who is allowed to call, how large and how slow a request can be,
-// and which HTTP status belongs to an error.
+// Package api makes no decisions about arms. Each route calls one method of the Brain. The package
+// decides who is allowed to call, how large and how slow a request can be, and which HTTP status
+// belongs to an error.
 package api
 
 import (
@@ -57,8 +57,8 @@ type Brain interface {
 	// Compact makes the agent CLI shorten its conversation, and waits for proof that
 	// the agent CLI has begun. The ID of the receipt is the id of the run that begins.
 	Compact(ctx context.Context, arm string) (coleo.Receipt, error)
-	// Steer sends a prompt for now, also while a turn runs. The result says how the
-	// prompt reached the agent CLI.
+	// Steer sends a prompt at once, even during a turn. The result says how the prompt reached the
+	// agent CLI.
 	Steer(ctx context.Context, arm string, p coleo.Prompt) (coleo.Steering, error)
 	// Abort stops the running turn, and pauses a queue that is not empty.
 	Abort(ctx context.Context, arm string) (coleo.Aborted, error)
@@ -71,16 +71,15 @@ type Brain interface {
 	SwitchMode(ctx context.Context, arm string, o coleo.ModeOrder) (coleo.ModeSwitch, error)
 	// SwitchModel gives an arm another model.
 	SwitchModel(ctx context.Context, arm string, o coleo.ModelOrder) (coleo.ModelSwitch, error)
-	// OpenWindow opens the window of an arm that is shown in one. It returns EConflict if
-	// the window is open.
+	// OpenWindow opens the window of an arm. It returns EConflict if the window is already open.
 	OpenWindow(ctx context.Context, arm string, r wire.WindowRequest) (coleo.Arm, error)
 	// Respond answers a dialog. If the fingerprint is empty, Respond answers the dialog
 	// that is open.
 	Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision, lease string) error
 	// Suspensions returns everything for which an arm waits, or all arms for "".
 	Suspensions(ctx context.Context, arm string) ([]coleo.Suspension, error)
-	// AnswerSuspension answers one suspension. Without an id, the arm must wait for exactly
-	// one thing; otherwise AnswerSuspension returns EConflict with the list.
+	// AnswerSuspension answers one suspension. Without an id, exactly one suspension of the arm
+	// must be open. Otherwise it returns EConflict with the list.
 	AnswerSuspension(ctx context.Context, arm, id string, d coleo.Decision, by string) (coleo.Suspension, error)
 	// Tasks returns the tasks that the arm's model has written with Coleo's tools.
 	Tasks(ctx context.Context, arm string) ([]coleo.Task, error)
@@ -106,14 +105,14 @@ type Brain interface {
 	// offset yet, Output waits for output, but not longer than wait. If there is still
 	// no output, it returns a piece without data.
 	Output(ctx context.Context, arm string, from int64, wait time.Duration) (coleo.Output, error)
-	// Input types data by hand. It returns EBusy if lease is not the id of the arm's
+	// Input types bytes by hand. It returns EBusy if the argument lease is not the id of the arm's
 	// lease.
 	Input(ctx context.Context, arm string, lease string, data []byte) error
-	// Resize changes the size of the terminal, in cells. It returns EBusy if lease is
+	// Resize changes the size of the terminal, in cells. It returns EBusy if the argument lease is
 	// not the id of the arm's lease.
 	Resize(ctx context.Context, arm string, lease string, cols, rows int) error
-	// Lease takes, renews or releases the lease of the arm: the right to type by hand.
-	// It returns EBusy while another caller has the lease.
+	// Lease takes, renews or releases the lease of the arm, which is the right to type by hand. It
+	// returns EBusy while another caller has the lease.
 	Lease(ctx context.Context, arm string, r wire.LeaseRequest) (coleo.Lease, error)
 
 	// WaitArm waits until the arm is in one of the states, or until ctx ends.
@@ -128,29 +127,29 @@ type Brain interface {
 	FindRun(ctx context.Context, id string) (coleo.Run, error)
 	// Events returns events in order, and the cursor for the next call.
 	Events(ctx context.Context, f wire.EventFilter) (list []coleo.Event, next string, err error)
-	// WholeFilter returns the filter f with whole ids. It returns EInvalid for an unknown
-	// kind, and ENotFound for an unknown arm or run.
+	// WholeFilter completes the ids in a filter. It returns EInvalid for an unknown kind, and
+	// ENotFound for an unknown arm or run.
 	WholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventFilter, error)
-	// Follow returns a sequence of the events that match f, which ends when ctx ends.
-	// When the sequence has nothing more to yield, and at least once in the time beat, it
-	// yields an update that has only a cursor. The reader can be slow.
+	// Follow returns a sequence of the events that match a filter. It ends when ctx ends. When it
+	// has nothing more to yield, and at least once in the time beat, it yields an update with only
+	// a cursor. The reader can be slow.
 	Follow(ctx context.Context, f wire.EventFilter, beat time.Duration) (iter.Seq[wire.Update], error)
-	// Subscribe returns a sequence of updates, which ends when ctx ends. The sequence
-	// has each event after the given cursor, once, with its own cursor. It also has
-	// each arm that changes after the call of Subscribe. If the given cursor is empty,
-	// the sequence begins with the next new event. The reader can be slow: it gets every
-	// event, but not every change of an arm. Subscribe returns EInvalid for a bad cursor.
+	// Subscribe returns a sequence of updates. It ends when ctx ends. It has each event after the
+	// given cursor, once, with its own cursor. It also has each arm that changes after the call of
+	// Subscribe. If the given cursor is empty, the sequence begins with the next new event. A slow
+	// reader gets every event, but not every change of an arm. Subscribe returns EInvalid for a bad
+	// cursor.
 	Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error)
 
 	// Display returns what an arm does, in one picture for people.
 	Display(ctx context.Context, arm string) (display.Snapshot, error)
-	// Displays returns a sequence of snapshots, which ends when ctx ends. It has a
-	// snapshot of each arm that changes after the call. Changes within display.Window
-	// become one snapshot. A slow reader gets fewer snapshots.
+	// Displays returns a sequence of snapshots. It ends when ctx ends. It has a snapshot of each
+	// arm that changes after the call. Changes within display.Window become one snapshot. A slow
+	// reader gets fewer snapshots.
 	Displays(ctx context.Context) iter.Seq[display.Snapshot]
 
-	// Diff returns what an arm has changed in its folder. If why is true, it tells for each
-	// hunk which call of the arm made it.
+	// Diff returns the changes of an arm in its folder. If why is true, each hunk has the call of
+	// the arm that made it.
 	Diff(ctx context.Context, arm string, w changes.Wish, why bool) (changes.Diff, error)
 	// Checkpoints returns the checkpoints of an arm's files, in order.
 	Checkpoints(ctx context.Context, arm string) ([]changes.Checkpoint, error)
@@ -164,8 +163,8 @@ type Brain interface {
 
 	// Comments returns the comments on an arm's changes that are not sent yet.
 	Comments(ctx context.Context, arm string) ([]changes.Comment, error)
-	// Comment stores one more comment, and returns all. DropComments deletes them all, and
-	// returns them.
+	// Comment stores a new comment, and returns all comments. DropComments deletes all comments,
+	// and returns them.
 	Comment(ctx context.Context, arm string, c changes.Comment) ([]changes.Comment, error)
 	DropComments(ctx context.Context, arm string) ([]changes.Comment, error)
 	// SendComments sends all comments as one prompt. After an error they are all kept.
@@ -180,16 +179,16 @@ type Brain interface {
 
 	// BeginAudit records a command before the command is carried out.
 	BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err error)
-	// EndAudit records the result of a command. If the command failed, the parameter
-	// why is the reason.
+	// EndAudit records the result of a command. If the command failed, the argument why is the
+	// reason.
 	EndAudit(ctx context.Context, id int64, result coleo.AuditResult, why string) error
 	// Audits returns the records of the commands that match f, newest first.
 	Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit, error)
 
 	// Hosts returns the host agents.
 	Hosts(ctx context.Context) ([]coleo.HostInfo, error)
-	// Cost returns what arms have cost since a time, grouped by keys; of one arm alone, if arm
-	// is not empty.
+	// Cost returns the costs of arms since a time, grouped by keys. If arm is not empty, only that
+	// arm counts.
 	Cost(ctx context.Context, arm string, by []cost.Key, since time.Time) (cost.Report, error)
 	// Models returns the models, who is logged in, and how many arms have each model.
 	Models(ctx context.Context) (wire.Models, error)

@@ -37,8 +37,8 @@ func withCaller(ctx context.Context, c coleo.Caller) context.Context {
 // sign-in becomes invalid.
 var errRevoked = errors.New("signed out, or the token was replaced, was revoked, has expired or has lost an arm")
 
-// pass is the permission to call the API. live ends when the caller's token or sign-in
-// becomes invalid.
+// A pass is the permission to call the API. Its context live ends when the caller's token or
+// sign-in becomes invalid.
 type pass struct {
 	caller   coleo.Caller
 	live     context.Context
@@ -66,9 +66,9 @@ func operatorOf(ctx context.Context) *operator {
 	return o
 }
 
-// operatorPass returns a pass for the value of an operator token. by is what the kernel
-// says of the caller. It returns EForbidden if the caller runs in another arm than the one
-// for which the token was made.
+// operatorPass returns a pass for the value of an operator token. The argument by is what the
+// kernel says about the caller. A token can be made for an arm. If the caller runs in another arm,
+// the error is EForbidden.
 func (s *Server) operatorPass(ctx context.Context, value string, by visitor) (*pass, error) {
 	found, live, err := s.tokens.Check(ctx, value)
 	if err != nil {
@@ -82,8 +82,8 @@ func (s *Server) operatorPass(ctx context.Context, value string, by visitor) (*p
 	return &pass{by.caller, live, &operator{found, by.place}}, nil
 }
 
-// within refuses a request whose operator token does not allow the route, or does not reach
-// the arm in its path.
+// The method within refuses a request whose operator token does not allow the route, or does not
+// reach the arm in the path.
 func (s *Server) within(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if o := operatorOf(r.Context()); o != nil {
@@ -102,8 +102,8 @@ func (s *Server) within(next http.Handler) http.Handler {
 	})
 }
 
-// serveAs serves a request for the caller of p. If the pass becomes invalid, serveAs
-// cancels the request.
+// serveAs serves a request of a caller with a pass. If the pass becomes invalid, serveAs cancels
+// the request.
 func serveAs(p pass, next http.Handler, w http.ResponseWriter, r *http.Request) {
 	ctx := withCaller(r.Context(), p.caller)
 	if p.operator != nil {
@@ -129,7 +129,7 @@ func newToken(value string) *apiToken {
 	return t
 }
 
-// check reports whether the text shown is the API token. If it is, check also returns a
+// The method check reports whether a text is the API token. If it is, the method also returns a
 // pass.
 func (t *apiToken) check(shown string) (pass, bool) {
 	t.mu.Lock()
@@ -140,8 +140,8 @@ func (t *apiToken) check(shown string) (pass, bool) {
 	return pass{coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(t.value)}, t.live, nil}, true
 }
 
-// replace calls keep to store value, and then makes value the API token. It ends all
-// calls that were made with the old token.
+// The method replace makes a new value the API token, after the function keep has stored the value.
+// It ends all calls that were made with the old token.
 func (t *apiToken) replace(value string, keep func(string) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -170,9 +170,9 @@ type visitor struct {
 // visitorKey is the key under which the context of a connection stores the visitor.
 type visitorKey struct{}
 
-// connected stores in the context of a socket connection which process has connected.
-// It does not do so for a TCP connection, because the kernel does not reveal the
-// process.
+// The method connected finds the process at the other end of a socket connection, and stores it in
+// the connection's context. For a TCP connection it stores nothing, because the kernel does not
+// reveal the process.
 func (s *Server) connected(ctx context.Context, conn net.Conn) context.Context {
 	ctx = noteConn(ctx, conn)
 	c, ok := conn.(*net.UnixConn)

@@ -76,7 +76,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 	}
 	client.http = &http.Client{
 		Transport: transport,
-		// Follow no redirect, because a redirect could send the token to another
+		// The client follows no redirect, because a redirect could send the token to another
 		// server. The API itself has no redirects.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -86,7 +86,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 // Close closes the idle connections of the client.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// call sends a request, and decodes the answer into out unless out is nil. It waits for
+// The method call sends a request, and decodes the answer into out unless out is nil. It waits for
 // the answer for at most lookTime.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	return c.callFor(ctx, lookTime, method, path, in, out)
@@ -118,7 +118,7 @@ func (c *Client) callFor(ctx context.Context, limit time.Duration, method, path 
 	return nil
 }
 
-// send sends a request and returns the answer. The caller must close the body of the
+// The method send sends a request and returns the answer. The caller must close the body of the
 // answer. If the answer has the status of an error, send returns that error instead.
 func (c *Client) send(ctx context.Context, method, path, accept string, in any) (*http.Response, error) {
 	var body io.Reader
@@ -185,8 +185,8 @@ func poll[T any](ctx context.Context, once func(timeout time.Duration) (T, error
 
 func armPath(arm string, rest string) string { return "/api/arms/" + url.PathEscape(arm) + rest }
 
-// The times that a client waits for an answer. Serve gives up answerMargin earlier, so
-// that serve's own error arrives in time.
+// These are the times for which a client waits for an answer. Serve gives up answerMargin earlier,
+// so that serve's own error arrives in time.
 const (
 	answerMargin = 10 * time.Second
 	lookTime     = 30*time.Second + answerMargin  // a host agent has 30 s to reply
@@ -223,9 +223,8 @@ func (u undialled) Unwrap() error { return u.error }
 // Unsent reports whether err means that no server received the request.
 func Unsent(err error) bool { return errors.As(err, new(unsent)) }
 
-// watched returns a context for one request. The context ends when the server's process
-// can no longer answer. If the process cannot answer now, watched returns an error
-// instead.
+// The method watched returns a context for one request. The context ends when the server's process
+// can no longer answer. If the process cannot answer now, the method returns an error instead.
 func (c *Client) watched(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := func() { cancel(nil) }

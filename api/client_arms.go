@@ -70,9 +70,9 @@ func (c *Client) Rename(ctx context.Context, arm, name string) (coleo.Arm, error
 	return out.Arm, err
 }
 
-// Memo returns the JSON value that is kept with an arm. SetMemo replaces it, and PatchMemo
-// changes a part of it, as JSON Merge Patch (RFC 7396) says. Both return the new memo. They
-// return EInvalid if the value does not fit the memo's schema; the memo is then unchanged.
+// Memo returns the JSON value that is kept with an arm. SetMemo replaces it, and PatchMemo changes
+// a part of it, by the rules of JSON Merge Patch (RFC 7396). Both return the new memo. If the value
+// does not fit the memo's schema, they return EInvalid, and the memo is unchanged.
 func (c *Client) Memo(ctx context.Context, arm string) (wire.Memo, error) {
 	var out wire.Memo
 	err := c.call(ctx, get, armPath(arm, "/memo"), nil, &out)
@@ -138,9 +138,10 @@ func (c *Client) Modes(ctx context.Context, arm string) (wire.Modes, error) {
 	return out, err
 }
 
-// SwitchMode switches an arm to another mode, and returns when the screen shows it. It
-// returns EConflict if the present mode does not lead to it, EUnsupported if nothing
-// switches to it, and EInvalid if it must be allowed. It also returns the errors of Prompt.
+// SwitchMode switches an arm to another mode, and returns when the screen shows it. It returns
+// EConflict if the keys do not lead from the present mode to it, and EUnsupported if nothing
+// switches to it. It returns EInvalid if the order does not allow the mode and must. It also
+// returns the errors of Prompt.
 func (c *Client) SwitchMode(ctx context.Context, arm string, o coleo.ModeOrder) (coleo.ModeSwitch, error) {
 	var out modeReply
 	err := c.callFor(ctx, steerTime, post, armPath(arm, "/mode"), modeBody(o), &out)
@@ -154,8 +155,8 @@ func (c *Client) SwitchModel(ctx context.Context, arm string, o coleo.ModelOrder
 	return out.ModelSwitch, err
 }
 
-// OpenWindow opens the window of an arm that is shown in one, and returns the arm. It returns
-// EUnsupported if the arm's harness shows no window, and EConflict if the window is open.
+// OpenWindow opens the window of an arm, and returns the arm. It returns EUnsupported if the arm's
+// harness shows no window, and EConflict if the window is open.
 func (c *Client) OpenWindow(ctx context.Context, arm string, r wire.WindowRequest) (coleo.Arm, error) {
 	var out armReply
 	err := c.callFor(ctx, steerTime, post, armPath(arm, "/window"), r, &out)
@@ -180,7 +181,7 @@ func (c *Client) Interrupt(ctx context.Context, arm string) (coleo.Interruption,
 	return out.Interruption, err
 }
 
-// Lease takes, renews or releases the lease of an arm: the right to type by hand. It
+// Lease takes, renews or releases the lease of an arm, which is the right to type by hand. It
 // returns EBusy while another caller has the lease.
 func (c *Client) Lease(ctx context.Context, arm string, r wire.LeaseRequest) (coleo.Lease, error) {
 	var out leaseReply
@@ -193,7 +194,7 @@ func (c *Client) Input(ctx context.Context, arm, lease string, data []byte) erro
 	return c.call(ctx, post, armPath(arm, "/input"), inputBody{Lease: lease, Data: data}, nil)
 }
 
-// Resize changes the size of the terminal, in cells. It returns EBusy if lease is not
+// Resize changes the size of the terminal, in cells. It returns EBusy if the argument lease is not
 // the id of the arm's lease.
 func (c *Client) Resize(ctx context.Context, arm, lease string, cols, rows int) error {
 	return c.call(ctx, post, armPath(arm, "/resize"), resizeBody{Lease: lease, Cols: cols, Rows: rows}, nil)
@@ -214,8 +215,8 @@ func (c *Client) LastRun(ctx context.Context, arm string) (wire.LastRun, error) 
 	return out, err
 }
 
-// Usage returns the tokens that an arm's conversation has used so far. It returns
-// EUnsupported if the harness does not count tokens.
+// Usage returns how many tokens an arm's conversation has used so far. It returns EUnsupported if
+// the harness does not count tokens.
 func (c *Client) Usage(ctx context.Context, arm string) (coleo.Usage, error) {
 	var out coleo.Usage
 	err := c.call(ctx, get, armPath(arm, "/usage"), nil, &out)
@@ -314,8 +315,8 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return out, err
 }
 
-// Audits returns the records of the commands that match f, newest first. Each record
-// says who gave the command.
+// Audits returns the records of the commands that match a filter, newest first. Each record says
+// who gave the command.
 func (c *Client) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit, error) {
 	query := url.Values{}
 	if f.Arm != "" {
@@ -376,8 +377,8 @@ func (c *Client) Suspensions(ctx context.Context, arm string) ([]coleo.Suspensio
 	return out.Suspensions, err
 }
 
-// AnswerSuspension answers what the arm waits for. Without an id, it returns EConflict with
-// the list unless exactly one thing waits. Without an arm, the id alone names it.
+// AnswerSuspension answers a suspension of an arm. Without an id, exactly one suspension must be
+// open. Otherwise it returns EConflict with the list. Without an arm, the id is enough.
 func (c *Client) AnswerSuspension(ctx context.Context, arm, id string, d coleo.Decision) (coleo.Suspension, error) {
 	var out suspensionReply
 	in := suspensionBody{ID: id, Decision: d.Choice, Option: d.Option, Options: d.Options, Text: d.Words}

@@ -43,8 +43,8 @@ func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, fun
 	return conn, func() { stop(); unwatch(); hangUp() }, nil
 }
 
-// Runs returns a page of the runs that match f, the newest first, and the cursor for the
-// next page. An empty page means that there are no more runs.
+// Runs returns a page of the runs that match a filter, the newest first. It also returns the cursor
+// for the next page. An empty page means that there are no more runs.
 func (c *Client) Runs(ctx context.Context, f wire.RunFilter) ([]coleo.Run, string, error) {
 	query := url.Values{}
 	set(query, "arm", f.Arm)
@@ -78,10 +78,10 @@ func (c *Client) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event,
 	return out.Events, out.Next, err
 }
 
-// FollowEvents returns a sequence of the events that match f, which goes on until ctx
-// ends. Each update has an event with its cursor, or only a cursor as a sign of life: the
-// client has got everything up to there. If the connection breaks, the sequence ends with
-// EUnavailable. To continue, call FollowEvents again with the last cursor.
+// FollowEvents returns a sequence of the events that match a filter. It goes on until ctx ends.
+// Each update has an event with its cursor, or as a sign of life only a cursor. The client has got
+// everything up to that cursor. If the connection breaks, the sequence ends with EUnavailable. To
+// continue, call FollowEvents again with the last cursor.
 func (c *Client) FollowEvents(ctx context.Context, f wire.EventFilter) iter.Seq2[wire.Update, error] {
 	return func(yield func(wire.Update, error) bool) {
 		ctx, done, err := c.watched(ctx)
@@ -146,11 +146,11 @@ func set(query url.Values, name, value string) {
 	}
 }
 
-// Follow returns a sequence of updates, which ends when ctx ends. The sequence begins
-// with all present arms, one after another. Then it has every change of an arm, and
-// every event after the given cursor. If the given cursor is empty, the first event is
-// the next new event. If the connection breaks, the sequence ends with EUnavailable. To
-// continue, call Follow again with the cursor of the last event.
+// Follow returns a sequence of updates. It ends when ctx ends. It begins with all present arms, one
+// after another. Then it has every change of an arm, and every event after the given cursor. If the
+// given cursor is empty, the first event is the next new event. If the connection breaks, the
+// sequence ends with EUnavailable. To continue, call Follow again with the cursor of the last
+// event.
 func (c *Client) Follow(ctx context.Context, after string) iter.Seq2[wire.Update, error] {
 	return func(yield func(wire.Update, error) bool) {
 		conn, done, err := c.connect(ctx, "/ws")

@@ -42,8 +42,8 @@ type endReply struct {
 	End coleo.RunEnd `json:"end"`
 }
 
-// EventsQuery has the parameters that all routes of events share. It is exported because
-// huma reads embedded types only then.
+// EventsQuery has the parameters that all routes of events share. It is exported, because huma
+// reads an embedded type only if it is.
 type EventsQuery struct {
 	After  string   `query:"after" doc:"Cursor that an earlier answer gave as next, or now"`
 	From   string   `query:"from" doc:"The same as after"`
@@ -132,7 +132,7 @@ func (s *Server) events(ctx context.Context, f wire.EventFilter) (*reply[eventsR
 	return &reply[eventsReply]{eventsReply{list(events), next}}, err
 }
 
-// followed answers requests for a sequence of events that goes on. It passes all other
+// The method followed answers requests that want new events as they come. It passes all other
 // requests on.
 func (s *Server) followed(next http.Handler) http.Handler {
 	streams := http.NewServeMux()
@@ -149,9 +149,9 @@ func (s *Server) followed(next http.Handler) http.Handler {
 	})
 }
 
-// stream sends the events that a request asks for, as they come, until the client or the
-// server ends the connection. It waits for a slow client as long as the connection stands.
-// The brain meanwhile keeps nothing for the client, because it reads its log for it.
+// stream sends the events that a request asks for, as they come, until the client or the server
+// ends the connection. It waits for a slow client as long as the connection stands. Meanwhile the
+// brain keeps nothing in memory for the client, because it can read the events from its log.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	f := EventsQuery{After: query.Get("after"), From: query.Get("from")}.filter()

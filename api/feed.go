@@ -13,23 +13,23 @@ import (
 	"coleo.dev/wire"
 )
 
-// newsBox is how many messages can wait for a slow client. If there are more, the feed
-// waits. The brain then reads its log for the feed.
+// newsBox is how many messages can wait for a slow client. If there are more, the feed waits, and
+// later gets the events from the brain's log.
 const newsBox = 256
 
 // The channels of /ws.
 const (
 	channelArms   = "arms"       // the present arms, and then their changes
 	channelEvents = "arm-events" // every event in the log of every arm
-	// channelDisplay has what the arms do, in one picture each. A subscription sends none
-	// at once: a client reads the first ones from /api/arms/{id}/display.
+	// channelDisplay has one snapshot for each change of an arm. A new subscription sends no
+	// snapshot at first. So a client reads the first ones from /api/arms/{id}/display.
 	channelDisplay = "display"
 	channelAll     = "all"
 )
 
-// news is one message of /ws. Data is an arm, an event, all present arms
-// (arms.snapshot), or {"id"} of a removed arm. To get the events after an event, a
-// client subscribes with the Cursor of that event as "after".
+// The type news is one message of /ws. Data is an arm, an event, all present arms (arms.snapshot),
+// or {"id"} of a removed arm. To get the events after an event, a client subscribes with the Cursor
+// of that event as "after".
 type news struct {
 	Channel string    `json:"channel"`
 	Event   string    `json:"event"`
@@ -95,9 +95,9 @@ func (f *feed) read(_ int, data []byte) {
 	}
 }
 
-// subscribe begins to send the news of a channel. In the first subscription, a client
-// can ask for the events after a cursor. A filter is for the channels with events, and
-// replaces the filter of an earlier subscription.
+// The method subscribe begins to send the news of a channel. In the first subscription, a client
+// can ask for the events after a cursor. A filter is for the channels with events, and replaces the
+// filter of an earlier subscription.
 func (f *feed) subscribe(c control) {
 	switch c.Channel {
 	case channelArms, channelEvents, channelDisplay, channelAll:
@@ -168,7 +168,7 @@ func (f *feed) snapshot() {
 	f.tell(news{Channel: channelArms, Event: "arms.snapshot", Data: armsReply{list(arms)}})
 }
 
-// follow sends news until the connection ends, or until the brain ends the sequence of
+// The method follow sends news until the connection ends, or until the brain ends the sequence of
 // updates. The brain does so when serve's log cannot be read.
 func (f *feed) follow(ctx context.Context) error {
 	select {
@@ -220,8 +220,8 @@ func (f *feed) passEvent(u wire.Update) {
 	}
 }
 
-// milestones has the kinds of event that clients of the arms channel also receive. Each
-// value is the name of the event in that channel.
+// milestones lists the kinds of event that clients of the arms channel also receive. Each value is
+// the name of the event in that channel.
 var milestones = map[coleo.EventKind]string{
 	coleo.EventSpawned: "arm.spawned",
 	coleo.EventStopped: "arm.killed",

@@ -15,12 +15,12 @@ import (
 	"coleo.dev/wire"
 )
 
-// fence is the brain as callers with an operator token see it. For all other callers, fence
-// changes nothing.
+// A fence is the brain as callers with an operator token see it. For all other callers, it changes
+// nothing.
 //
-// If the token reaches only some arms, fence changes the methods that return several arms, or
-// runs. For all other methods, Server.within has checked the arm before. The methods in
-// tokens.go hold tokens to the rule for dialogs.
+// If the token reaches only some arms, the fence changes the methods that return several arms, or
+// runs. For all other methods, Server.within has already checked the arm. The methods in tokens.go
+// hold tokens to the rule for dialogs.
 type fence struct {
 	Brain
 	tokens *token.Tokens
@@ -64,8 +64,8 @@ func only[T any](ctx context.Context, f fence, list []T, arm func(T) string) []T
 	})
 }
 
-// outside is the error for an arm that the caller does not reach. It is the same whether
-// there is such an arm or not.
+// The function outside returns the error for an arm that the caller does not reach. The error is
+// the same whether there is such an arm or not.
 func outside(t coleo.OperatorToken, what string) error {
 	return coleo.Errorf(coleo.ENotFound, "the operator token %q reaches no %s", t.Name, what)
 }
@@ -81,9 +81,9 @@ func (f fence) reached(ctx context.Context, word string) (coleo.Arm, error) {
 	return arm, err
 }
 
-// withArm returns the request r with the id of its arm in the path, in place of the name. So
-// the arm that was checked is the arm that the route uses. It returns ENotFound if a limited
-// token does not reach the arm. But a token with labels can start a new arm.
+// withArm replaces the arm's name in the path of a request by the arm's id. So the route uses the
+// same arm that was checked. If a limited token does not reach the arm, the error is ENotFound. But
+// a token with labels can start a new arm.
 func (s *Server) withArm(o *operator, route string, r *http.Request) (*http.Request, error) {
 	if !o.token.Limited() {
 		return r, nil
@@ -139,8 +139,7 @@ func (f fence) FindRun(ctx context.Context, id string) (coleo.Run, error) {
 	return run, err
 }
 
-// WaitRun looks at the run after it has ended, because the run of a queued prompt is not
-// there before.
+// WaitRun checks the run only after it has ended, because a queued prompt has no run at first.
 func (f fence) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	end, err := f.Brain.WaitRun(ctx, run)
 	if _, limited := limitsOf(ctx); limited && err == nil {
@@ -232,8 +231,8 @@ func (f fence) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Updat
 	return f.onlyUpdates(ctx, updates), err
 }
 
-// onlyUpdates leaves out what is about arms that the caller does not reach. It passes on that
-// an arm was removed if it has passed on the arm before, or if the token names the arm.
+// onlyUpdates leaves out the updates about arms that the caller does not reach. It passes on the
+// removal of an arm if it has passed on the arm before, or if the token names the arm.
 func (f fence) onlyUpdates(ctx context.Context, updates iter.Seq[wire.Update]) iter.Seq[wire.Update] {
 	t, limited := limitsOf(ctx)
 	if !limited || updates == nil {

@@ -33,10 +33,10 @@ func withHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// trust accepts requests over the socket without a token, because only the user can
-// open the socket. A process inside an arm also runs as this user, but trust refuses
-// its requests, except with an operator token that was made for that arm. A request that
-// shows an operator token has the rights of that token alone.
+// The method trust accepts requests over the socket without a token, because only the user can open
+// the socket. A process inside an arm also runs as this user. Its requests are refused, unless they
+// have an operator token that was made for that arm. A request with an operator token has only the
+// rights of that token.
 func (s *Server) trust(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := visitorOf(r)
@@ -59,7 +59,7 @@ func (s *Server) trust(next http.Handler) http.Handler {
 	})
 }
 
-// guard accepts a request over TCP under these conditions:
+// The method guard accepts a request over TCP under these conditions:
 //   - The Host header names this server.
 //   - The request does not come from a page of another origin.
 //   - The request has the API token, an operator token, or the signature of a signed-in
@@ -89,8 +89,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// isOpen reports whether guard accepts the request r without a token or a signature.
-// The routes of such requests decide themselves whom they answer.
+// isOpen reports whether guard accepts a request without a token or a signature. The routes of such
+// requests decide themselves whom they answer.
 func isOpen(r *http.Request) bool {
 	switch r.URL.Path {
 	case "/api/health":
@@ -101,10 +101,10 @@ func isOpen(r *http.Request) bool {
 	return r.Method == get && isSocket(r) // the first message on the WebSocket must contain the token
 }
 
-// checkPlace refuses a request whose Host is not a name of this server, and a request
-// from a page of another origin. The check of Host stops DNS rebinding: an attack in
-// which the host name of a foreign page is suddenly resolved to this server. The
-// browser then believes that the page and this server have the same origin.
+// checkPlace refuses a request whose Host is not a name of this server, and a request from a page
+// of another origin. The check of Host stops DNS rebinding. In this attack, the host name of a
+// foreign page is suddenly resolved to this server. The browser then believes that the page and
+// this server have the same origin.
 func (s *Server) checkPlace(r *http.Request) error {
 	if !s.ownHost(r.Host) {
 		return coleo.Errorf(coleo.EForbidden, "%q is not a name of this server", r.Host)
@@ -152,9 +152,9 @@ func checkLoopback(addr string) error {
 	return nil
 }
 
-// shown returns a pass for the caller of a request, from a token or the signature. If the
-// request has neither, shown returns nil without an error. A wrong token is always an
-// error, even if the request also has a signature.
+// The method shown returns a pass for the caller of a request, from a token or the signature. If
+// the request has neither, the pass is nil, without an error. A wrong token is always an error,
+// even if the request also has a signature.
 func (s *Server) shown(w http.ResponseWriter, r *http.Request) (*pass, error) {
 	value, ok := headerToken(r)
 	switch {

@@ -17,9 +17,9 @@ import (
 	"coleo.dev/changes"
 )
 
-// Limits for a long poll. For a longer wait, a client sends several polls. A single
-// long request would not work, because software between the client and the server can
-// end a request after minutes of silence.
+// These are the limits for a long poll. If a client wants to wait longer, it sends several polls. A
+// single long request would not work, because software between the client and the server can end a
+// request after minutes of silence.
 const (
 	usualWait = 30 * time.Second
 	maxWait   = 10 * time.Minute
@@ -268,9 +268,8 @@ func (c *Client) Merge(ctx context.Context, arm string, w changes.MergeWish, ask
 	return out, err
 }
 
-// Diff returns what the arm has changed in its folder. If why is true, it tells for each hunk
-// which call of the arm made it. Diff returns EUnsupported if the folder is in no git
-// repository.
+// Diff returns the changes of the arm in its folder. If why is true, each hunk has the call of the
+// arm that made it. Diff returns EUnsupported if the folder is in no git repository.
 func (c *Client) Diff(ctx context.Context, arm string, w changes.Wish, why bool) (changes.Diff, error) {
 	query, route := url.Values{"path": w.Paths}, "/diff?"
 	if w.Stat && w.Checkpoint == nil {

@@ -94,8 +94,8 @@ func (s *Server) cost(ctx context.Context, in *costInput) (*reply[cost.Report], 
 	return &reply[cost.Report]{out}, err
 }
 
-// Cost returns what arms have cost since a time, grouped by keys; of one arm alone, if arm is
-// not empty. The zero time means always. It returns ENotFound if there is no such arm.
+// Cost returns the costs of arms since a time, grouped by keys. If arm is not empty, only that arm
+// counts. The zero time means always. It returns ENotFound if there is no such arm.
 func (c *Client) Cost(ctx context.Context, arm string, by []cost.Key, since time.Time) (cost.Report, error) {
 	q := url.Values{}
 	for _, key := range by {

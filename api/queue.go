@@ -202,7 +202,7 @@ func (c *Client) ResumeArm(ctx context.Context, arm string) (coleo.QueueReport, 
 	return c.queue(ctx, post, armPath(arm, "/resume"), nil)
 }
 
-// UnparkArm lets a parked arm go on now. With cancel, the arm does not go on by itself, and
+// UnparkArm lets a parked arm go on now. With cancel, the arm does not continue its last turn, but
 // its queue is sent again. UnparkArm returns EConflict if the arm is not parked.
 func (c *Client) UnparkArm(ctx context.Context, arm string, cancel bool) (coleo.QueueReport, error) {
 	return c.queue(ctx, post, armPath(arm, "/unpark"), unparkBody{cancel})
@@ -214,8 +214,8 @@ func (c *Client) queue(ctx context.Context, method, path string, in any) (coleo.
 	return out, err
 }
 
-// Steer sends a prompt for now, also while a turn runs, and returns how it reached the
-// agent CLI. It returns the errors of Prompt. If a dialog is open, it returns EBlocked.
+// Steer sends a prompt at once, even during a turn, and returns how it reached the agent CLI. It
+// returns the errors of Prompt. If a dialog is open, it returns EBlocked.
 func (c *Client) Steer(ctx context.Context, arm string, p coleo.Prompt) (coleo.Steering, error) {
 	var out steerReply
 	err := c.callFor(ctx, promptTime(p.Text)+steerTime, post, armPath(arm, "/steer"),

@@ -38,8 +38,8 @@ type Config struct {
 	Addr    string // TCP address such as "127.0.0.1:8080"; must be loopback
 	Version string
 	Admit   func(pid int) error // returns why a process must not call over the socket; nil accepts all
-	// ArmOf returns the id of the arm to which a process belongs, or "". It returns an error
-	// if the system does not show it. If ArmOf is nil, nobody knows.
+	// ArmOf returns the id of the arm to which a process belongs, or "". It returns an error if the
+	// system does not reveal this. If ArmOf is nil, the server does not know it for any process.
 	ArmOf  func(pid int) (arm string, err error)
 	Tokens token.Store // keeps the operator tokens; nil means that there are none
 	// KeepToken stores a new API token where programs look for it. If KeepToken is nil,
@@ -123,8 +123,8 @@ func (s *Server) Handler(trusted bool) http.Handler {
 	return withHeaders(h)
 }
 
-// Serve answers requests at l until ctx ends, and then closes l. Serve returns when the
-// running requests have ended or were cut off.
+// Serve answers the requests at a listener until ctx ends, and then closes the listener. It returns
+// when the running requests have ended or were cut off.
 func (s *Server) Serve(ctx context.Context, l net.Listener, trusted bool) error {
 	srv := &http.Server{
 		Handler:           s.Handler(trusted),

@@ -25,10 +25,9 @@ const (
 	signatureQuery = "signature="
 )
 
-// origin returns the only allowed origin of the page: the address on which this server
-// listens, as browsers write it. Another loopback name with the same port is a
-// different origin, where another program can answer. For example, browsers resolve
-// localhost to [::1] first.
+// The method origin returns the only allowed origin of the page. It is the address on which this
+// server listens, as browsers write it. Another loopback name with the same port is a different
+// origin, where another program can answer. For example, browsers resolve localhost to [::1] first.
 func (s *Server) origin() string { return "http://" + s.ownName() }
 
 // ownName returns the Host header of a request to the origin.
@@ -111,8 +110,8 @@ type entry struct {
 	Key []byte `json:"key"`
 }
 
-// enter gives a browser a cookie for the code of a link and the public key of the
-// browser.
+// The method enter signs a browser in. For the code of a link and the browser's public key, the
+// browser gets a cookie.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Origin") != s.origin() || r.Host != s.ownName() {
 		writeError(w, coleo.Errorf(coleo.EForbidden, "a browser can sign in only at %s", s.origin()))
@@ -179,9 +178,8 @@ func isPage(r *http.Request) bool {
 	return (r.Method == get || r.Method == http.MethodHead) && !strings.HasPrefix(r.URL.Path, "/api/") && !isSocket(r)
 }
 
-// page serves the files of the dashboard. A browser that is not signed in gets a page
-// at / that explains how to sign in. A link for signing in opens the same page at
-// /enter.
+// The method page serves the files of the dashboard. A browser that is not signed in gets a page at
+// / that explains how to sign in. A link for signing in opens the same page at /enter.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	door := r.URL.Path == "/enter"
 	if (door || r.URL.Path == "/") && r.Host != s.ownName() {

@@ -52,10 +52,9 @@ func orElse(value, other string) string {
 	return value
 }
 
-// show sends the output after the given offset, and then new output. It gets the next
-// piece only when there is room for it, so a slow viewer does not fill the memory. The
-// first call of Brain.Output does not wait for output, so that the viewer gets its
-// offset without delay.
+// The method show sends the output after the given offset, and then new output. It gets the next
+// piece only when there is room for it, so a slow viewer does not fill the memory. The first call
+// of Brain.Output does not wait for output, so that the viewer gets its offset without delay.
 func (t *terminal) show(ctx context.Context, from int64) error {
 	cols, rows, next, wait := 0, 0, int64(-1), time.Duration(0)
 	for ctx.Err() == nil {
@@ -127,8 +126,8 @@ func (t *terminal) keys(data []byte) {
 	t.check(t.brain.Input(t.ctx, t.arm, t.lease.ID, data))
 }
 
-// take takes or renews the lease. The audit records that a viewer takes the lease,
-// because the owner of the lease can type anything. The audit does not record renewals.
+// The method take takes or renews the lease. The audit records that a viewer takes the lease,
+// because the owner of the lease can type anything. It does not record renewals.
 func (t *terminal) take(holder string) {
 	if operatorOf(t.ctx) != nil {
 		t.postError(coleo.Errorf(coleo.EForbidden, "an operator token never types keys by hand"))

@@ -16,14 +16,14 @@ type Threads interface {
 	// Threads lists the conversations that a filter selects, or searches them. A method of
 	// this interface reads the agent CLIs' files only when it is called.
 	Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.ThreadList, error)
-	// Thread returns one conversation, and at most limit messages after the number after. It
-	// returns ENotFound if there is no such conversation.
+	// Thread returns one conversation, with messages whose numbers are higher than the argument
+	// after, at most limit of them. It returns ENotFound if there is no such conversation.
 	Thread(ctx context.Context, harness, id string, after, limit int) (coleo.ThreadPage, error)
 	// ThreadSummary returns a conversation in a few lines. It returns ENotFound if there is
 	// no such conversation.
 	ThreadSummary(ctx context.Context, harness, id string) (coleo.ThreadSummary, error)
-	// ChangeThread changes what Coleo stores of a conversation. It returns EThreadLocked if
-	// an arm has a conversation that is to be deleted.
+	// ChangeThread changes what Coleo stores about a conversation. If the change is a deletion and
+	// an arm has the conversation, it returns EThreadLocked.
 	ChangeThread(ctx context.Context, harness, id string, c coleo.ThreadChange) (coleo.Thread, error)
 	// CloneThread starts an arm with a copy of a conversation. It returns EUnsupported if the
 	// agent CLI makes no copies.
@@ -211,8 +211,9 @@ func (c *Client) Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.Threa
 	return out, err
 }
 
-// Thread returns a conversation and its messages after the number after. With the limit 0
-// it returns no messages. It returns ENotFound if there is no such conversation.
+// Thread returns a conversation, with its messages whose numbers are higher than the argument
+// after. With the limit 0 it returns no messages. It returns ENotFound if there is no such
+// conversation.
 func (c *Client) Thread(ctx context.Context, harness, id string, after, limit int) (coleo.ThreadPage, error) {
 	var out coleo.ThreadPage
 	query := url.Values{"after": {strconv.Itoa(after)}, "limit": {strconv.Itoa(limit)}}
@@ -248,8 +249,8 @@ func (c *Client) CloneThread(ctx context.Context, harness, id string, r wire.Spa
 	return out, err
 }
 
-// ForkArm starts the arm r.Name with a copy of another arm's conversation and with the
-// configuration of that arm, where r has no other. It returns EUnsupported if no copy can be
+// ForkArm starts the arm r.Name with a copy of another arm's conversation. The new arm also gets
+// that arm's configuration, except for values that r has. It returns EUnsupported if no copy can be
 // made, ENotFound if the arm has no conversation, and EBusy while the arm works.
 func (c *Client) ForkArm(ctx context.Context, arm string, r wire.SpawnRequest) (wire.SpawnReply, error) {
 	var out wire.SpawnReply

@@ -92,12 +92,12 @@ func (s *Server) revokeToken(ctx context.Context, in *tokenOnly) (*reply[revokeR
 	return &reply[revokeReply]{revokeReply{err == nil}}, err
 }
 
-// mostAncestors bounds the way from an arm to its first ancestor. It is more than any depth
-// that arms can have, and ends a circle.
+// mostAncestors is how many ancestors of an arm are looked up. No arm can have so many. The limit
+// ends a search in a circle.
 const mostAncestors = 100
 
-// ancestors returns the id of an arm, and then the ids of its ancestors, the parent first. An
-// ancestor that was removed is the last one.
+// The method ancestors returns the id of an arm, and then the ids of its ancestors, the parent
+// first. If an ancestor was removed, it is the last one.
 func (f fence) ancestors(ctx context.Context, arm coleo.Arm) ([]string, error) {
 	line := []string{arm.ID}
 	for arm.ParentArmID != "" && len(line) <= mostAncestors {
@@ -147,8 +147,8 @@ func (f fence) mayAnswer(ctx context.Context, word string) (coleo.Arm, error) {
 	return arm, token.CheckAnswer(own, target, arm.Name, f.tokens.Prompted(o.token))
 }
 
-// prompts records that the caller prompts an arm, if the caller has an operator token. It must
-// be called before the prompt is sent.
+// If the caller has an operator token, the method prompts records that the caller prompts an arm.
+// It must be called before the prompt is sent.
 func (f fence) prompts(ctx context.Context, word string) error {
 	o := operatorOf(ctx)
 	if o == nil {
@@ -161,9 +161,8 @@ func (f fence) prompts(ctx context.Context, word string) error {
 	return f.tokens.NotePrompted(ctx, o.token, arm.ID, "")
 }
 
-// answers checks an answer of a caller with an operator token. Such an answer names the
-// dialog, because an answer to whatever is open could be one to a later dialog. Words count
-// as a prompt.
+// The method answers checks an answer of a caller with an operator token. Such an answer must name
+// the dialog, because otherwise it could answer a later dialog. Words count as a prompt.
 func (f fence) answers(ctx context.Context, word, dialog string, d coleo.Decision) (coleo.Arm, error) {
 	arm, err := f.mayAnswer(ctx, word)
 	if err != nil || operatorOf(ctx) == nil {
@@ -260,8 +259,9 @@ func (f fence) CloneThread(ctx context.Context, harness, id string, q wire.Spawn
 	})
 }
 
-// starts records that a token starts an arm, before it does. A new arm gets its id only then,
-// so its name is recorded first. An arm that exists counts only if the request prompts it.
+// The method starts records that a token starts an arm, before the start. A new arm gets its id
+// only at the start, so its name is recorded first. An arm that exists counts only if the request
+// prompts it.
 func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 	order func(context.Context, wire.SpawnRequest) (wire.SpawnReply, error)) (wire.SpawnReply, error) {
 	o := operatorOf(ctx)
