@@ -37,8 +37,8 @@ type closedCall struct {
 }
 
 // Reduce returns the graph of a log with one more event. It does not change g. The events must come
-// in the order of the log, because an event changes nothing if its host and epoch had an equal or
-// higher number before.
+// in the order of the log. If an earlier event of the same host and epoch had an equal or higher
+// number, the event changes nothing.
 func Reduce(g Graph, e coleo.Event) Graph {
 	log := e.Host + "\x00" + e.Epoch
 	if last, ok := g.logs.get(log); ok && e.Seq <= last {
