@@ -21,8 +21,8 @@ const newsBox = 256
 const (
 	channelArms   = "arms"       // the present arms, and then their changes
 	channelEvents = "arm-events" // every event in the log of every arm
-	// channelDisplay has one snapshot for each change of an arm. A new subscription sends no
-	// snapshot at first. So a client reads the first ones from /api/arms/{id}/display.
+	// channelDisplay has a snapshot of an arm whenever the arm has changed. A new subscription
+	// sends no snapshot at first. So a client reads the first ones from /api/arms/{id}/display.
 	channelDisplay = "display"
 	channelAll     = "all"
 )
