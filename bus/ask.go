@@ -18,24 +18,23 @@ const (
 	// While Ask waits for a report, it asks the host agent every watchEvery whether the
 	// host agent still works on the order.
 	watchEvery = time.Second
-	// If nobody has listened for a host agent's orders for goneAfter, the host agent
-	// counts as gone. A reconnect takes much less time.
+	// A host agent counts as gone if nobody listens for its orders during goneAfter. A reconnect
+	// takes much less time.
 	goneAfter = 3 * time.Second
 	// If a host agent has not replied to opAlive for silentAfter, Ask gives up the
 	// order. A host agent normally replies within a millisecond. On a loaded machine it
 	// takes longer, but much less than silentAfter. The host agent knows this limit, so
 	// it types nothing for an order that Ask has given up.
 	silentAfter = 10 * time.Second
-	// answerTime is how much earlier than the caller's deadline the host agent must
-	// finish. So the host agent's own error, which says what was done, arrives before
-	// the deadline. If a tenth of the caller's time is shorter than answerTime, Ask
-	// uses the tenth instead.
+	// The host agent must finish at least answerTime before the caller's deadline. So the host
+	// agent's own error, which says what was done, arrives in time. If a tenth of the caller's time
+	// is shorter than answerTime, Ask uses the tenth instead.
 	answerTime = 2 * time.Second
 )
 
-// opAlive asks a host agent how long it has listened for orders. Package bus itself
-// replies. An older host agent replies that it does not know this op. That reply also
-// shows that the host agent is alive.
+// opAlive asks a host agent how long it has listened for orders. Package bus itself replies. An
+// older host agent replies that it does not know this op. That also shows that the host agent is
+// alive.
 const opAlive Op = "alive"
 
 // Ask sends an order to a host agent and waits for the host agent's report. It decodes
@@ -104,8 +103,8 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	return json.Unmarshal(r.Data, out)
 }
 
-// watch calls gone when the report of the order o can no longer arrive. This is the
-// case if the host agent has ended, is silent, or was started after the order was sent.
+// The method watch calls the function gone when the report of an order can no longer arrive. This
+// is the case if the host agent has ended, is silent, or was started after the order was sent.
 func (c *Conn) watch(ctx context.Context, host string, o order, gone context.CancelCauseFunc) {
 	op, sent := o.Op, time.Now()
 	var silent time.Time             // since when nobody listens; zero if somebody listens
@@ -146,9 +145,9 @@ func (c *Conn) watch(ctx context.Context, host string, o order, gone context.Can
 	}
 }
 
-// age asks a host agent how long it has listened for orders. It returns forever if the
-// host agent does not say. The message also tells the host agent until when the caller
-// is certain to wait for the report of the order with the given id.
+// The method age asks a host agent how long it has listened for orders. If the host agent does not
+// say, the result is the constant forever. The message also says until when the caller is certain
+// to wait for the report of the order with the given id.
 func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) (time.Duration, error) {
 	const forever = time.Duration(1<<63 - 1)
 	ctx, cancel := context.WithTimeout(ctx, watchEvery)
@@ -169,9 +168,9 @@ func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) 
 	return age, json.Unmarshal(r.Data, &age)
 }
 
-// unreachable is the error for a host agent that cannot be asked. A host agent's own
-// report can have the same code, but not this type: the report means that the host
-// agent could not reach something.
+// The type unreachable is the error for a host agent that cannot be asked. A host agent's own
+// report can have the same code, but not this type, because it means that the host agent could not
+// reach something.
 type unreachable struct {
 	because *coleo.Error
 	sent    bool // a host agent got the order, but has ended since
@@ -183,8 +182,8 @@ func (u unreachable) Error() string { return u.because.Message }
 // Unwrap returns the coleo.Error with its code.
 func (u unreachable) Unwrap() error { return u.because }
 
-// unanswered is the error for an order that was sent, but whose report did not arrive.
-// The host agent may have carried out the order, or may still do so.
+// The type unanswered is the error for an order that was sent, but whose report did not arrive. The
+// host agent may have carried out the order, or may still do so.
 type unanswered struct{ because *coleo.Error }
 
 // Error returns a message that says that the report did not arrive.
@@ -193,9 +192,8 @@ func (u unanswered) Error() string { return u.because.Message }
 // Unwrap returns the coleo.Error with its code.
 func (u unanswered) Unwrap() error { return u.because }
 
-// Unanswered returns true if err leaves open whether the order was carried out. Any
-// other error is either the host agent's own report, or means that no host agent got
-// the order.
+// Unanswered returns true for an error after which nobody knows whether the order was carried out.
+// Any other error is either the host agent's own report, or means that no host agent got the order.
 func Unanswered(err error) bool {
 	var gone unreachable
 	return errors.As(err, new(unanswered)) || errors.As(err, &gone) && gone.sent
@@ -204,9 +202,9 @@ func Unanswered(err error) bool {
 // Unreachable reports whether err means that no host agent listens.
 func Unreachable(err error) bool { return errors.As(err, new(unreachable)) }
 
-// Serve starts to listen for the orders to a host, and then returns. Until ctx ends,
-// Serve calls handle for each order in a new goroutine, and sends the result of handle
-// as the report of the order.
+// Serve starts to listen for the orders to a host, and then returns. Until ctx ends, it calls the
+// function handle for each order, in a new goroutine, and sends the result as the report of the
+// order.
 func (c *Conn) Serve(ctx context.Context, host string,
 	handle func(ctx context.Context, op Op, data json.RawMessage) (any, error)) error {
 	began := time.Now()
@@ -235,7 +233,7 @@ func (c *Conn) Serve(ctx context.Context, host string,
 	return c.nc.Flush()
 }
 
-// answer sends the report of an order. If it cannot send the report, it sends an error
+// The method answer sends the report of an order. If it cannot send the report, it sends an error
 // instead, which says that the order was carried out.
 func (c *Conn) answer(msg *nats.Msg, op Op, r report) {
 	payload, err := json.Marshal(r)

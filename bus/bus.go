@@ -15,8 +15,8 @@ import (
 // Conn is a connection to the bus. If the connection breaks, Conn connects again, until
 // Conn is closed or the server refuses its key.
 type Conn struct {
-	// Unsent is called with the reason err if the report of an order could not be sent.
-	// It is allowed to be nil. Set it before you call Serve.
+	// Unsent is called if the report of an order could not be sent. The error is the reason. Unsent
+	// can be nil. It must be set before Serve is called.
 	Unsent func(op Op, err error)
 
 	nc   *nats.Conn
@@ -30,9 +30,9 @@ type Conn struct {
 // DefaultTimeout is the time limit of an order if the caller's context has no deadline.
 const DefaultTimeout = 30 * time.Second
 
-// maxWait is the maximum time that a host agent works on one order. The longest order
-// is a prompt of 1 MiB, the largest prompt that serve accepts. Package brain allows 90
-// s for a prompt, plus 6 s for each 1,000 bytes.
+// maxWait is the longest time for which a host agent works on one order. The longest order is a
+// prompt of 1 MiB, the largest prompt that serve accepts. Package brain allows 90 s for a prompt,
+// plus 6 s for each 1,000 bytes.
 const maxWait = 2 * time.Hour
 
 // Dial connects a host agent to the bus at the unix socket path. The server's log shows
@@ -47,8 +47,8 @@ func Dial(path string, key Key, name string) (*Conn, error) {
 	return c, nil
 }
 
-// placeholderURL is the address that the NATS client requires. Nothing connects to this
-// address, because each connection has its own dialer.
+// The NATS client requires an address, and placeholderURL is one. Nothing connects to it, because
+// each connection has its own dialer.
 const placeholderURL = "nats://bus.invalid"
 
 func dial(key Key, name string, way ...nats.Option) (*Conn, error) {
@@ -75,9 +75,8 @@ func tell(c chan struct{}) {
 	}
 }
 
-// Lost returns a channel that receives a signal when the connection breaks. The
-// connection may be up again by the time the caller reads the signal. Call Connected to
-// find out.
+// Lost returns a channel that receives a signal when the connection breaks. When the caller reads
+// the signal, the connection may already be up again. Connected says whether it is.
 func (c *Conn) Lost() <-chan struct{} { return c.lost }
 
 // Back returns a channel that receives a signal when the connection is up again. The
@@ -134,8 +133,8 @@ const (
 // Beat publishes a beat of a host agent. It does not wait for the delivery.
 func (c *Conn) Beat(b Beat) error { return c.publish(beatSubject, b) }
 
-// Beats starts to listen for beats, and then returns. Until ctx ends, it calls take for
-// each beat. To get a beat from every host agent, call RollCall.
+// Beats starts to listen for beats, and then returns. Until ctx ends, the function take is called
+// with each beat. RollCall makes every host agent send a beat.
 func (c *Conn) Beats(ctx context.Context, take func(Beat)) error {
 	return subscribe(ctx, c, beatSubject, take)
 }
@@ -143,8 +142,8 @@ func (c *Conn) Beats(ctx context.Context, take func(Beat)) error {
 // RollCall asks every host agent to send a beat now.
 func (c *Conn) RollCall() error { return c.publish(rollSubject, struct{}{}) }
 
-// RollCalls starts to listen for roll calls, and then returns. Until ctx ends, it calls
-// beat for each roll call.
+// RollCalls starts to listen for roll calls, and then returns. Until ctx ends, the function beat is
+// called for each roll call.
 func (c *Conn) RollCalls(ctx context.Context, beat func()) error {
 	return subscribe(ctx, c, rollSubject, func(struct{}) { beat() })
 }
@@ -159,8 +158,8 @@ type Grown struct {
 // Grew publishes that the log of a host has grown. It does not wait for the delivery.
 func (c *Conn) Grew(g Grown) error { return c.publish(grewSubject, g) }
 
-// Growth starts to listen for Grown messages, and then returns. Until ctx ends, it
-// calls take for each of these messages.
+// Growth starts to listen for Grown messages, and then returns. Until ctx ends, the function take
+// is called with each of these messages.
 func (c *Conn) Growth(ctx context.Context, take func(Grown)) error {
 	return subscribe(ctx, c, grewSubject, take)
 }

@@ -11,15 +11,15 @@ import (
 	"coleo.dev/boottime"
 )
 
-// waitingSenders has, for each order that this process is carrying out, the time until
-// which the sender is certain to wait. The times are on the clock of package boottime.
-// The zero value is ready for use.
+// waitingSenders has the orders that this process is carrying out. For each order it has the time
+// until which the sender is certain to wait. The times are on the clock of package boottime. The
+// zero value is ready for use.
 type waitingSenders struct {
 	mu   sync.Mutex
 	ends map[string]time.Duration
 }
 
-// add adds an order. The parameter end is the time until which the order's sender is
+// The method add adds an order. The argument end is the time until which the order's sender is
 // certain to wait. The function done removes the order.
 func (w *waitingSenders) add(id string, end time.Duration) (done func()) {
 	w.mu.Lock()
@@ -35,9 +35,8 @@ func (w *waitingSenders) add(id string, end time.Duration) (done func()) {
 	}
 }
 
-// renew changes the time until which the sender of an order is certain to wait. It
-// ignores an earlier time than the present one, because renewals can arrive out of
-// order.
+// The method renew changes the time until which the sender of an order is certain to wait. It
+// ignores a time that is earlier than the present one, because renewals can arrive out of order.
 func (w *waitingSenders) renew(id string, end time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

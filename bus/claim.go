@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// claimTime bounds the time in which a host agent's own claim must arrive over the
-	// bus. The claim normally takes about a millisecond.
+	// claimTime is how long a host agent's own claim can take to arrive over the bus. It normally
+	// takes about a millisecond.
 	claimTime = 2 * time.Second
 	// claimQuiet is how long a host agent waits for more claims after its own claim has
 	// arrived. All host agents with the same id get the question at the same moment. A
@@ -32,8 +32,8 @@ type Claim struct {
 	Age time.Duration `json:"age"`
 }
 
-// before reports whether the claim c wins against the claim other. The claim with the
-// higher Age wins. If the ages are equal, the lower Instance wins.
+// The method before reports whether a claim wins against another one. The claim with the higher Age
+// wins. If the ages are equal, the lower Instance wins.
 func (c Claim) before(other Claim) bool {
 	if c.Age != other.Age {
 		return c.Age > other.Age
@@ -43,9 +43,8 @@ func (c Claim) before(other Claim) bool {
 
 func claimSubject(host string) string { return "coleo.host." + token(host) + ".claim" }
 
-// Claims starts to listen for the question who has the id of this host, and then
-// returns. Until ctx ends, it replies to each question with the claim that mine
-// returns.
+// Claims starts to listen for the question who has the id of this host, and then returns. Until ctx
+// ends, the reply to each question is the claim that the function mine returns.
 func (c *Conn) Claims(ctx context.Context, host string, mine func() Claim) error {
 	sub, err := c.nc.Subscribe(claimSubject(host), func(msg *nats.Msg) {
 		if payload, err := json.Marshal(mine()); err == nil {

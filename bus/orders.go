@@ -86,21 +86,20 @@ type SpawnOrder struct {
 	// values are in no other message. If Env is empty, the host agent uses the
 	// variables that it has stored for the arm.
 	Env map[string]string `json:"env,omitempty"`
-	// EnvOf is the id of another arm of this host whose variables the new arm also gets. It
-	// is empty if Env is not. A host agent of before refuses an order whose variables it
-	// does not have.
+	// EnvOf is the id of another arm of this host whose variables the new arm also gets. It is
+	// empty if Env is not. If the host agent does not have these variables, it refuses the order.
 	EnvOf string `json:"env_of,omitempty"`
 	// Script has the replies of the scripted model, as JSON. If Script is empty, the
 	// host agent uses the script that it has stored for the arm.
 	Script string `json:"script,omitempty"`
 
-	// Drawn means that serve has made a new random ID for this order. So the arm was
-	// never started: it has no files, and no process has its mark.
+	// Drawn means that serve has made a new random ID for this order. So the arm was never started.
+	// It has no files, and no process has its mark.
 	Drawn bool `json:"drawn,omitempty"`
 
-	// Request is the id of the request that this order carries out, for a subarm. If the
-	// subarm was started before, the host agent starts nothing and reports it, so that serve
-	// can send the order again.
+	// Request is for a subarm. It is the id of the request that this order carries out. If the
+	// subarm was started before, the host agent starts nothing and reports the subarm. So serve can
+	// send the order again.
 	Request string `json:"request,omitempty"`
 	// First is the first prompt of a subarm. It is in the queue when the subarm has started.
 	First *coleo.Queued `json:"first,omitempty"`
@@ -114,8 +113,8 @@ type ArmOrder struct {
 	// Generation is for OpKill, which ends the arm only if the arm's last start has
 	// this generation. 0 means any generation.
 	Generation int `json:"generation,omitempty"`
-	// Force is for OpRemove. It keeps the unsaved work of the arm's worktree under a ref.
-	// Without it, such work is a reason to refuse.
+	// Force is for OpRemove. With it, the host agent keeps the unsaved work of the arm's worktree
+	// under a ref. Without it, the host agent refuses to remove an arm with such work.
 	Force bool `json:"force,omitempty"`
 }
 
@@ -152,8 +151,8 @@ type ThreadChangeOrder struct {
 	Change  coleo.ThreadChange `json:"change"`
 }
 
-// ReleaseOrder tells host local to give an arm to a host agent. Host local does not
-// wait for an arm that is busy: it refuses the order.
+// ReleaseOrder tells host local to give an arm to a host agent. If the arm is busy, host local does
+// not wait, but refuses the order.
 type ReleaseOrder struct {
 	Arm string `json:"arm"`
 	To  string `json:"to"` // the id of the host agent
@@ -172,8 +171,8 @@ type ModeOrder struct {
 	coleo.ModeOrder
 }
 
-// ModeReport says what an order for a mode did. Chosen is what the user has chosen for the
-// arm now.
+// ModeReport is the report of an order for a mode. Chosen has the present choices of the user for
+// the arm.
 type ModeReport struct {
 	coleo.ModeSwitch
 	Chosen *coleo.Chosen `json:"chosen,omitempty"`
@@ -187,25 +186,25 @@ type ModelOrder struct {
 	InsteadOf *coleo.ModelFallback `json:"instead_of,omitempty"`
 }
 
-// ModelReport says what an order for a model did. Chosen is what the user has chosen for
-// the arm now.
+// ModelReport is the report of an order for a model. Chosen has the present choices of the user for
+// the arm.
 type ModelReport struct {
 	coleo.ModelSwitch
 	Chosen *coleo.Chosen `json:"chosen,omitempty"`
 }
 
-// PermitOrder allows typing into the arms in Arms until the time Until. Until is a time
-// on the clock with the id Clock. If the host agent's clock has another id, the order
-// allows nothing. The report always has the host agent's clock. To ask for the clock,
-// serve sends an order with an empty Clock.
+// PermitOrder allows typing into the listed arms for some time. The end of that time, Until, is on
+// the clock with the id Clock. If the host agent's clock has another id, the order allows nothing.
+// The report always has the host agent's clock. To ask for the clock, serve sends an order with an
+// empty Clock.
 type PermitOrder struct {
 	Clock string        `json:"clock,omitempty"`
 	Until time.Duration `json:"until,omitempty"`
 	Arms  []ArmOrder    `json:"arms,omitempty"`
 }
 
-// Clock is the time on a host agent's clock. Now is the time since the machine was
-// started, including sleep. ID identifies the host agent's process.
+// Clock is the time on a host agent's clock. Now is the time since the machine was started,
+// including sleep. The ID names the host agent's process.
 type Clock struct {
 	ID  string        `json:"id"`
 	Now time.Duration `json:"now"`
@@ -251,9 +250,8 @@ type SettleOrder struct {
 	Outcome coleo.RequestOutcome `json:"outcome"`
 }
 
-// DiffOrder asks for what an arm has changed. A diff can be larger than a message of the bus,
-// so the report is its first piece. An order with the ID and the offset From asks for a later
-// piece.
+// DiffOrder asks for the changes of an arm. A diff can be larger than a message of the bus, so the
+// report has its first piece. An order with the ID and the offset From asks for a later piece.
 type DiffOrder struct {
 	Arm  string       `json:"arm"`
 	Wish changes.Wish `json:"wish"`
@@ -281,8 +279,8 @@ type MergeOrder struct {
 	By   string            `json:"by,omitempty"` // who asked for it
 }
 
-// ScreenOrder asks for the screen of an arm: the present screen if At is zero,
-// otherwise the screen at the time At.
+// ScreenOrder asks for the screen of an arm at the time At. If At is zero, it asks for the present
+// screen.
 type ScreenOrder struct {
 	Arm string    `json:"arm"`
 	At  time.Time `json:"at,omitzero"`
@@ -323,8 +321,8 @@ type ResizeOrder struct {
 	Rows  int    `json:"rows"`
 }
 
-// LeaseOrder takes, renews or releases the lease of an arm. Holder is the owner's name
-// for users.
+// LeaseOrder takes, renews or releases the lease of an arm. Holder is the name under which users
+// see the owner of the lease.
 type LeaseOrder struct {
 	Arm     string `json:"arm"`
 	ID      string `json:"id,omitempty"` // the lease to renew or release; if empty, take a new lease
@@ -332,9 +330,9 @@ type LeaseOrder struct {
 	Release bool   `json:"release,omitempty"`
 }
 
-// EventsOrder asks for the events of a host's log after one event. That event has the
-// number After and the epoch Epoch. If Epoch is set and the log does not have that
-// event, the report begins with the log's first event.
+// EventsOrder asks for the events of a host's log that follow one event. Its number is After, and
+// its epoch is Epoch. If Epoch is set and the log does not have this event, the report begins with
+// the log's first event.
 type EventsOrder struct {
 	After uint64 `json:"after"`
 	Epoch string `json:"epoch,omitempty"` // "" means any epoch

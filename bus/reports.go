@@ -19,18 +19,17 @@ type ArmReport struct {
 	Attached   bool          `json:"attached"` // the host agent has a live session
 	Proof      Proof         `json:"proof"`
 	Process    ProcessState  `json:"process"`
-	// Blocked is the reason why the arm cannot continue, for example that its journal
-	// cannot be written. The agent CLI then waits until its output can be written
-	// again.
+	// Blocked is the reason why the arm cannot continue. For example, its journal cannot be
+	// written. Then the agent CLI waits until its output can be written again.
 	Blocked      string      `json:"blocked,omitempty"`
 	LastOutput   time.Time   `json:"last_output,omitzero"`
 	LastActivity time.Time   `json:"last_activity,omitzero"`
 	Lease        coleo.Lease `json:"lease,omitzero"`
 	// Queue is the summary of the arm's queue, or nil.
 	Queue *coleo.QueueState `json:"queue,omitempty"`
-	// Config is the configuration of the arm's last start. It lacks the nonce, the
-	// environment and what belongs to that start alone. If serve has lost its database,
-	// serve takes the configuration from this field.
+	// Config is the configuration of the arm's last start. It lacks the nonce, the environment, and
+	// values that are only for that start. If serve has lost its database, serve takes the
+	// configuration from this field.
 	Config *coleo.SpawnConfig `json:"config,omitempty"`
 }
 
@@ -72,9 +71,8 @@ type Pulse struct {
 	Arms  []ArmPulse `json:"arms"`
 	Of    string     `json:"of,omitempty"` // the id of the arm if the pulse is about one arm; "" if it is about all arms
 
-	// Mark identifies the contents of Arms in a pulse about all arms. Different
-	// contents have different marks. Same means that Mark equals PulseOrder.Known, so
-	// that Arms is left out.
+	// Mark stands for the content of Arms in a pulse about all arms. Different contents have
+	// different marks. If Mark equals PulseOrder.Known, Same is true, and Arms is left out.
 	Mark string `json:"mark,omitempty"`
 	Same bool   `json:"same,omitempty"`
 }
@@ -100,16 +98,16 @@ type ArmPulse struct {
 // A request takes about 100 µs. A host agent checks a living process at most every 2 s,
 // so only for every second request.
 //
-// SilentAfter is how long a host agent can send no reply before serve reports that
-// nobody watches the arms of that host. This time is long enough for one lost reply.
-// Serve checks for silence before each request, so users see the report within 5 s.
+// If a host agent sends no reply for SilentAfter, serve reports that nobody watches the arms of
+// that host. This time is long enough for one lost reply. Serve checks for silence before each
+// request, so users see the report within 5 s.
 const (
 	PulseEvery  = 1500 * time.Millisecond
 	SilentAfter = 3500 * time.Millisecond
 )
 
-// Beat is what a host agent publishes by itself: every BeatEvery, and after each start
-// and end of an arm.
+// A Beat is a message that a host agent publishes by itself. It does so every BeatEvery, and after
+// each start and end of an arm.
 type Beat struct {
 	ID           string    `json:"id"`
 	Hostname     string    `json:"hostname"`
@@ -151,7 +149,7 @@ type Beat struct {
 	// agent, a person answers each dialog.
 	TakesPolicy bool `json:"takes_policy,omitempty"`
 	// TakesWorktrees means that the host agent knows SpawnConfig.Worktree. An older host agent
-	// would start the arm in the folder that was named.
+	// would start the arm in the named folder itself.
 	TakesWorktrees bool `json:"takes_worktrees,omitempty"`
 	// TakesDefault means that an order can change the model of the next start alone.
 	TakesDefault bool `json:"takes_default,omitempty"`

@@ -34,11 +34,11 @@ type Server struct {
 	joined sync.WaitGroup
 }
 
-// Listen starts a server at the unix socket path. The parameter hosts is the key with
-// which host agents connect. A connection with this key cannot give orders. The server
-// calls admit for each process that connects, and refuses the process if admit returns
-// an error. If admit is nil, the server accepts every process of this user. Listen
-// returns the errors of localsocket.Listen.
+// Listen starts a server at the unix socket path. The argument hosts is the key with which host
+// agents connect. A connection with this key cannot give orders. The server calls the function
+// admit for each process that connects. If the function returns an error, the server refuses the
+// process. If admit is nil, the server accepts every process of this user. Listen returns the
+// errors of localsocket.Listen.
 func Listen(path string, hosts Key, admit func(localsocket.Peer) error) (*Server, error) {
 	own, err := NewKey()
 	if err != nil {
@@ -80,7 +80,7 @@ func hostPermissions() *natsserver.Permissions {
 	}
 }
 
-// accept accepts connections at the socket, and connects each of them to the NATS
+// The method accept accepts connections at the socket, and connects each of them to the NATS
 // server.
 func (s *Server) accept() {
 	for {
