@@ -11,10 +11,10 @@ import (
 // is set.
 const defaultContextBudget = 300_000
 
-// Apply returns the row of an arm after the event e. The parameter arm is the row
-// before the event. The zero Arm means that the arm has no row. Apply has no side
-// effects, so a replayed log gives the same rows as the live events. The events spawned
-// and reattached create a row. The event removed deletes the row.
+// Apply returns the row of an arm after an event. The argument arm is the row before the event. The
+// zero Arm means that the arm has no row. Apply has no side effects, so a replayed log gives the
+// same rows as the live events. The events spawned and reattached create a row. The event removed
+// deletes the row.
 //
 // Only the host that owns an arm can change the arm's row. A host becomes the owner
 // when it starts the arm, or when it proves that the arm runs there. The event that
@@ -131,8 +131,8 @@ func applyQueue(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// applyParked stores why the arm is parked, or that it is not. It is part of the summary of
-// the queue, because the queue of a parked arm is held.
+// applyParked stores why the arm is parked, or that it is not parked. This is a part of the queue's
+// summary, because nothing is sent from the queue of a parked arm.
 func applyParked(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	c, ok := payload[coleo.ParkChange](e)
 	if !ok {
@@ -218,8 +218,8 @@ func applyMode(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// applyModel stores a model that a user has chosen. What an agent CLI says of its model is
-// not in the words of the start configuration, so it does not count.
+// applyModel stores a model that a user has chosen. It ignores an agent CLI's own name of its
+// model, because that can differ from the name in the start configuration.
 func applyModel(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	m, ok := payload[coleo.ModelChanged](e)
 	if !ok || !m.Ordered {
@@ -244,7 +244,7 @@ func applyLabels(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// payload decodes the payload of an event. It returns false if the event has no
+// The function payload decodes the payload of an event. It returns false if the event has no
 // payload, or if the payload is not a T.
 func payload[T any](e coleo.Event) (T, bool) {
 	var v T

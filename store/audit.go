@@ -50,8 +50,8 @@ func (s *ServeDB) EndAudit(ctx context.Context, id int64, result coleo.AuditResu
 	return nil
 }
 
-// Audits returns the records of the commands that match f, newest first. It returns at
-// most f.Limit records, or 1000 if f.Limit is 0.
+// Audits returns the records of the commands that match a filter, newest first. It returns at most
+// f.Limit records, or 1000 if f.Limit is 0.
 func (s *ServeDB) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit, error) {
 	var shape coleo.Audit
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT id, "+columns(auditFields(&shape))+` FROM audit

@@ -2,10 +2,9 @@
 // HostDB has the event log and the arms of one host agent. ServeDB has serve's view of
 // all hosts. Serve computes this view from the logs of the hosts.
 //
-// Only one process at a time can open a database. In this process, one connection
-// writes and several connections read. After a method has returned without an error,
-// its write survives the end of the process. If the write is an intent, it also
-// survives a power failure: see durability.
+// Only one process at a time can open a database. In this process, one connection writes and
+// several connections read. After a method has returned without an error, its write survives the
+// end of the process. If the write is an intent, it also survives a power failure (see durability).
 //
 // The package makes no decisions. Other packages compute health, recovery and policy
 // from the stored data.
@@ -28,8 +27,8 @@ const (
 	// machine have never needed four connections at the same time, and four connections
 	// are cheap.
 	readers = 4
-	// writerCache is the size of the writer's cache of pages, in KiB. The pages at which
-	// the indexes grow fit into it: some for each arm and kind of event.
+	// writerCache is the size of the writer's cache of pages, in KiB. It has room for the pages at
+	// which the indexes grow. There are some for each arm and kind of event.
 	writerCache = 16_000
 )
 
@@ -38,9 +37,9 @@ const (
 type durability string
 
 const (
-	// ordinary is for writes that a crash of the machine is allowed to undo. A crash
-	// can undo only the ordinary writes after the last checkpoint or the last intent.
-	// Nobody has acted on an event that is lost in this way.
+	// ordinary is for writes that can be lost in a crash of the machine. A crash can undo only the
+	// ordinary writes after the last checkpoint or the last intent. Nobody has acted on an event
+	// that is lost in this way.
 	ordinary durability = "NORMAL"
 	// intent is for writes that must not be lost, such as a spawn, a stop or an
 	// approval. Such a write, and all earlier writes, are on the disk when the method
@@ -77,7 +76,7 @@ func open(path string, s schema) (*database, error) {
 	return nil, errors.Join(err, d.Close())
 }
 
-// settle creates the database's folder and returns the absolute path without symbolic
+// The function settle creates the database's folder, and returns the absolute path without symbolic
 // links. So two different paths to the same database share one lock.
 func settle(path string) (string, error) {
 	dir, err := filepath.Abs(filepath.Dir(path))
@@ -98,9 +97,9 @@ func settle(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), nil
 }
 
-// connect opens the connections. Before that, it sets the mode of the database file,
-// because SQLite creates the files next to the database with the same mode. The caller
-// holds the lock, so no other process has the database open.
+// The method connect opens the connections. Before that, it sets the mode of the database file,
+// because SQLite creates the files next to the database with the same mode. The caller holds the
+// lock, so no other process has the database open.
 func (d *database) connect(s schema) error {
 	f, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -163,9 +162,9 @@ func (d *database) shrinkable() error {
 	return err
 }
 
-// write runs fn in one transaction with the durability level. If ctx ends while write
-// waits for the connection, write returns an error. A transaction that has begun always
-// finishes, so the caller knows its outcome.
+// The method write runs a function in one transaction, with the given durability. If ctx ends while
+// it waits for the connection, it returns an error. A transaction that has begun always finishes,
+// so the caller knows its outcome.
 func (d *database) write(ctx context.Context, level durability, fn func(*sql.Tx) error) error {
 	c, err := d.writer.Conn(ctx)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// timeLayout is the format of stored times: UTC, nanoseconds, fixed width. Texts of
-// this format sort in the order of their times, and people can read them.
+// timeLayout is the format of stored times. They are in UTC, with nanoseconds and a fixed width.
+// Texts of this format sort in the order of their times, and people can read them.
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
-// cell converts one Go value to the value of a column and back. A zero value is stored
-// as NULL, except in the cell types whose comments say something else.
+// A cell converts one Go value to the value of a column and back. A zero value is stored as NULL,
+// except in the cell types whose comments say something else.
 type cell interface {
 	sql.Scanner
 	driver.Valuer
@@ -167,7 +167,7 @@ func columns(fields []field) string {
 	return strings.Join(names, ", ")
 }
 
-// cells returns the cells of the fields, for the arguments of a statement or the
+// The function cells returns the cells of the fields, for the arguments of a statement or the
 // targets of Scan.
 func cells(fields []field) []any {
 	out := make([]any, len(fields))

@@ -18,9 +18,8 @@ const (
 	maxEscape = 6
 )
 
-// fit returns the payload in at most maxPayload bytes. If the payload is larger, fit
-// shortens its longest texts and lists. A shortened text says how many bytes are left
-// out.
+// The function fit makes sure that a payload has at most maxPayload bytes. In a larger one, it
+// shortens the longest texts and lists. A shortened text says how many bytes are left out.
 func fit(payload json.RawMessage) (json.RawMessage, error) {
 	if len(payload) <= maxPayload/maxEscape {
 		return payload, nil
@@ -43,8 +42,8 @@ func fit(payload json.RawMessage) (json.RawMessage, error) {
 	return nil, nil // a payload of large keys cannot be shortened, but Coleo writes no such payload
 }
 
-// cut returns the decoded JSON value with its texts shortened to limit bytes and its
-// lists shortened to limit elements.
+// The function cut shortens the texts of a decoded JSON value to limit bytes, and its lists to
+// limit elements.
 func cut(value any, limit int) any {
 	switch v := value.(type) {
 	case string:

@@ -124,9 +124,8 @@ func (h *HostDB) SetHost(ctx context.Context, id string) error {
 // epoch that the first event will have.
 func (h *HostDB) Epoch() string { return *h.newest.Load() }
 
-// Has reports whether the log has the event with the given epoch and sequence number.
-// If seq is 0, Has returns true: this is the position before the first event of any
-// log.
+// Has reports whether the log has the event with the given epoch and sequence number. If seq is 0,
+// Has returns true, because this is the position before the first event of any log.
 func (h *HostDB) Has(ctx context.Context, epoch string, seq uint64) (bool, error) {
 	if seq == 0 {
 		return true, nil
@@ -146,10 +145,9 @@ func (h *HostDB) Has(ctx context.Context, epoch string, seq uint64) (bool, error
 // Head returns the sequence number of the last event, or 0 for an empty log.
 func (h *HostDB) Head() uint64 { return h.head.position() }
 
-// Append writes the events to the end of the log: all of them, or none if it returns an
-// error. It returns the events with Host, Epoch and Seq set. It ignores the caller's
-// values of these fields. Append wakes the callers of Wait. It returns EInvalid for a
-// bad event.
+// Append writes the events to the end of the log. If it returns an error, it has written none of
+// them. It returns the events with Host, Epoch and Seq set, whatever values these fields had.
+// Append wakes the callers of Wait. It returns EInvalid for a bad event.
 //
 // After Append has returned, the events survive the end of this process. If one of the
 // events is an intent, all of the events also survive a power failure.
@@ -160,7 +158,7 @@ func (h *HostDB) Append(ctx context.Context, events ...coleo.Event) ([]coleo.Eve
 	return h.append(ctx, durabilityOf(events), events, func(*sql.Tx) error { return nil })
 }
 
-// append writes the events to the end of the log. In the same transaction, it calls the
+// The method append writes the events to the end of the log. In the same transaction, it calls the
 // given function.
 func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Event,
 	also func(*sql.Tx) error) ([]coleo.Event, error) {
@@ -246,8 +244,8 @@ func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.E
 	return events, nil
 }
 
-// Newest returns the newest event of an arm that has the given kind, and true. It returns false
-// if the log has none.
+// Newest returns the newest event of the given kind that an arm has. The bool is false if the log
+// has none.
 func (h *HostDB) Newest(ctx context.Context, arm string, kind coleo.EventKind) (coleo.Event, bool, error) {
 	e := coleo.Event{Host: h.Host()}
 	err := h.db.reader.QueryRowContext(ctx, "SELECT seq, COALESCE(epoch, ?), "+columns(eventFields(&e))+

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/trace"
 )
 
-// ArmRecord is what a host agent knows about one of its arms. It says how to start the
-// arm, how to find the running arm again, and what the arm's last state was.
+// ArmRecord has a host agent's knowledge about one of its arms. It says how to start the arm, how
+// to find the running arm again, and what the arm's last state was.
 type ArmRecord struct {
 	ID         string
 	Name       string // unique on this host
@@ -86,16 +86,16 @@ func recordCells(r *ArmRecord) []any { return cells(recordFields(r)) }
 // replaces its record. In the same transaction, PutArm appends the events that led to
 // the change, so that the record and the log always agree.
 //
-// After PutArm has returned, the change survives a power failure, because a record
-// contains intents: the desired state, the generation and the handle. Use Observe to
-// store observations. PutArm returns EConflict if another arm has the same name. It
-// returns EInvalid for a bad record.
+// After PutArm has returned, the change survives a power failure, because a record contains
+// intents, such as the desired state, the generation and the handle. Use Observe to store
+// observations. PutArm returns EConflict if another arm has the same name. It returns EInvalid for
+// a bad record.
 func (h *HostDB) PutArm(ctx context.Context, r ArmRecord, events ...coleo.Event) error {
 	return h.PutArmWith(ctx, r, nil, events...)
 }
 
-// PutArmWith is like PutArm, and writes what a tool has changed in the same transaction. The
-// parameter c can be nil.
+// PutArmWith is like PutArm. In the same transaction, it also writes the change that a tool has
+// made, which can be nil.
 func (h *HostDB) PutArmWith(ctx context.Context, r ArmRecord, c *ToolChange, events ...coleo.Event) error {
 	if err := checkRecord(r); err != nil {
 		return err
@@ -124,8 +124,7 @@ func checkRecord(r ArmRecord) error {
 	return checkArm(r.ID, r.Name, r.Harness, r.Status)
 }
 
-// Observed has observations of an arm. Observe does not store the fields that have the
-// zero value.
+// Observed has observations of an arm. Observe ignores fields with the zero value.
 type Observed struct {
 	Status        coleo.Status
 	State         coleo.State
@@ -151,10 +150,9 @@ func (h *HostDB) Observe(ctx context.Context, id string, o Observed) error {
 	})
 }
 
-// AppendWork appends events of work, and stores in the same transaction how far the sources
-// of the work have been read. It does not wait until they are on the disk. After a power
-// failure, both may be missing, and the sources are read again. AppendWork returns
-// ENotFound if there is no such arm.
+// AppendWork appends events of work. In the same transaction, it stores how far the sources of the
+// work have been read. It does not wait until they are on the disk. After a power failure, both may
+// be missing, and the sources are read again. AppendWork returns ENotFound if there is no such arm.
 func (h *HostDB) AppendWork(ctx context.Context, arm string, t trace.State, events ...coleo.Event) error {
 	_, err := h.append(ctx, ordinary, events, func(tx *sql.Tx) error {
 		done, err := tx.Exec("UPDATE arms SET trace = ? WHERE id = ?", documentOf(&t), arm)
@@ -163,8 +161,8 @@ func (h *HostDB) AppendWork(ctx context.Context, arm string, t trace.State, even
 	return err
 }
 
-// Arm returns the arm whose id is idOrName. If no arm has this id, Arm returns the arm
-// whose name is idOrName. If no arm has this name either, Arm returns ENotFound.
+// Arm returns the arm with the given id. If no arm has this id, it returns the arm with this name.
+// If no arm has this name either, it returns ENotFound.
 func (h *HostDB) Arm(ctx context.Context, idOrName string) (ArmRecord, error) {
 	var r ArmRecord
 	err := h.db.reader.QueryRowContext(ctx, "SELECT "+columns(recordFields(&r))+" FROM arms "+byIDOrName, idOrName).
@@ -186,8 +184,8 @@ func (h *HostDB) Arms(ctx context.Context) ([]ArmRecord, error) {
 	return list, nil
 }
 
-// DeleteArm deletes the record of an arm, and what its model has done with Coleo's tools.
-// The arm's events stay in the log. DeleteArm returns ENotFound if there is no such arm.
+// DeleteArm deletes the record of an arm, with everything that its model has stored by Coleo's
+// tools. The arm's events stay in the log. DeleteArm returns ENotFound if there is no such arm.
 func (h *HostDB) DeleteArm(ctx context.Context, id string) error {
 	return h.db.write(ctx, intent, func(tx *sql.Tx) error {
 		if err := forgetTools(tx, id); err != nil {

@@ -40,8 +40,8 @@ type Claim struct {
 	At     time.Time
 }
 
-// ToolChange is what a call of a tool has changed, or an answer to a suspension. A nil
-// field changes nothing.
+// ToolChange has the changes that a call of a tool makes, or an answer to a suspension. A nil field
+// changes nothing.
 type ToolChange struct {
 	Arm        string
 	Call       *ToolCall
@@ -72,8 +72,8 @@ func suspensionFields(s *coleo.Suspension) []field {
 
 func suspensionCells(s *coleo.Suspension) []any { return cells(suspensionFields(s)) }
 
-// ChangeTools writes a change and its events in one transaction. A suspension survives a
-// power failure after ChangeTools has returned; other changes may not.
+// ChangeTools writes a change and its events in one transaction. After ChangeTools has returned, a
+// suspension survives a power failure. Other changes may not.
 func (h *HostDB) ChangeTools(ctx context.Context, c ToolChange, events ...coleo.Event) error {
 	level := ordinary
 	if c.Suspension != nil {
@@ -143,9 +143,9 @@ func forgetTools(tx *sql.Tx, arm string) error {
 	return nil
 }
 
-// Suspensions returns the suspensions of an arm that still wait, oldest first. For the arm
-// "" it returns those of all arms. With unheard, it also returns those that were answered,
-// but whose answer has not reached the model.
+// Suspensions returns the open suspensions of an arm, oldest first. For the arm "" it returns those
+// of all arms. If the argument unheard is true, it also returns answered ones whose answer has not
+// reached the model.
 func (h *HostDB) Suspensions(ctx context.Context, arm string, unheard bool) ([]coleo.Suspension, error) {
 	return h.suspensions(ctx, `WHERE (?1 = '' OR arm_id = ?1) AND (answered_at IS NULL
 		OR ?2 AND heard_at IS NULL AND decision IS NOT NULL) ORDER BY asked_at, id`, arm, unheard)
@@ -182,8 +182,7 @@ func (h *HostDB) suspensions(ctx context.Context, where string, args ...any) ([]
 	return list, nil
 }
 
-// ToolCall returns the call of an arm with this key, and true. It returns false if the call
-// is new.
+// ToolCall returns the call of an arm with the given key. The bool is false if the call is new.
 func (h *HostDB) ToolCall(ctx context.Context, arm, key string) (ToolCall, bool, error) {
 	c := ToolCall{Key: key}
 	err := h.db.reader.QueryRowContext(ctx, "SELECT text, suspension FROM tool_calls WHERE arm_id = ? AND key = ?",

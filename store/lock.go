@@ -17,17 +17,16 @@ const (
 	// pidBytes is how many bytes of a lock file are read. The text of every pid is
 	// shorter.
 	pidBytes = 32
-	// lockTime is how long lock retries while another process has the file locked. A
-	// short lock by another process is normal, because Held locks the file for a
-	// moment. lockLook is the time between two attempts.
+	// lockTime is how long the function lock tries while another process has the file locked. A
+	// short lock by another process is normal, because Held locks the file for a moment. lockLook
+	// is the time between two attempts.
 	lockTime = 100 * time.Millisecond
 	lockLook = 5 * time.Millisecond
 )
 
-// lock creates and locks the lock file of the database at path. Only one process at a
-// time can have the file locked. The kernel releases the lock when the process ends,
-// even if the process is killed. The lock file contains the process's pid, for people
-// to read.
+// The function lock creates and locks the lock file of the database at a path. Only one process at
+// a time can have the file locked. The kernel releases the lock when the process ends, even if the
+// process is killed. The lock file contains the process's pid, for people to read.
 func lock(path string) (*os.File, error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)

@@ -12,13 +12,12 @@ const (
 	// defaultPage is the largest number of events that a read returns if the caller
 	// gives no limit.
 	defaultPage = 1000
-	// maxPage is the largest limit that a caller can give. It bounds the memory of one
-	// read.
+	// maxPage is the largest limit that a caller can give. It limits the memory that one read
+	// needs.
 	maxPage = 10_000
-	// pageBytes bounds the total size of the payloads of one read, in bytes. It is half
-	// the size of the largest bus message, so the other half is free for the other
-	// fields of the events. A read always returns at least one event, even if that
-	// event is larger.
+	// pageBytes is the largest total size of the payloads of one read, in bytes. It is half the
+	// size of the largest bus message, so the other half is free for the other fields of the
+	// events. A read always returns at least one event, even if that event is larger.
 	pageBytes = 2 << 20
 )
 
@@ -80,7 +79,7 @@ func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) 
 	return out, rows.Err()
 }
 
-// collect reads all rows. For each row, the function targets returns the targets of
+// The function collect reads all rows. For each row, the function targets returns the targets of
 // Scan.
 func collect[T any](rows *sql.Rows, err error, targets func(*T) []any) ([]T, error) {
 	if err != nil {

@@ -37,8 +37,8 @@ type projected struct {
 	was, is coleo.Arm
 }
 
-// add stores one event and applies it to the row of the event's arm. If the event is
-// already stored, add does nothing.
+// The method add stores one event and applies it to the row of the event's arm. If the event is
+// already stored, it does nothing.
 func (p *projection) add(e *coleo.Event) error {
 	fresh, err := p.fresh(e)
 	if err != nil || !fresh {
@@ -60,8 +60,8 @@ func (p *projection) add(e *coleo.Event) error {
 	return p.addToRun(e)
 }
 
-// addToRun applies an event to the row of the event's run. The event must have been
-// applied to the row of its arm before.
+// addToRun applies an event to the row of the event's run. It must be called after the event was
+// applied to the row of its arm.
 func (p *projection) addToRun(e *coleo.Event) error {
 	if e.Run == "" {
 		return nil
@@ -99,14 +99,13 @@ func (p *projection) run(id string) (*runRow, error) {
 	return &row, err
 }
 
-// If e is new, fresh moves the host's cursor to e and returns true. If e is already
-// stored, fresh returns false. If events before e are missing, fresh returns EConflict.
-// Exception: if the host has deleted the missing events, fresh records a gap and
-// accepts e.
+// If an event is new, fresh moves the host's cursor to it and returns true. If the event is already
+// stored, fresh returns false. If events before it are missing, fresh returns EConflict. But if the
+// host has deleted the missing events, fresh records a gap and accepts the event.
 //
-// The epoch of a host's log changes each time the host opens its database. If the
-// database was restored from a copy, the log also continues at a lower number. In both
-// cases the event before e is stored, so no event is missing.
+// The epoch of a host's log changes each time the host opens its database. If the database was
+// restored from a copy, the log also continues at a lower number. In both cases the event before
+// the new one is stored, so no event is missing.
 func (p *projection) fresh(e *coleo.Event) (bool, error) {
 	at, err := p.reached(e.Host)
 	if err != nil {
@@ -141,7 +140,7 @@ func (p *projection) keepGap(e *coleo.Event) error {
 	return nil
 }
 
-// precedes reports whether the host's event with the number e.Seq-1 is stored, in any
+// The method precedes reports whether the host's event with the number e.Seq-1 is stored, in any
 // epoch.
 func (p *projection) precedes(e *coleo.Event) bool {
 	var found bool
@@ -168,8 +167,8 @@ func (p *projection) reached(host string) (*reached, error) {
 	return at, nil
 }
 
-// known reports whether e is already stored. For an event in the epoch of its host's
-// cursor, a comparison with the cursor is enough. An event of another epoch needs this
+// The method known reports whether an event is already stored. For an event in the epoch of its
+// host's cursor, a comparison with the cursor is enough. An event of another epoch needs this
 // query.
 func (p *projection) known(e *coleo.Event) bool {
 	var one int
@@ -253,8 +252,8 @@ func (p *projection) saveArm(arm *projected) error {
 	if arm.was.ID != "" {
 		return updateArm(p.tx, &arm.is)
 	}
-	// If another arm has the name, write no row, so that the log can continue. The
-	// arm's next start creates the row if the name is free at that time.
+	// If another arm has the name, no row is written, so that the log can continue. The arm's next
+	// start creates the row if the name is free at that time.
 	_, err = p.tx.Exec(insertion("arms", armFields(&arm.is))+" ON CONFLICT DO NOTHING", armCells(&arm.is)...)
 	return err
 }

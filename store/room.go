@@ -25,8 +25,8 @@ const (
 // NoRoom reports whether err says that the disk is full.
 func NoRoom(err error) bool { return err != nil && sqlite.Full(err) }
 
-// Room returns how many bytes are free on the file system that contains the folder dir.
-// It returns false if this number is unknown.
+// Room returns how many bytes are free on the file system that contains a folder. The bool is false
+// if this number is unknown.
 func Room(dir string) (int64, bool) { return room(dir) }
 
 func (d *database) reserve() string { return d.path + ".reserve" }

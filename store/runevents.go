@@ -44,8 +44,8 @@ func (s *ServeDB) Entries(ctx context.Context, f EventFilter) ([]Entry, error) {
 		return nil, fmt.Errorf("read events after %d: %w", f.After, err)
 	}
 	if len(out) > 0 {
-		// Move the head, because a reader can see an event before the writer of the
-		// event moves the head.
+		// The head moves here too, because a reader can see an event before the writer of the event
+		// moves the head.
 		s.head.moveTo(out[len(out)-1].Position)
 	}
 	return out, nil
@@ -110,8 +110,8 @@ func ofArm(kinds []coleo.EventKind, where string, args ...any) []part {
 		{"run_events_work", where + " AND " + workEvents, args}}
 }
 
-// ofKinds returns a part for each kind, because an index has only the events of one kind
-// in the order of their positions.
+// ofKinds returns a part of the query for each kind, because an index has only the events of one
+// kind in the order of their positions.
 func ofKinds(kinds []coleo.EventKind, index, where string, args ...any) (parts []part) {
 	for _, kind := range kinds {
 		parts = append(parts, part{index, where + " AND kind = ?", append(slices.Clone(args), string(kind))})
@@ -119,8 +119,8 @@ func ofKinds(kinds []coleo.EventKind, index, where string, args ...any) (parts [
 	return parts
 }
 
-// oldest returns a query for the events in some parts with the lowest positions after a
-// position, at most limit of them.
+// The function oldest returns a query for at most limit events from the given parts. They are the
+// events with the lowest positions after a position.
 func oldest(parts []part, after int64, limit int) (string, []any) {
 	var each []string
 	var args []any
@@ -154,8 +154,8 @@ func (s *ServeDB) Newest(ctx context.Context, arm string, kind coleo.EventKind, 
 	return list, nil
 }
 
-// newest is like oldest, but returns a query for the highest positions before a position,
-// the highest first.
+// The function newest is like oldest, but returns a query for the highest positions before a
+// position, the highest first.
 func newest(parts []part, before int64, limit int) (string, []any) {
 	var each []string
 	var args []any
@@ -179,9 +179,9 @@ func (s *ServeDB) RunEvents(ctx context.Context, f EventFilter) (events []coleo.
 	return events, next, err
 }
 
-// LastRunEnd returns the run_end event of the arm's newest ended run. The parameter arm
-// is the arm's id. LastRunEnd ignores runs that only shortened the conversation. It
-// returns ENotFound if no other run of the arm has ended.
+// LastRunEnd returns the run_end event of the newest ended run of an arm, which is given by its id.
+// It ignores runs that only shortened the conversation. It returns ENotFound if no other run of the
+// arm has ended.
 func (s *ServeDB) LastRunEnd(ctx context.Context, arm string) (coleo.Event, error) {
 	var e coleo.Event
 	err := s.db.reader.QueryRowContext(ctx, "SELECT host, epoch, seq, "+columns(eventFields(&e))+
@@ -196,8 +196,8 @@ func (s *ServeDB) LastRunEnd(ctx context.Context, arm string) (coleo.Event, erro
 	return e, nil
 }
 
-// LastQueueChange returns the newest change of a queue that is about the entry with the
-// given id, and the id of the queue's arm. It returns ENotFound if there is none.
+// LastQueueChange returns the newest change of the queue entry with the given id, and the id of the
+// queue's arm. It returns ENotFound if there is none.
 func (s *ServeDB) LastQueueChange(ctx context.Context, id string) (c coleo.QueueChange, arm string, err error) {
 	var payload []byte
 	err = s.db.reader.QueryRowContext(ctx, "SELECT arm_id, payload FROM run_events WHERE kind = ? "+

@@ -118,8 +118,8 @@ type RunFilter struct {
 	Limit   int           // 0 means 1000
 }
 
-// selectRuns reads runs with what the present rows of their arms add: a name and a
-// harness for runs without them, and whether the arm exists.
+// selectRuns reads runs, and adds values from the present rows of their arms. These are a name and
+// a harness for runs without them, and whether the arm exists.
 const selectRuns = ` COALESCE(runs.arm_name, arms.name, runs.arm_id, ''), COALESCE(runs.harness, arms.harness, ''),
 	runs.outcome IS NULL AND arms.id IS NOT NULL FROM runs LEFT JOIN arms ON arms.id = runs.arm_id `
 
@@ -191,8 +191,8 @@ func (s *ServeDB) Run(ctx context.Context, id string) (coleo.Run, error) {
 // has at most some 5 kB.
 const fillMost = 1000
 
-// fillRuns makes the rows of runs from the events that are already in serve's log. The
-// fields ApplyRun and the projection compute are the only ones that it writes.
+// fillRuns makes the rows of runs from the events that are already in serve's log. It writes only
+// the fields that ApplyRun and the projection compute.
 func fillRuns(tx *sql.Tx) error {
 	p := newProjection(context.Background(), tx)
 	var errs [2]error

@@ -19,8 +19,8 @@ type ServeDB struct {
 	db   *database
 	head *head
 
-	// These statements of the writer are prepared once, because Project carries them out
-	// for each event or run.
+	// The writer's statements are prepared once, because Project carries them out for each event or
+	// run.
 	insertEvent, readRow, saveRow *sql.Stmt
 }
 
@@ -87,9 +87,9 @@ func cursor(ctx context.Context, q queryer, host string) (epoch string, seq uint
 	return epoch, seq, err
 }
 
-// Project adds events to serve's log and updates the rows of arms with Apply and those
-// of runs with ApplyRun, in one transaction. It skips an event if the log already has an event with the same Host,
-// Epoch and Seq. So a caller can send a batch twice.
+// Project adds events to serve's log. In the same transaction, it updates the rows of arms with
+// Apply, and those of runs with ApplyRun. It skips an event if the log already has an event with
+// the same Host, Epoch and Seq. So a caller can send a batch twice.
 //
 // Project returns EConflict if a host's events before one of the given events are
 // missing from serve's log. The caller must then read the host's log again, after the
@@ -98,9 +98,9 @@ func (s *ServeDB) Project(ctx context.Context, events []coleo.Event) error {
 	return s.ProjectPast(ctx, events, 0)
 }
 
-// ProjectPast is like Project, but for a host that has deleted old events. The
-// parameter deleted is the number up to which events of the host can be missing. Gap
-// returns the number of the last missing event.
+// ProjectPast is like Project, but for a host that has deleted old events. The argument deleted is
+// the number up to which events of the host can be missing. Gap returns the number of the last
+// missing event.
 func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, deleted uint64) error {
 	for _, e := range events {
 		if err := checkEvent(e); err != nil {

@@ -128,9 +128,9 @@ func updateArm(tx *sql.Tx, a *coleo.Arm) error {
 	return err
 }
 
-// Arms returns the arms of all hosts, sorted by name. If includeAll is false, Arms
-// leaves out idle arms of the harness "manual" that have no task. Arms does not set the
-// field Runtime: compute it with coleo.Summarise.
+// Arms returns the arms of all hosts, sorted by name. If includeAll is false, Arms leaves out idle
+// arms of the harness "manual" that have no task. Arms does not set the field Runtime, which
+// coleo.Summarise computes.
 func (s *ServeDB) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error) {
 	var shape coleo.Arm
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(armFields(&shape))+` FROM arms
@@ -156,8 +156,8 @@ func (s *ServeDB) Doubtful(ctx context.Context, host, rule string) ([]coleo.Arm,
 	return list, nil
 }
 
-// Beside returns the name of an arm that is not stopped and uses the folder workdir. It
-// ignores the arm with the given id. It returns "" if there is no other such arm.
+// Beside returns the name of an arm that is not stopped and uses the given work folder. It ignores
+// the arm with the given id. It returns "" if there is no other such arm.
 func (s *ServeDB) Beside(ctx context.Context, id, workdir string) (name string, err error) {
 	err = s.db.reader.QueryRowContext(ctx, `SELECT name FROM arms
 		WHERE workdir = ? AND id != ? AND status != 'stopped' ORDER BY name LIMIT 1`, workdir, id).Scan(&name)
@@ -167,8 +167,8 @@ func (s *ServeDB) Beside(ctx context.Context, id, workdir string) (name string, 
 	return name, nil
 }
 
-// Arm returns the arm whose id is idOrName. If no arm has this id, Arm returns the arm
-// whose name is idOrName. If no arm has this name either, Arm returns ENotFound.
+// Arm returns the arm with the given id. If no arm has this id, it returns the arm with this name.
+// If no arm has this name either, it returns ENotFound.
 func (s *ServeDB) Arm(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	a, err := readArm(ctx, s.db.reader, byIDOrName, idOrName)
 	if err != nil {
@@ -194,11 +194,10 @@ func (s *ServeDB) CreateArm(ctx context.Context, a coleo.Arm) error {
 	return writingArm(err, a.Name)
 }
 
-// UpdateArm calls change to edit the row of an arm, and returns the new row. It reads
-// and writes the row in one transaction. If change returns an error, UpdateArm writes
-// nothing and returns that error. UpdateArm returns ENotFound if there is no such arm.
-// It returns EConflict if another arm has the new name. It returns EInvalid for a bad
-// row.
+// UpdateArm edits the row of an arm with the function change, and returns the new row. It reads and
+// writes the row in one transaction. If the function returns an error, UpdateArm writes nothing and
+// returns that error. UpdateArm returns ENotFound if there is no such arm. It returns EConflict if
+// another arm has the new name. It returns EInvalid for a bad row.
 func (s *ServeDB) UpdateArm(ctx context.Context, id string, change func(*coleo.Arm) error) (coleo.Arm, error) {
 	var a coleo.Arm
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {

@@ -12,22 +12,21 @@ import (
 	"coleo.dev"
 )
 
-// Bound says how many entries to keep, and for how long. An entry is deleted if it is
-// not among the newest entries of its class, or if it is older than Age. The events of an
-// arm have two classes: those with a source, which tell work, and Coleo's own. Events of
-// work are many, so they never push out other events.
+// Bound says how many entries to keep, and for how long. An entry is deleted if it is not among the
+// newest entries of its class, or if it is older than Age. The events of an arm have two classes.
+// Those with a source are events of work, and the others are Coleo's own. There are many events of
+// work, but they never push out other events.
 type Bound struct {
 	Most int // entries, without events of work
 	Work int // events of work; 0 for entries of other tables
 	Age  time.Duration
 }
 
-// The bounds of the logs. ServeBound keeps more events than HostBound. As long as a
-// host agent has an event, it can send the event again, and serve must recognize the
-// event. An event of work has about 1 kB, and a long run has 100,000 of them. So
-// ServeBound keeps two such runs of each arm, in about 200 MB. host.db is only a source
-// for a new serve.db, so HostBound keeps half of such a run. The row of a run has at most
-// 5 kB and outlives the run's events.
+// These are the bounds of the logs. ServeBound keeps more events than HostBound. As long as a host
+// agent has an event, it can send the event again, and serve must recognize the event. An event of
+// work has about 1 kB, and a long run has 100,000 of them. So ServeBound keeps two such runs of
+// each arm, in about 200 MB. host.db is only a source for a new serve.db, so HostBound keeps half
+// of such a run. The row of a run has at most 5 kB and outlives the run's events.
 var (
 	HostBound  = Bound{10_000, 50_000, 30 * 24 * time.Hour}  // events of each arm, in host.db
 	ServeBound = Bound{20_000, 200_000, 60 * 24 * time.Hour} // events of each arm, in serve.db
@@ -65,8 +64,8 @@ type shelf struct {
 	host       string // the SQL expression for the host of an event
 }
 
-// next returns the arm id that follows the given arm id in the order of the ids. It
-// returns "" if none follows.
+// The method next returns the arm id that follows the given one in the order of the ids. It returns
+// "" if none follows.
 func (l shelf) next(ctx context.Context, q queryer, arm string) (string, error) {
 	var id sql.NullString
 	err := q.QueryRowContext(ctx, "SELECT MIN(id) FROM (SELECT MIN(arm_id) AS id FROM "+l.table+" WHERE arm_id > ?1 AND "+
@@ -92,10 +91,10 @@ const (
 	workEvents = "source IS NOT NULL"
 )
 
-// thin deletes events of one arm that are outside the bound b, in one transaction. It
-// returns the keys of the deleted events. If stays returns true for an event, thin
-// keeps the event, even if the event is outside the bound. If note is not nil, thin
-// calls note with the highest deleted key, in the same transaction.
+// The method thin deletes events of one arm that are outside a bound, in one transaction. It
+// returns the keys of the deleted events. If the function stays returns true for an event, the
+// event is kept, even if it is outside the bound. If the function note is not nil, it is called
+// with the highest deleted key, in the same transaction.
 func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now time.Time,
 	stays func(*sql.Tx, entry) (bool, error), note func(*sql.Tx, int64) error) (gone []int64, err error) {
 	err = d.write(ctx, ordinary, func(tx *sql.Tx) error {
@@ -114,8 +113,8 @@ func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now t
 	return gone, nil
 }
 
-// class deletes the events of a class that are not among the newest most ones, or that
-// are too old.
+// The method class deletes events of a class that are too old, or that are not among the newest
+// ones. The argument most is how many of the newest stay.
 func (t *thinning) class(class string, most int) error {
 	last := int64(0)
 	of := " FROM " + t.table + " WHERE arm_id = ? AND " + class + " ORDER BY " + t.key
@@ -162,9 +161,8 @@ func (t *thinning) keeps(e entry) (bool, error) {
 	return t.stays(t.tx, e)
 }
 
-// findNewest finds the key of the arm's newest own event of each kind, if the arm still
-// has a row. Thin does not delete these events, so that serve can rebuild the row from
-// them.
+// If the arm still has a row, findNewest finds the key of the arm's newest own event of each kind.
+// Thin does not delete these events, so that serve can rebuild the row from them.
 func (t *thinning) findNewest() error {
 	rows, err := t.tx.Query("SELECT kind, MAX("+t.key+") FROM "+t.table+" WHERE arm_id = ?1 AND "+ownEvents+
 		" AND EXISTS (SELECT 1 FROM arms WHERE id = ?1) GROUP BY kind", t.arm)
@@ -194,9 +192,9 @@ var hostShelf = shelf{"events", "seq", "''"}
 // with lower numbers may also be missing. Deleted returns 0 if no event was deleted.
 func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 
-// Thin deletes events of one arm that are outside the bound b. It chooses the next arm
-// after the given arm id, in the order of the ids, and returns the id of the chosen
-// arm. It returns "" if no arm follows.
+// Thin deletes events of one arm that are outside a bound. It chooses the next arm after the given
+// arm id, in the order of the ids, and returns the id of the chosen arm. It returns "" if no arm
+// follows.
 //
 // Thin always keeps these events:
 //   - events with the number read or a higher one, because serve may not have read
@@ -234,9 +232,9 @@ func (h *HostDB) Vacuum(ctx context.Context) error { return h.db.vacuum(ctx) }
 
 var serveShelf = shelf{"run_events", "pos", "host"}
 
-// Thin deletes events of one arm in serve's log that are outside the bound b. It
-// chooses the next arm after the given arm id, in the order of the ids, and returns the
-// id of the chosen arm. It returns "" if no arm follows.
+// Thin deletes events of one arm in serve's log that are outside a bound. It chooses the next arm
+// after the given arm id, in the order of the ids, and returns the id of the chosen arm. It returns
+// "" if no arm follows.
 //
 // Thin always keeps these events:
 //   - the start events of runs that have no end event;
@@ -259,8 +257,8 @@ func (s *ServeDB) Thin(ctx context.Context, after string, now time.Time, b Bound
 // Vacuum returns some free pages to the disk: at most 1000 in one call.
 func (s *ServeDB) Vacuum(ctx context.Context) error { return s.db.vacuum(ctx) }
 
-// ThinAudit deletes the oldest records of commands that are outside the bound b. One
-// call deletes at most 500 records.
+// ThinAudit deletes the oldest records of commands that are outside a bound. One call deletes at
+// most 500 records.
 func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (deleted int, err error) {
 	oldest := now.Add(-b.Age)
 	err = s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
@@ -280,9 +278,9 @@ func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (delete
 	return deleted, nil
 }
 
-// ThinRuns deletes the oldest runs of one arm that are outside the bound b. It chooses
-// the next arm after the given arm id, in the order of the ids, and returns the id of the
-// chosen arm. It returns "" if no arm follows. One call deletes at most 500 runs.
+// ThinRuns deletes the oldest runs of one arm that are outside a bound. It chooses the next arm
+// after the given arm id, in the order of the ids, and returns the id of the chosen arm. It returns
+// "" if no arm follows. One call deletes at most 500 runs.
 //
 // ThinRuns keeps a run as long as serve's log has an event of it.
 func (s *ServeDB) ThinRuns(ctx context.Context, after string, now time.Time, b Bound) (arm string, deleted int,

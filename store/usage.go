@@ -12,12 +12,12 @@ import (
 	"coleo.dev"
 )
 
-// addUsage adds what an event tells of usage to the table. The event must be new, and must
-// have been applied to the row of its arm before.
+// addUsage adds the usage in an event to the table. The event must be new. It must already have
+// been applied to the row of its arm.
 //
-// An event of the kind usage tells one reply, so nothing is counted twice. If an agent CLI
-// tells only its own account, which is a sum, the end of a run tells it, and the difference
-// to the sum before counts.
+// An event of the kind usage is about one reply, so nothing is counted twice. Some agent CLIs
+// report only their own account, which is a sum. Then the end of a run has this sum, and the
+// difference to the earlier sum counts.
 func (p *projection) addUsage(e *coleo.Event) error {
 	switch e.Kind {
 	case coleo.EventUsage:
@@ -37,8 +37,8 @@ func (p *projection) addUsage(e *coleo.Event) error {
 	}
 }
 
-// accountSource is the source of a usage that is the agent CLI's own account. No event of the
-// kind usage tells it.
+// accountSource is the source of a usage that comes from the agent CLI's own account. No event of
+// the kind usage has it.
 const accountSource = "account"
 
 func (p *projection) countUsage(e *coleo.Event, u coleo.ReplyUsage) error {
@@ -69,8 +69,8 @@ func (p *projection) countUsage(e *coleo.Event, u coleo.ReplyUsage) error {
 	return nil
 }
 
-// countAccount counts the difference between the account of an agent CLI and its account
-// before. The account of another start, and one that has become smaller, begins at 0.
+// countAccount counts the difference between an agent CLI's account and its earlier account. If the
+// account is of another start, or has become smaller, the earlier one counts as 0.
 func (p *projection) countAccount(e *coleo.Event, sum coleo.Usage) error {
 	arm, err := p.arm(e.Arm)
 	if err != nil {
@@ -100,8 +100,8 @@ func (p *projection) countAccount(e *coleo.Event, sum coleo.Usage) error {
 	return p.countUsage(e, coleo.ReplyUsage{Usage: used})
 }
 
-// accountOf returns the newest account of an arm's agent CLI, or a zero Usage if this start
-// has told none.
+// accountOf returns the newest account of an arm's agent CLI. If this start has reported none, it
+// returns a zero Usage.
 func accountOf(tx *sql.Tx, arm string, generation int) (coleo.Usage, error) {
 	var u coleo.Usage
 	var text string
@@ -121,9 +121,9 @@ func accountOf(tx *sql.Tx, arm string, generation int) (coleo.Usage, error) {
 // hourLayout is the format of a stored hour, in UTC.
 const hourLayout = "2006-01-02T15"
 
-// Used returns what arms have used since a time, which is rounded down to the hour. The zero
-// time means always. If arm is not "", only what the arm with this id has used counts. The
-// result is in the order of the hours.
+// Used returns what arms have used since a time, which is rounded down to the hour. The zero time
+// means always. If arm is not "", only the usage of the arm with this id counts. The result is in
+// the order of the hours.
 func (s *ServeDB) Used(ctx context.Context, arm string, since time.Time) ([]coleo.UsageEntry, error) {
 	from := ""
 	if !since.IsZero() {
