@@ -115,7 +115,8 @@ type PolicyTool struct {
 	// dialog that shows anything else is about another call. The key is required, except
 	// with `about`.
 	Shows []string `toml:"shows"`
-	// The pattern of each row of the subject that does not show an input: `^ Bash command$`.
+	// The pattern of those parts of the subject's rows that do not come from inputs: `^ Bash
+	// command$`. Coleo removes each match before it compares the rows.
 	Rows patternText `toml:"rows"`
 	// The pattern of the title and the rows of the subject, for a dialog that does not show its
 	// inputs whole: `^Create (?P<path>\S+)\?$`. Each named group has the name of an input, or the
@@ -166,9 +167,9 @@ func (p *PolicyRule) Tool(name string) *PolicyTool {
 }
 
 // IsAbout reports whether the dialog asks about one call of the tool t. The name is the tool's, and
-// the inputs are those inputs of the call that are texts. If the dialog shows its whole subject,
-// the subject must have these texts and nothing else. If the subject is cut off, its visible rows
-// must be part of these texts. Blanks do not count.
+// the inputs are those inputs of the call that are texts. If the tool has a pattern About, the
+// method names decides. Otherwise the subject must have the inputs in t.Shows, and nothing else. If
+// the subject is cut off, its visible rows must be part of these inputs. Blanks do not count.
 func (v Verdict) IsAbout(t *PolicyTool, name string, inputs map[string]string) bool {
 	if v.Dialog == nil || v.Draft || v.Partial {
 		return false

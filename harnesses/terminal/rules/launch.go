@@ -47,9 +47,9 @@ type Launch struct {
 	// What the agent CLI needs of HOME in a sandbox. Without this table, Coleo refuses to
 	// start the agent CLI in a sandbox.
 	Sandbox SandboxFiles `toml:"sandbox"`
-	// The options that the agent CLI reads only once: `["--settings"]`. Their value is JSON, or the
-	// path of a JSON file. If the command line has such an option several times, Coleo joins the
-	// values into one.
+	// The options of which the agent CLI reads only one, even if the command line has several:
+	// `["--settings"]`. Their value is JSON, or the path of a JSON file. If the command line has
+	// such an option several times, Coleo joins the values into one.
 	Join []string `toml:"join"`
 	// The regular expression for the message that the agent CLI prints if it does not have the
 	// conversation that it must continue. It counts only if the agent CLI ends at its start. `coleo

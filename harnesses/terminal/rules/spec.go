@@ -141,7 +141,7 @@ type Spec struct {
 	// `initializing` means that the agent CLI will start again. From then on these conditions do
 	// not count. An idle screen counts after 30 s, or when the agent CLI has turned bracketed paste
 	// off. In a recording, the first start is read as if these conditions had held, because the
-	// recording may begin too late to show them.
+	// sign can be outside of the recorded screen.
 	Ready []Cond `toml:"ready"`
 	// What the screen shows once the agent CLI has opened the copy of a conversation, and
 	// not earlier. Some agent CLIs draw an empty composer before they open it. After a
