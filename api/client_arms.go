@@ -139,9 +139,8 @@ func (c *Client) Modes(ctx context.Context, arm string) (wire.Modes, error) {
 }
 
 // SwitchMode switches an arm to another mode, and returns when the screen shows it. It returns
-// EConflict if the keys do not lead from the present mode to it, and EUnsupported if nothing
-// switches to it. It returns EInvalid if the order does not allow the mode and must. It also
-// returns the errors of Prompt.
+// EConflict if the keys do not lead to it, EUnsupported if nothing switches to it, and EInvalid if
+// it must be allowed. It also returns the errors of Prompt.
 func (c *Client) SwitchMode(ctx context.Context, arm string, o coleo.ModeOrder) (coleo.ModeSwitch, error) {
 	var out modeReply
 	err := c.callFor(ctx, steerTime, post, armPath(arm, "/mode"), modeBody(o), &out)
