@@ -110,8 +110,8 @@ func ofArm(kinds []coleo.EventKind, where string, args ...any) []part {
 		{"run_events_work", where + " AND " + workEvents, args}}
 }
 
-// ofKinds returns a part of the query for each kind, because an index has only the events of one
-// kind in the order of their positions.
+// ofKinds returns a part of the query for each kind. The reason is that an index has only the
+// events of one kind in the order of their positions.
 func ofKinds(kinds []coleo.EventKind, index, where string, args ...any) (parts []part) {
 	for _, kind := range kinds {
 		parts = append(parts, part{index, where + " AND kind = ?", append(slices.Clone(args), string(kind))})
