@@ -32,8 +32,8 @@ func (b *Brain) Modes(ctx context.Context, idOrName string) (wire.Modes, error) 
 
 // SwitchMode switches an arm to another mode. It returns when the screen shows the mode. It returns
 // ENotFound if there is no such arm or mode, and EConflict if the keys do not lead from the present
-// mode to it. It returns EInvalid if the order does not allow the mode and must. Other errors come
-// from the host agent.
+// mode to it. It returns EInvalid for a mode that the order must allow and does not. Other errors
+// come from the host agent.
 func (b *Brain) SwitchMode(ctx context.Context, idOrName string, o coleo.ModeOrder) (coleo.ModeSwitch, error) {
 	var report bus.ModeReport
 	err := b.commanded(ctx, idOrName, bus.OpMode, promptTimeout, func(arm coleo.Arm) any {
