@@ -241,7 +241,7 @@ func TestM15AQuestionOutlivesTheHostAgent(t *testing.T) {
 	}
 }
 
-// An agent CLI that cuts the call loses nothing: await_answer takes it up, and so does the
+// An agent CLI that cuts the call loses nothing. await_answer continues the call, and so does the
 // same question.
 func TestM15ACutCallIsTakenUp(t *testing.T) {
 	t.Parallel()

@@ -89,8 +89,8 @@ func TestABeatThatSaysNothingNewIsQuiet(t *testing.T) {
 		s.brain.takeBeat(beat)
 		return int(s.brain.updates.next() - before)
 	}
-	// The brain's own pulses may publish beside the test's beats: each number is
-	// waited for.
+	// The brain's own pulses may publish beside the test's beats. So the test waits for each
+	// number.
 	s.until("a beat without news publishes nothing", func() bool { return publishes() == 0 })
 	s.until("a beat with one arm's output publishes that arm alone", func() bool {
 		now = now.Add(time.Second)

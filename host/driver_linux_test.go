@@ -276,8 +276,8 @@ func TestAStoppedArmStartsOnTheOtherHost(t *testing.T) {
 	}
 }
 
-// TestADeadDriverIsNoDriver: a lock whose process is gone does not count, and one that a
-// process keeps does.
+// TestADeadDriverIsNoDriver: a lock whose process is gone does not count. A lock that a process
+// keeps does count.
 func TestADeadDriverIsNoDriver(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), driverFile)

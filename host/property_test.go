@@ -232,7 +232,7 @@ func (h *history) awaitConsistent() {
 	}
 }
 
-// inconsistency returns what is not as it should be, or "". Two starts of one arm are wrong at
+// inconsistency returns the first thing that is wrong, or "". Two starts of one arm are wrong at
 // any moment.
 func (h *history) inconsistency() string {
 	list, err := h.brain.Arms(context.Background(), true)

@@ -46,8 +46,8 @@ func (s *stage) awaitPrompted(name string, want ...string) {
 	}
 }
 
-// waits checks that the queue does not go on now: that one more look sends nothing, so that
-// the agent CLI has got n prompts.
+// The function waits checks that the queue does not go on now. One more look sends nothing, and the
+// agent CLI has got n prompts.
 func (s *stage) waits(id, name string, n int) {
 	s.t.Helper()
 	a, err := s.host.arm(id)

@@ -19,8 +19,8 @@ func (s *stage) boss() string {
 	return id
 }
 
-// asksFor makes the model of arm id ask for the subarm kid, and returns the call and what a
-// person is asked.
+// asksFor makes the model of an arm ask for a subarm. It returns the call, and the question that a
+// person gets.
 func (s *stage) asksFor(id, key string, n int) (<-chan told, coleo.Suspension) {
 	s.t.Helper()
 	result := s.callTool(id, key, coleo.ToolSpawnArm, `{"name":"kid","prompt":"say hello","folder":"kid"}`)

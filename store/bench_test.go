@@ -7,7 +7,7 @@ import (
 	"coleo.dev"
 )
 
-// BenchmarkAppend measures the cost of an acknowledged event: one alone, a hundred at
+// BenchmarkAppend measures the cost of an acknowledged event. It appends one alone, a hundred at
 // once, and one intent, which waits for the disk.
 func BenchmarkAppend(b *testing.B) {
 	output, stop := event(coleo.EventWitness, "a", nil), event(coleo.EventStopped, "a", nil)

@@ -88,7 +88,7 @@ func TestUsageIsCountedOnce(t *testing.T) {
 	}
 }
 
-// An account is a sum: only what came since the last one counts. It begins again with a
+// An account is a sum, so only the difference to the last account counts. It begins again with a
 // start of the arm, and when it has become smaller.
 func TestAnAccountIsCountedByItsDifferences(t *testing.T) {
 	t.Parallel()

@@ -108,8 +108,8 @@ func branch(name string) func(*workspace.Order) {
 	return func(o *workspace.Order) { o.Branch = name }
 }
 
-// picture returns one line for each file below a folder: its mode, and its content or target.
-// The .git of a worktree is left out.
+// The function picture returns one line for each file below a folder, with its mode, and its
+// content or target. It leaves out the .git of a worktree.
 func picture(t *testing.T, dir string) string {
 	t.Helper()
 	var lines []string
@@ -148,8 +148,8 @@ func picture(t *testing.T, dir string) string {
 	return strings.Join(lines, "\n")
 }
 
-// mainPicture is what must not change in the main work folder: its files, its index, its
-// stash and its branch.
+// mainPicture describes the parts of the main work folder that must not change. They are its files,
+// its index, its stash and its branch.
 func (s *stage) mainPicture() string {
 	s.Helper()
 	index, err := os.ReadFile(filepath.Join(s.repo, ".git/index"))

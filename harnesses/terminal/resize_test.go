@@ -69,8 +69,8 @@ func TestSizesThatComeAtOnceAreGivenOneAfterAnother(t *testing.T) {
 	}
 }
 
-// A program that has not taken a size yet must not be given the next one: if that is the
-// size before, the program never draws what the size in between has removed.
+// A program that has not taken a size yet must not get the next one. If the next one equals the
+// size before, the program never draws the part that the size in between has removed.
 func TestTheNextSizeWaitsUntilTheLastOneIsShown(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, "whole_after_resize = true\n"+stageSpec, 80, 24, 0)

@@ -30,8 +30,9 @@ func (s *stage) marks() []string {
 	return names
 }
 
-// plant lets an arm put traps where it can write: the repository's configuration and hooks,
-// its own git folder, and attributes in its worktree, its commits and the git folder.
+// The function plant lets an arm put traps where it can write. These places are the repository's
+// configuration and hooks, and the arm's own git folder. There are also attributes in its worktree,
+// its commits and the git folder.
 func (s *stage) plant(w workspace.Workspace) {
 	s.Helper()
 	s.check(os.MkdirAll(filepath.Join(s.root, "marks"), 0o755))

@@ -132,8 +132,8 @@ func (s *stage) show(commit, path string) string {
 	return s.must(s.repo, "show", commit+":"+path)
 }
 
-// person is what a merge must not change: the files, the index, the stash and the branches of
-// the person's work folder.
+// The function person describes everything that a merge must not change. This is the files, the
+// index, the stash and the branches of the person's work folder.
 func (s *stage) person() string {
 	s.Helper()
 	var out strings.Builder

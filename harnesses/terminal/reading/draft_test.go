@@ -13,9 +13,8 @@ import (
 // one that is not whole.
 const heldFor = time.Second
 
-// A machine that stalls may show a dialog long before its subject is drawn. The
-// dialog is not reported in that time: its fingerprint would become stale when the
-// subject comes.
+// A machine that stalls may show a dialog long before its subject is drawn. The dialog is not
+// reported in that time, because its fingerprint would become stale when the subject comes.
 func TestADialogWithoutItsSubjectIsNotTold(t *testing.T) {
 	t.Parallel()
 	for recording, at := range map[string]time.Duration{ // time of a picture without the subject

@@ -22,8 +22,8 @@ var forged = []string{
 // many times.
 const forgedEach = 2
 
-// held is how long a forged word may hold a reading: until it lapses and the next reading
-// settles.
+// held is how long a forged word may keep a reading. In that time the word lapses, and the next
+// reading settles.
 const held = 3*time.Second + slack + 200*time.Millisecond
 
 // A forged word in the middle of a recording never makes an arm idle too early. It holds

@@ -49,8 +49,8 @@ var fingerprints = regexp.MustCompile(`("[Ff]ingerprint":"[0-9a-f]{12})-[0-9a-f]
 // a mode changes nothing else.
 var modesRead = regexp.MustCompile(`,"mode":"[^"]*"`)
 
-// TestEveryChunkOfEveryRecordingIsExplainedAsBefore compares all that explain shows, after
-// each chunk of each recording, with what it showed when the golden file was written.
+// TestEveryChunkOfEveryRecordingIsExplainedAsBefore compares the whole output of explain, after
+// each chunk of each recording, with the golden file.
 func TestEveryChunkOfEveryRecordingIsExplainedAsBefore(t *testing.T) {
 	t.Parallel()
 	if *writeGolden && (casttest.Raced || testing.Short()) {

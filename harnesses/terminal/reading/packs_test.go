@@ -92,9 +92,8 @@ func withReadings(t *testing.T, spec *rules.Spec, r rules.Readings) *rules.Spec 
 	return spec.WithPack(pack)
 }
 
-// The combined verdict is never less cautious than that of the built-in rules. There is
-// one exception: the built-in rules know nothing, and the pack was judged on the version
-// that runs.
+// The combined verdict is never less cautious than that of the built-in rules. There is one
+// exception. The built-in rules know nothing, and the pack was judged on the running version.
 func TestAPackNeverMakesAReadingLessCautious(t *testing.T) {
 	t.Parallel()
 	for _, name := range casttest.Names(t) {

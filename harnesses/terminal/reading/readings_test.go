@@ -126,8 +126,8 @@ func TestRecordingsReadAsTheyWereLabelled(t *testing.T) {
 	}
 }
 
-// A model can write what looks like a dialog, a composer or an error. That must not
-// change a reading: only the agent CLI's own rows at the bottom count.
+// A model can write what looks like a dialog, a composer or an error. That must not change a
+// reading, because only the agent CLI's own rows at the bottom count.
 func TestWhatAModelWritesFoolsNobody(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"claude-liar", "claude-osc7501-liar"} {

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// The bar for reading: this many streams, at the pace of their recording, may take this
-// much of one core, in thousandths.
+// These numbers are the bar for reading. This many streams, at the pace of their recording, may
+// take this much of one core, in thousandths.
 const (
 	streams       = 200
 	streamsBar    = 500

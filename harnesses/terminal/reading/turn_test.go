@@ -193,8 +193,8 @@ func TestAScreenThatNeverShowsWorkIsCalledBlind(t *testing.T) {
 	}
 }
 
-// A turn that Coleo has not begun is told before its states. What it submitted itself is not
-// told, and neither is what the record had before.
+// A turn that Coleo has not begun is told before its states. Coleo's own prompts are not told, and
+// neither are earlier entries of the record.
 func TestATurnThatSomebodyElseBeginsIsTold(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")

@@ -7,8 +7,7 @@ import (
 	"coleo.dev"
 )
 
-// TestEachOptionOfALongListIsOffered: arrows reach all options, and digits those
-// with a number of one digit.
+// In a long list, arrows reach all options. Digits reach only options with a number of one digit.
 func TestEachOptionOfALongListIsOffered(t *testing.T) {
 	t.Parallel()
 	d := &coleo.Dialog{Title: "Which?", Options: strings.Split("a b c d e f g h i j k l", " ")}

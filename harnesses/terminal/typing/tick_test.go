@@ -244,8 +244,8 @@ func TestAListThatIsRedrawnSlowlyIsSubmitted(t *testing.T) {
 	}
 }
 
-// Whatever a program does with the keys, a list is not submitted with other ticks than
-// those that were asked for. The error says what is ticked.
+// Whatever a program does with the keys, a list is submitted only with exactly the wanted ticks.
+// The error says which options are ticked.
 func TestNoOtherTicksAreSubmitted(t *testing.T) {
 	t.Parallel()
 	lost := func(*boxes, string) bool { return true }
