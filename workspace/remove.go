@@ -21,7 +21,7 @@ type Removal struct {
 	BranchDeleted bool `json:"branch_deleted,omitempty"`
 }
 
-// If Remove without force would refuse, Check returns EConflict and says what is unsaved. It
+// Check returns EConflict if Remove without force would refuse, and says what is unsaved. It
 // returns nil if the arm has no worktree.
 func (s Workspaces) Check(ctx context.Context, id string) error {
 	w, err := s.read(id)

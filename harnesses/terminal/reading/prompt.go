@@ -54,7 +54,7 @@ func (r *Reader) PromptDecided() { r.prompt.undecided = false }
 // yet.
 func (r *Reader) AwaitsWork() bool { return !r.prompt.sentAt.IsZero() }
 
-// After ExpectNoWork, the Reader waits no longer for work on the submitted prompt. That work may
+// ExpectNoWork ends the Reader's wait for work on the submitted prompt. That work may
 // have ended before it was seen.
 func (r *Reader) ExpectNoWork() { r.prompt.sentAt = time.Time{} }
 

@@ -13,7 +13,7 @@ import (
 // remembers. One turn has fewer.
 const maxReports = 32
 
-// After the hook has reported a tool, a dialog about the tool can open for the time ToolAsks. An
+// ToolAsks is how long a dialog about a tool can take to open after the hook has reported it. An
 // idle Claude Code 2.1.329 draws the dialog 400 to 600 ms after the report. There is a limit,
 // because a tool that opens no dialog can run for long.
 const ToolAsks = 2 * time.Second
