@@ -17,7 +17,12 @@ func (t *Trial) doInSession(tb testing.TB, d deed) {
 	tb.Helper()
 	ctx, cancel := patient(tb.Context(), deedTimeout)
 	defer cancel()
-	r, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: d.prompt})
+	var r coleo.Receipt
+	var err error
+	awaitTrue(ctx, func() bool { // a screen can lag behind the record; a refusal types nothing
+		r, err = t.Session.SendPrompt(ctx, coleo.Prompt{Text: d.prompt})
+		return coleo.ErrorCode(err) != coleo.EBusy
+	})
 	if err != nil {
 		tb.Fatalf("%q: %v", d.prompt, err)
 	}
