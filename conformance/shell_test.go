@@ -39,10 +39,27 @@ func TestACommandOfTheUserIsNoWork(t *testing.T) {
 			trial.typeCommand(t, command, word)
 			soon(t, "the output of the command is told", func() bool { return work.printed(word) })
 			soon(t, "nothing claims work", trial.calm)
-			trial.doInSession(t, deed{prompt: "say last"})
+			trial.promptBehindCommand(t, "say last")
 			soon(t, "the last answer is told", func() bool { return work.says("last") })
 			work.checkPrompts(t, "say first", "!"+command, "say last")
 		})
+	}
+}
+
+// promptBehindCommand sends a prompt right after the record has told the end of a command. The
+// screen can still show the command as running. A prompt that is refused then was not typed, so
+// it is sent again.
+func (t *Trial) promptBehindCommand(tb testing.TB, text string) {
+	tb.Helper()
+	ctx, cancel := patient(tb.Context(), shellTimeout)
+	defer cancel()
+	var err error
+	awaitTrue(ctx, func() bool {
+		_, err = t.Session.SendPrompt(ctx, coleo.Prompt{Text: text})
+		return coleo.ErrorCode(err) != coleo.EBusy
+	})
+	if err != nil {
+		tb.Fatalf("%q: %v", text, err)
 	}
 }
 

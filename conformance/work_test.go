@@ -17,12 +17,7 @@ func (t *Trial) doInSession(tb testing.TB, d deed) {
 	tb.Helper()
 	ctx, cancel := patient(tb.Context(), deedTimeout)
 	defer cancel()
-	var r coleo.Receipt
-	var err error
-	awaitTrue(ctx, func() bool { // a screen can lag behind the record; a refusal types nothing
-		r, err = t.Session.SendPrompt(ctx, coleo.Prompt{Text: d.prompt})
-		return coleo.ErrorCode(err) != coleo.EBusy
-	})
+	r, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: d.prompt})
 	if err != nil {
 		tb.Fatalf("%q: %v", d.prompt, err)
 	}
