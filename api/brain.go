@@ -46,9 +46,11 @@ type Brain interface {
 	// Remove deletes a stopped arm. It returns EConflict if the arm is running, or if its
 	// worktree has unsaved work. With force, such work is kept under a ref.
 	Remove(ctx context.Context, arm string, force bool) (wire.Removed, error)
+	// Label changes the labels of an arm, and returns the arm. It returns EInvalid for a bad
+	// label.
+	Label(ctx context.Context, idOrName string, change coleo.LabelChange) (coleo.Arm, error)
 	// Rename changes the name of an arm. It returns EConflict if another arm has the
 	// new name.
-	Label(ctx context.Context, idOrName string, change coleo.LabelChange) (coleo.Arm, error)
 	Rename(ctx context.Context, arm, name string) (coleo.Arm, error)
 
 	// Prompt sends a prompt and waits for proof that the prompt was delivered. The ID
