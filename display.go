@@ -68,6 +68,8 @@ func (a Arm) Need() (need Need, why string) {
 		return NeedsYou, "its plan waits for approval"
 	case a.Queue != nil && a.Queue.Paused != "" && !a.Queue.ByHand:
 		return NeedsYou, "its queue is paused: " + a.Queue.Paused
+	case a.Queue != nil && a.Queue.Sending != "":
+		return NeedWorking, ""
 	case a.State == Idle && a.Queue != nil && a.Queue.Held != "":
 		return NeedsYou, "its next prompt waits: " + a.Queue.Held
 	case a.State == Idle:

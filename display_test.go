@@ -40,6 +40,9 @@ func TestWhatAnArmNeeds(t *testing.T) {
 		"idle": {func(*coleo.Arm, *coleo.Signals) {}, coleo.NeedIdle, false},
 		"works": {func(a *coleo.Arm, _ *coleo.Signals) { a.Status, a.State = coleo.StatusBusy, coleo.Processing },
 			coleo.NeedWorking, false},
+		"is idle, and a prompt of its queue is being sent": {func(a *coleo.Arm, _ *coleo.Signals) {
+			a.Queue = &coleo.QueueState{Sending: "an-id"}
+		}, coleo.NeedWorking, false},
 		"starts": {func(a *coleo.Arm, _ *coleo.Signals) {
 			a.Status, a.State = coleo.StatusStarting, coleo.Initializing
 		}, coleo.NeedWorking, false},

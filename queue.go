@@ -53,9 +53,12 @@ func (q Queue) State() *QueueState {
 	return &s
 }
 
-// QueueState is a summary of an arm's queue. Its fields are those of Queue.
+// QueueState is a summary of an arm's queue. Its other fields are those of Queue.
 type QueueState struct {
-	Length int     `json:"length"`
+	Length int `json:"length"`
+	// Sending is the id of the prompt that has left the queue and is being typed. It is ""
+	// if there is none, and from the start of the prompt's run.
+	Sending string  `json:"sending,omitempty"`
 	Paused string  `json:"paused,omitempty"`
 	ByHand bool    `json:"by_hand,omitempty"`
 	Held   string  `json:"held,omitempty"`

@@ -326,7 +326,7 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 		Desired: a.record.Desired, Handle: a.record.Handle, Reading: a.reading, Attached: a.session != nil,
 		Proof: bus.Gone, Process: bus.ProcessDead,
 		LastActivity: a.record.LastActivity, LastOutput: a.record.LastOutput, Lease: a.lease,
-		Queue:  queueOf(&a.record).State(),
+		Queue:  queueState(&a.record),
 		Config: startedAs(a.record.Spec),
 	}
 	if a.session != nil {

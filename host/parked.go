@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"strings"
 	"time"
 
@@ -161,4 +162,26 @@ func (a *arm) obeyParked(r *store.ArmRecord, step coleo.QueueStep) ([]coleo.Even
 		return unpark(r, "a person has cancelled the wait"), nil
 	}
 	return a.continued(r, "a person does not wait any longer"), nil
+}
+
+// pauseAfter pauses the queue after a lost prompt, and returns the event. It does nothing
+// if the prompt was not in the queue.
+func pauseAfter(r *store.ArmRecord, p coleo.Receipt) []coleo.Event {
+	if !p.FollowUp {
+		return nil
+	}
+	why := fmt.Sprintf("nothing proves that the prompt %s has arrived, and it is not sent again", p.ID)
+	return setQueue(r, queue.Pause(queueOf(r), why, false), coleo.QueuePaused, p.ID)
+}
+
+// pauseAnew pauses the queue of an arm that starts with a new conversation, and ends the
+// arm's parking. It returns the events. It does not pause an empty queue.
+func pauseAnew(r *store.ArmRecord) []coleo.Event {
+	events := unpark(r, "the arm was started with a new conversation")
+	q := queueOf(r)
+	if len(q.Entries) == 0 {
+		return events
+	}
+	q = queue.Pause(q, "the arm was started with a new conversation", false)
+	return append(events, setQueue(r, q, coleo.QueuePaused, "")...)
 }

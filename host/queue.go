@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -133,10 +132,28 @@ func queueOf(r *store.ArmRecord) coleo.Queue {
 func setQueue(r *store.ArmRecord, q coleo.Queue, step coleo.QueueStep, id string) []coleo.Event {
 	change := coleo.QueueChange{Step: step, ID: id}
 	r.Queue = nil
-	if state := q.State(); state != nil {
-		r.Queue, change.QueueState = &q, *state
+	if q.State() != nil {
+		r.Queue = &q
+	}
+	if state := queueState(r); state != nil {
+		change.QueueState = *state
 	}
 	return []coleo.Event{event(r.ID, coleo.EventQueue, change)}
+}
+
+// queueState returns the summary of the queue in the record, with the prompt that has left the
+// queue and has no run yet. It returns nil if there is nothing to say.
+func queueState(r *store.ArmRecord) *coleo.QueueState {
+	state := queueOf(r).State()
+	at := slices.IndexFunc(r.Intended, func(p coleo.Receipt) bool { return p.FollowUp })
+	if at < 0 {
+		return state
+	}
+	if state == nil {
+		state = &coleo.QueueState{}
+	}
+	state.Sending = r.Intended[at].ID
+	return state
 }
 
 // wake makes sendQueue check whether it can send a prompt.
@@ -370,26 +387,4 @@ func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receip
 // it also pauses the queue in the record.
 func lost(r *store.ArmRecord, p coleo.Receipt, reading coleo.Reading) []coleo.Event {
 	return append([]coleo.Event{lostPrompt(r.ID, p, reading)}, pauseAfter(r, p)...)
-}
-
-// pauseAfter pauses the queue after a lost prompt, and returns the event. It does nothing
-// if the prompt was not in the queue.
-func pauseAfter(r *store.ArmRecord, p coleo.Receipt) []coleo.Event {
-	if !p.FollowUp {
-		return nil
-	}
-	why := fmt.Sprintf("nothing proves that the prompt %s has arrived, and it is not sent again", p.ID)
-	return setQueue(r, queue.Pause(queueOf(r), why, false), coleo.QueuePaused, p.ID)
-}
-
-// pauseAnew pauses the queue of an arm that starts with a new conversation, and ends the
-// arm's parking. It returns the events. It does not pause an empty queue.
-func pauseAnew(r *store.ArmRecord) []coleo.Event {
-	events := unpark(r, "the arm was started with a new conversation")
-	q := queueOf(r)
-	if len(q.Entries) == 0 {
-		return events
-	}
-	q = queue.Pause(q, "the arm was started with a new conversation", false)
-	return append(events, setQueue(r, q, coleo.QueuePaused, "")...)
 }

@@ -89,9 +89,19 @@ func TestM12FollowUpQueueSendsInOrderOneRunEach(t *testing.T) {
 		t.Error("a prompt for an idle arm waits")
 	}
 	s.awaitRuns(id, 5)
-	last := s.queueChanges(id)[len(s.queueChanges(id))-1]
-	if last.Step != coleo.QueueSent || last.Length != 0 {
+	changes := s.queueChanges(id)
+	for _, c := range changes {
+		if c.Step == coleo.QueueSent && c.Sending != c.ID {
+			t.Errorf("the change %+v does not tell that its prompt is being sent", c)
+		}
+	}
+	if last := changes[len(changes)-1]; last.Step != coleo.QueueSent || last.Length != 0 {
 		t.Errorf("the last event is %+v, want that the queue is empty", last)
+	}
+	a, err := s.host.arm(id)
+	s.check(err)
+	if q := a.report().Queue; q != nil {
+		t.Errorf("an arm without prompts that wait reports the queue %+v", q)
 	}
 }
 
@@ -241,7 +251,7 @@ func TestALostPromptPausesTheQueue(t *testing.T) {
 			a.sendFirst(t.Context(), session)
 			q, changes := s.queue(id, coleo.QueueOrder{}), s.queueChanges(id)
 			if last := changes[len(changes)-1]; last.Step != coleo.QueuePaused || last.ID != first ||
-				len(q.Entries) != 1 || q.Paused == "" || q.ByHand {
+				last.Sending != "" || len(q.Entries) != 1 || q.Paused == "" || q.ByHand {
 				t.Errorf("the queue is %+v, and its last event %+v", q, last)
 			}
 			want := 1

@@ -330,10 +330,11 @@ func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 	if r.Run != nil {
 		events = closing(r, r.Run.ID, coleo.RunEnd{Status: reading.State})
 	}
-	for _, p := range r.Intended {
+	intended := r.Intended
+	r.Intended = nil
+	for _, p := range intended {
 		events = append(events, lost(r, p, reading)...)
 	}
-	r.Intended = nil
 	return events
 }
 

@@ -190,7 +190,7 @@ func (a *arm) abort(ctx context.Context) (coleo.Aborted, error) {
 	done, err := a.interrupt(ctx)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return coleo.Aborted{Interruption: done, Queue: queueOf(&a.record).State()}, err
+	return coleo.Aborted{Interruption: done, Queue: queueState(&a.record)}, err
 }
 
 // lease grants, renews or releases the lease of an arm: the right to type by hand.

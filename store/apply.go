@@ -53,7 +53,9 @@ func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return applyModel(arm, e)
 	case coleo.EventLabels:
 		return applyLabels(arm, e)
-	case coleo.EventRunStart, coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
+	case coleo.EventRunStart:
+		return applyPromptArrived(arm, e)
+	case coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
 		arm.LastActivityAt = e.Time
 		return touched(arm, e.Time)
 	default: // the row has no field for what the event tells
@@ -128,6 +130,19 @@ func applyQueue(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if arm.State.Valid() {
 		arm.Status = arm.StatusIn(arm.State)
 	}
+	return touched(arm, e.Time)
+}
+
+// applyPromptArrived notes that the prompt of a run is no longer on its way.
+func applyPromptArrived(arm coleo.Arm, e coleo.Event) coleo.Arm {
+	if arm.Queue != nil && e.Run != "" && arm.Queue.Sending == e.Run {
+		next := *arm.Queue
+		next.Sending = ""
+		if arm.Queue = nil; next != (coleo.QueueState{}) {
+			arm.Queue = &next
+		}
+	}
+	arm.LastActivityAt = e.Time
 	return touched(arm, e.Time)
 }
 

@@ -134,6 +134,23 @@ func TestLabelsBecomeAPartOfTheRow(t *testing.T) {
 	}
 }
 
+func TestAPromptIsOnItsWayUntilItsRunBegins(t *testing.T) {
+	t.Parallel()
+	sent := func(id string) coleo.Event {
+		return event(coleo.EventQueue, "a1", coleo.QueueChange{Step: coleo.QueueSent, ID: id,
+			QueueState: coleo.QueueState{Sending: id}})
+	}
+	a := Apply(Apply(coleo.Arm{}, spawn("a1", 1)), sent("first"))
+	for _, other := range []string{"", "other"} {
+		if a = Apply(a, work(other, 0, coleo.EventRunStart, nil)); a.Queue == nil || a.Queue.Sending != "first" {
+			t.Fatalf("after the start of run %q, the queue is %+v", other, a.Queue)
+		}
+	}
+	if a = Apply(a, work("first", 0, coleo.EventRunStart, nil)); a.Queue != nil {
+		t.Errorf("after the start of the prompt's run, the queue is %+v", a.Queue)
+	}
+}
+
 func paused() coleo.Event {
 	return event(coleo.EventQueue, "a", coleo.QueueChange{Step: coleo.QueuePaused,
 		QueueState: coleo.QueueState{Length: 1, Paused: "a test"}})

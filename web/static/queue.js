@@ -6,7 +6,7 @@ import { armPath, call } from "./http.js";
 /** The queue in a few words, or "" if there is none. */
 export function queued(queue) {
   if (!queue) return "";
-  return `${queue.length ?? 0} queued${queue.paused ? " (paused)" : ""}`;
+  return `${queue.length ?? 0} queued${queue.sending ? ", 1 being sent" : ""}${queue.paused ? " (paused)" : ""}`;
 }
 
 /** Why the arm is parked and until when, or "" if it is not parked. */

@@ -154,6 +154,8 @@ func queuedWord(q *coleo.QueueState) string {
 		return ""
 	case q.Paused != "":
 		return fmt.Sprintf(", %d queued (paused)", q.Length)
+	case q.Sending != "":
+		return fmt.Sprintf(", %d queued, 1 being sent", q.Length)
 	case q.Length == 0:
 		return ""
 	}
@@ -300,6 +302,9 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	}
 	if q := arm.Queue; q != nil {
 		line("Queue", fmt.Sprintf("%d queued", q.Length))
+		if q.Sending != "" {
+			line("", "(the prompt "+q.Sending+" is being sent)")
+		}
 		if q.Parked != nil {
 			line("Parked", q.Parked.Line())
 			line("", fmt.Sprintf("(since %s, try %d; 'coleo arm unpark %s' goes on now)",
