@@ -122,8 +122,8 @@ var mayImport = map[string][]string{
 	"harnesses/terminal/pack":     {".", "config", "harnesses/terminal/rules"},
 
 	"cmd/coleo-hold": {".", "holder", "hook", "sandbox/inside", "window/pane"},
-	"cmd/coleo": {".", "api", "wire", "armtools", "operatortools", "config", "holder", "holder/journal", "holder/process", "hook", "sandbox", "sandbox/inside", "window/pane",
-		"modelresolver", "cmd/coleo/"},
+	"cmd/coleo": {".", "api", "wire", "armtools", "operatortools", "config", "holder", "holder/journal", "holder/process",
+		"hook", "sandbox", "sandbox/inside", "window/pane", "modelresolver", "cmd/coleo/"},
 	"cmd/coleo/verb":       {"."},
 	"cmd/coleo/show":       {".", "pty", "cmd/coleo/verb"},
 	"cmd/coleo/watch":      {".", "pty", "cmd/coleo/show"},
@@ -133,8 +133,8 @@ var mayImport = map[string][]string{
 		"cmd/coleo/executable"},
 	"cmd/coleo/run":       {".", "api", "wire", "pty", "checked", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/recording": {".", "pty", "pty/vt10x", "cmd/coleo/verb"},
-	"cmd/coleo/model": {".", "api", "wire", "holder/process", "modelresolver", "pricebook", "conformance/", "cmd/coleo/verb",
-		"cmd/coleo/executable", "cmd/coleo/setup"},
+	"cmd/coleo/model": {".", "api", "wire", "holder/process", "modelresolver", "pricebook", "conformance/",
+		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup"},
 	"cmd/coleo/harness": {".", "pty", "conformance", "conformance/netns", "harnesses/terminal",
 		"harnesses/terminal/mend", "harnesses/terminal/pack", "harnesses/terminal/reading", "registry",
 		"cmd/coleo/verb",
@@ -143,8 +143,8 @@ var mayImport = map[string][]string{
 	"cmd/coleo/arm": {".", "api", "wire", "holder/journal", "pty", "window", "checked", "cmd/coleo/verb", "cmd/coleo/show",
 		"cmd/coleo/queue",
 		"cmd/coleo/setup", "cmd/coleo/executable", "cmd/coleo/model", "cmd/coleo/template", "cmd/coleo/watch"},
-	"cmd/coleo/fanout": {".", "api", "changes", "cost", "wire", "workspace", "cmd/coleo/arm", "cmd/coleo/model", "cmd/coleo/setup",
-		"cmd/coleo/template", "cmd/coleo/verb"},
+	"cmd/coleo/fanout": {".", "api", "changes", "cost", "wire", "workspace", "cmd/coleo/arm", "cmd/coleo/model",
+		"cmd/coleo/setup", "cmd/coleo/template", "cmd/coleo/verb"},
 	"cmd/coleo/template":  {".", "wire", "policy/files", "template", "cmd/coleo/verb", "cmd/coleo/setup"},
 	"cmd/coleo/policy":    {".", "api", "wire", "config", "policy", "policy/", "cmd/coleo/verb", "cmd/coleo/setup"},
 	"cmd/coleo/why":       {".", "api", "wire", "graph", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
@@ -153,7 +153,8 @@ var mayImport = map[string][]string{
 	"cmd/coleo/workspace": {".", "workspace", "workspace/script", "cmd/coleo/verb", "cmd/coleo/setup"},
 	"cmd/coleo/thread":    {".", "api", "wire", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/changes":   {".", "api", "changes", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
-	"cmd/coleo/server": {".", "api", "wire", "brain", "bus", "config", "holder/process", "host", "localsocket", "pricebook", "store",
+	"cmd/coleo/server": {".", "api", "wire", "brain", "bus", "config", "holder/process", "host", "localsocket",
+		"pricebook", "store",
 		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/model", "cmd/coleo/arm"},
 }
 
@@ -186,8 +187,8 @@ var home = map[string][]string{
 }
 
 // testOnly lists what tests may import beyond their package.
-var testOnly = []string{"conformance/", "record/recordtest", "hook", "sandbox/inside", "registry", "pty", "pty/device", "holder",
-	"holder/process", "sqlite", "store", "bus", "bus/bustest",
+var testOnly = []string{"conformance/", "record/recordtest", "hook", "sandbox/inside", "registry", "pty", "pty/device",
+	"holder", "holder/process", "sqlite", "store", "bus", "bus/bustest",
 	"localsocket", "host", "host/toolcalls", "brain", "api", "wire", "harnesses/terminal/casttest", "window/pane",
 	"harnesses/terminal", "harnesses/terminal/rules", "record"}
 

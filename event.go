@@ -36,12 +36,14 @@ const (
 	EventDecision     EventKind = "approval"            // Decided
 	EventWindow       EventKind = "window"              // Change: the arm's window was opened or closed, or has failed
 	EventQueue        EventKind = "queue"               // QueueChange: what was done to the arm's queue
-	EventParked       EventKind = "parked"              // ParkChange: the arm has met a limit, goes on, or is not parked any more
-	EventPolicy       EventKind = "policy"              // PolicyDecision: what a policy says of an approval dialog
+	// ParkChange: the arm has met a limit, goes on, or is not parked any more
+	EventParked EventKind = "parked"
+	EventPolicy EventKind = "policy" // PolicyDecision: what a policy says of an approval dialog
 
-	EventWorkspaceChanged EventKind = "workspace_status_changed" // WorkspaceChange: the arm's worktree is being made or was removed
-	EventWorkspaceReady   EventKind = "workspace_ready"          // WorkspaceChange
-	EventWorkspaceError   EventKind = "workspace_error"          // Note: why the arm has no worktree, or keeps it
+	// WorkspaceChange: the arm's worktree is being made or was removed
+	EventWorkspaceChanged EventKind = "workspace_status_changed"
+	EventWorkspaceReady   EventKind = "workspace_ready" // WorkspaceChange
+	EventWorkspaceError   EventKind = "workspace_error" // Note: why the arm has no worktree, or keeps it
 
 	EventMerge EventKind = "merge" // MergeChange: the work of the arm is merged into another branch
 
@@ -49,7 +51,8 @@ const (
 	// nothing is typed, and the event belongs to no run.
 	EventInputValidated  EventKind = "input_validated"
 	EventOutputValidated EventKind = "output_validated" // Validated: whether the answer of the run fits its schema
-	EventOutputRetry     EventKind = "output_retry"     // Retry: the answer does not fit, and the model will be asked again
+	// Retry: the answer does not fit, and the model will be asked again
+	EventOutputRetry EventKind = "output_retry"
 )
 
 // The kinds of event that tell what the agent CLI does in a run. The comment of each

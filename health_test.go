@@ -51,7 +51,8 @@ func TestAnArmOfServeItselfSaysSo(t *testing.T) {
 	now := time.Now()
 	arm := Arm{Status: StatusIdle, State: Idle, AgentID: LocalHost, LastHeartbeat: now}
 	r := Summarise(arm.Signals(), now)
-	if want := "waits for work; its session is alive; it runs without a host agent: nobody reads it while serve is down"; !r.Local ||
+	if want := "waits for work; its session is alive; it runs without a host agent: nobody reads it while serve is " +
+		"down"; !r.Local ||
 		r.Distributed || r.Reason != want {
 		t.Errorf("the summary is %+v, want the reason %q", r, want)
 	}

@@ -56,7 +56,8 @@ func (s *Sandbox) Check() error {
 	}
 	switch s.Kind {
 	case SandboxDocker, SandboxPodman:
-		return Errorf(EUnsupported, "nothing was started: Coleo makes no sandbox with %s yet, because nobody has tested one: "+
+		return Errorf(EUnsupported, "nothing was started: Coleo makes no sandbox with %s yet, because nobody has tested "+
+			"one: "+
 			"choose --sandbox %s", s.Kind, SandboxBwrap)
 	case SandboxNone, SandboxBwrap:
 	default:

@@ -40,7 +40,8 @@ func (b *family) Suspensions(context.Context, string) ([]coleo.Suspension, error
 		{ID: "q-message", Arm: "b", Kind: coleo.SuspensionMessage}}, nil
 }
 
-func (b *family) AnswerSuspension(_ context.Context, arm, id string, _ coleo.Decision, by string) (coleo.Suspension, error) {
+func (b *family) AnswerSuspension(_ context.Context, arm, id string, _ coleo.Decision,
+	by string) (coleo.Suspension, error) {
 	b.note("answered " + arm + " by " + by)
 	return coleo.Suspension{ID: id}, nil
 }
@@ -71,7 +72,8 @@ func caller(t *testing.T, s *Server, arm string, bounds coleo.OperatorToken) *Cl
 }
 
 // callerSeenBy is like caller, with another way to look for the arm of a process.
-func callerSeenBy(t *testing.T, s *Server, armOf func(pid int) (string, error), arm string, bounds coleo.OperatorToken) *Client {
+func callerSeenBy(t *testing.T, s *Server, armOf func(pid int) (string, error), arm string,
+	bounds coleo.OperatorToken) *Client {
 	t.Helper()
 	s.armOf = armOf
 	s.admit = func(int) error {
@@ -134,7 +136,8 @@ func TestATokenAnswersForNoParent(t *testing.T) {
 	b := &family{}
 	client := caller(t, tokenServer(t, b), "a", coleo.OperatorToken{RunsIn: "a"})
 	for _, arm := range []string{"p", "parent"} {
-		if err := client.Respond(t.Context(), arm, "f1", coleo.Decision{Choice: coleo.Approve}, ""); coleo.ErrorCode(err) != coleo.EForbidden {
+		if err := client.Respond(t.Context(), arm, "f1", coleo.Decision{Choice: coleo.Approve}, ""); coleo.ErrorCode(err) !=
+			coleo.EForbidden {
 			t.Errorf("for %s: %v", arm, err)
 		}
 	}
@@ -150,7 +153,8 @@ func TestATokenInAnotherArmIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, runsIn := range map[string]string{"made for no arm": "", "made for another arm": "b"} {
 		client := caller(t, tokenServer(t, &family{}), "a", coleo.OperatorToken{RunsIn: runsIn})
-		if _, err := client.Arm(t.Context(), "b"); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(), "runs-in") {
+		if _, err := client.Arm(t.Context(), "b"); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(),
+			"runs-in") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if client.token = ""; true {
@@ -167,8 +171,8 @@ func TestATokenAnswersNothingWhereNobodySeesItsProcess(t *testing.T) {
 	s := tokenServer(t, b)
 	base := serveHTTP(t, s)
 	for runsIn, want := range map[string]coleo.Code{"": coleo.EForbidden, "a": ""} {
-		_, value, err := s.tokens.Make(t.Context(), wire.TokenRequest{Name: "op-" + runsIn + "x", Scopes: coleo.TokenScopes()},
-			coleo.OperatorToken{RunsIn: runsIn})
+		_, value, err := s.tokens.Make(t.Context(), wire.TokenRequest{Name: "op-" + runsIn + "x",
+			Scopes: coleo.TokenScopes()}, coleo.OperatorToken{RunsIn: runsIn})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,13 +180,15 @@ func TestATokenAnswersNothingWhereNobodySeesItsProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.Approve}, ""); coleo.ErrorCode(err) != want {
+		if err := client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.Approve},
+			""); coleo.ErrorCode(err) != want {
 			t.Errorf("over TCP, with a token that runs in %q: %v, want %q", runsIn, err, want)
 		}
 	}
 	unseen := func(int) (string, error) { return "", errors.New("this system shows nothing") }
 	client := callerSeenBy(t, s, unseen, "", coleo.OperatorToken{})
-	if err := client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.Approve}, ""); coleo.ErrorCode(err) != coleo.EForbidden {
+	if err := client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.Approve}, ""); coleo.ErrorCode(err) !=
+		coleo.EForbidden {
 		t.Errorf("on another system: %v", err)
 	}
 }
@@ -297,7 +303,8 @@ func TestWhatATokenDoesNotAnswer(t *testing.T) {
 		"a message":       {message, coleo.EForbidden},
 		"all later requests": {client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.ApproveAlways}, ""),
 			coleo.EForbidden},
-		"a key for the dialog": {client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.Reply, Key: "y"}, ""), coleo.EForbidden},
+		"a key for the dialog": {client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.Reply, Key: "y"}, ""),
+			coleo.EForbidden},
 	} {
 		if coleo.ErrorCode(c.err) != c.want {
 			t.Errorf("%s: %v, want %s", name, c.err, c.want)

@@ -105,10 +105,10 @@ func (b *scriptedBrain) Audits(context.Context, coleo.AuditFilter) ([]coleo.Audi
 }
 
 func testArms() []coleo.Arm {
-	return []coleo.Arm{
-		{ID: "a1", Name: "octavia", Harness: "h", State: coleo.Idle, Status: coleo.StatusIdle, Labels: coleo.Labels{"team": "a"}},
-		{ID: "a2", Name: "nautilus", Harness: "h", State: coleo.WaitingApproval, Status: coleo.StatusBusy, Labels: coleo.Labels{"team": "b"}},
-	}
+	idle := coleo.Arm{ID: "a1", Name: "octavia", Harness: "h", State: coleo.Idle, Status: coleo.StatusIdle}
+	asks := coleo.Arm{ID: "a2", Name: "nautilus", Harness: "h", State: coleo.WaitingApproval, Status: coleo.StatusBusy}
+	idle.Labels, asks.Labels = coleo.Labels{"team": "a"}, coleo.Labels{"team": "b"}
+	return []coleo.Arm{idle, asks}
 }
 
 func (b *scriptedBrain) Arms(context.Context, bool) ([]coleo.Arm, error) { return testArms(), b.fail }

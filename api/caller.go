@@ -75,8 +75,9 @@ func (s *Server) operatorPass(ctx context.Context, value string, by visitor) (*p
 		return nil, err
 	}
 	if arm := by.place.arm; arm != "" && arm != found.RunsIn {
-		return nil, coleo.Errorf(coleo.EForbidden, "process %d belongs to arm %s, and the operator token %q was not made for "+
-			"that arm (`coleo token create --runs-in`); nothing was done", by.caller.PID, arm, found.Name)
+		return nil, coleo.Errorf(coleo.EForbidden,
+			"process %d belongs to arm %s, and the operator token %q was not made for "+
+				"that arm (`coleo token create --runs-in`); nothing was done", by.caller.PID, arm, found.Name)
 	}
 	by.caller.Kind, by.caller.ID = coleo.CallerOperator, found.Name
 	return &pass{by.caller, live, &operator{found, by.place}}, nil

@@ -9,7 +9,8 @@ import (
 )
 
 func (b *scriptedBrain) Diff(_ context.Context, arm string, w changes.Wish, why bool) (changes.Diff, error) {
-	d := changes.Diff{Root: fmt.Sprint(arm, w.Paths, w.Stat, w.Binary, why), Files: []changes.File{}, Patch: []byte("p\xff")}
+	d := changes.Diff{Root: fmt.Sprint(arm, w.Paths, w.Stat, w.Binary, why), Files: []changes.File{},
+		Patch: []byte("p\xff")}
 	if w.Checkpoint != nil {
 		d.Base = fmt.Sprint(*w.Checkpoint)
 	}
@@ -24,7 +25,8 @@ func (b *scriptedBrain) Restore(_ context.Context, arm string, n int) (changes.R
 	return changes.Restored{N: n, Before: n + 1, Written: []string{arm}}, b.fail
 }
 
-func (b *scriptedBrain) Merge(_ context.Context, arm string, w changes.MergeWish, by string, ask bool) (changes.Merged, error) {
+func (b *scriptedBrain) Merge(_ context.Context, arm string, w changes.MergeWish, by string,
+	ask bool) (changes.Merged, error) {
 	m := changes.Merged{DryRun: w.DryRun}
 	m.Way, m.Into, m.Branch = w.Way, w.Into+w.Commit+w.Message, fmt.Sprint(arm, ask, by != "")
 	return m, b.fail
@@ -61,7 +63,8 @@ func TestEveryRouteOfCommentsThroughItsClient(t *testing.T) {
 			return fmt.Sprint("comment ", len(l), " ", l[1].Path, " ", l[1].Line, " ", l[1].Text), err
 		},
 		"squash main fix words a1 true true true": func() (any, error) {
-			m, err := c.Merge(ctx, "a1", changes.MergeWish{Way: changes.WaySquash, Into: "main ", Commit: "fix ", Message: "words", DryRun: true}, true)
+			m, err := c.Merge(ctx, "a1", changes.MergeWish{Way: changes.WaySquash, Into: "main ", Commit: "fix ",
+				Message: "words", DryRun: true}, true)
 			return fmt.Sprint(m.Way, " ", m.Into, " ", m.Branch[:2], " ", m.Branch[2:], " ", m.DryRun), err
 		},
 		"dropped comments 7": func() (any, error) {

@@ -347,7 +347,8 @@ func TestTheListOfArmsTakesASelector(t *testing.T) {
 		}
 	}
 	for _, selector := range []string{"team%3D", "team,,x", "team%20in%20(a,b)"} {
-		if resp, body := ask(t, h, "GET", "/api/arms?selector="+selector, "", "X-API-Key", testToken); resp.StatusCode != 422 {
+		if resp, body := ask(t, h, "GET", "/api/arms?selector="+selector, "", "X-API-Key",
+			testToken); resp.StatusCode != 422 {
 			t.Errorf("%s: %d %s, want 422", selector, resp.StatusCode, body)
 		}
 	}
@@ -368,7 +369,8 @@ func TestAChangeOfLabelsEndsWhatATokenDoes(t *testing.T) {
 		return ctx
 	}
 	person, before := socketClient(t, s), live()
-	for _, change := range []coleo.LabelChange{{Set: coleo.Labels{"other": "x", "team": "a"}}, {Set: coleo.Labels{"k": "v"}}} {
+	for _, change := range []coleo.LabelChange{{Set: coleo.Labels{"other": "x", "team": "a"}},
+		{Set: coleo.Labels{"k": "v"}}} {
 		if _, err := person.Label(t.Context(), "octavia", change); err != nil || before.Err() != nil {
 			t.Errorf("after %+v: %v, %v", change, err, before.Err())
 		}

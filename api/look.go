@@ -73,8 +73,10 @@ func (s *Server) lookRoutes(d table) {
 		"Wait until the arm's state is one of those; 504 when it is not in time", 0}, s.wait)
 	add(d, operation{get, "/api/arms/{id}/diff", "arm-diff",
 		"Show what the arm has changed in its folder, as files and as a patch", 0}, s.diff)
-	add(d, operation{get, "/api/arms/{id}/files", "arm-files", "List the files that the arm has changed, without a patch", 0}, s.files)
-	add(d, operation{get, "/api/arms/{id}/checkpoints", "list-checkpoints", "List the checkpoints of the arm's files", 0}, s.checkpoints)
+	add(d, operation{get, "/api/arms/{id}/files", "arm-files", "List the files that the arm has changed, without a patch",
+		0}, s.files)
+	add(d, operation{get, "/api/arms/{id}/checkpoints", "list-checkpoints", "List the checkpoints of the arm's files", 0},
+		s.checkpoints)
 	add(d, operation{post, "/api/arms/{id}/restore", "restore-files", "Put the files of a checkpoint back", 0}, s.restore)
 	add(d, operation{post, "/api/arms/{id}/merge", "merge-arm",
 		"Merge the work of an arm with a worktree into another branch, or say what would happen", 0}, s.merge)

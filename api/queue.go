@@ -82,12 +82,14 @@ func (s *Server) queueRoutes(d table) {
 		add(d, operation{post, arm + path + "/resume", "resume-" + of, "Send the prompts of the queue again", 0},
 			s.resumeQueue)
 	}
-	add(d, operation{get, "/api/arms/{id}/comments", "list-comments", "List the comments on the arm's changes that are not sent", 0},
-		s.comments)
-	add(d, operation{post, "/api/arms/{id}/comments", "add-comment", "Store a comment on a line of the arm's changes", 0}, s.comment)
-	add(d, operation{del, "/api/arms/{id}/comments", "drop-comments", "Delete the comments that are not sent", 0}, s.dropComments)
-	add(d, operation{post, "/api/arms/{id}/comments/send", "send-comments", "Send all comments to the arm as one prompt", 0},
-		do(s.brain.SendComments))
+	add(d, operation{get, "/api/arms/{id}/comments", "list-comments",
+		"List the comments on the arm's changes that are not sent", 0}, s.comments)
+	add(d, operation{post, "/api/arms/{id}/comments", "add-comment", "Store a comment on a line of the arm's changes", 0},
+		s.comment)
+	add(d, operation{del, "/api/arms/{id}/comments", "drop-comments", "Delete the comments that are not sent", 0},
+		s.dropComments)
+	add(d, operation{post, "/api/arms/{id}/comments/send", "send-comments", "Send all comments to the arm as one prompt",
+		0}, do(s.brain.SendComments))
 }
 
 func (s *Server) ordered(ctx context.Context, arm string, o coleo.QueueOrder) (*reply[coleo.QueueReport], error) {

@@ -59,7 +59,8 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 				Text: p.Text + "/" + lease + fmt.Sprint(p.Interrupt, p.Unproven)}, nil
 		},
 		respond: func(dialog coleo.Fingerprint, d coleo.Decision) error {
-			if want := (coleo.Decision{Choice: coleo.Reply, Option: 2, Options: []int{1, 3}, Words: "so", Key: "y"}); dialog != "f1" ||
+			if want := (coleo.Decision{Choice: coleo.Reply, Option: 2, Options: []int{1, 3}, Words: "so",
+				Key: "y"}); dialog != "f1" ||
 				!reflect.DeepEqual(d, want) {
 				return fmt.Errorf("respond got %q %+v", dialog, d)
 			}
@@ -190,8 +191,8 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			return fmt.Sprint(s.From, " ", s.To, " ", s.Restarted), err
 		},
 		"responded": func() (any, error) {
-			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.Reply, Option: 2, Options: []int{1, 3}, Words: "so",
-				Key: "y"},
+			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.Reply, Option: 2, Options: []int{1, 3},
+				Words: "so", Key: "y"},
 				"")
 		},
 		"q-1 of a1": func() (any, error) {
@@ -200,7 +201,8 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 		},
 		"q-1 a1 answer 2 so socket": func() (any, error) {
 			s, err := c.AnswerSuspension(ctx, "a1", "q-1", coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "so"})
-			return fmt.Sprint(s.ID, " ", s.Arm, " ", s.Decision.Choice, " ", s.Decision.Option, " ", s.Decision.Words, " ", s.By), err
+			d := s.Decision
+			return fmt.Sprint(s.ID, " ", s.Arm, " ", d.Choice, " ", d.Option, " ", d.Words, " ", s.By), err
 		},
 		"q-7 without arm": func() (any, error) {
 			s, err := c.AnswerSuspension(ctx, "", "q-7", coleo.Decision{Choice: coleo.Approve})
@@ -387,8 +389,7 @@ func TestTheClientSaysWhenNobodyAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Arms(t.Context(), false); coleo.ErrorCode(err) != coleo.EUnavailable ||
-		!strings.Contains(err.Error(), "coleo serve") {
+	if _, err = c.Arms(t.Context(), false); coleo.ErrorCode(err) != coleo.EUnavailable || !strings.Contains(err.Error(), "coleo serve") {
 		t.Errorf("error = %v", err)
 	}
 	for _, u := range []string{"", "127.0.0.1:8080", "ftp://x", "http://"} {

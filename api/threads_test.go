@@ -13,8 +13,8 @@ import (
 )
 
 func (b *scriptedBrain) Threads(_ context.Context, f coleo.ThreadFilter) (coleo.ThreadList, error) {
-	return coleo.ThreadList{Threads: []coleo.Thread{{ID: fmt.Sprint(f.Project, f.Harness, f.Words, f.Prefix, f.Arm, f.Since.Unix(),
-		f.Hidden, f.Limit)}}, Unread: 2}, b.fail
+	return coleo.ThreadList{Threads: []coleo.Thread{{ID: fmt.Sprint(f.Project, f.Harness, f.Words, f.Prefix, f.Arm,
+		f.Since.Unix(), f.Hidden, f.Limit)}}, Unread: 2}, b.fail
 }
 
 func (b *scriptedBrain) Thread(_ context.Context, harness, id string, after, limit int) (coleo.ThreadPage, error) {
@@ -58,8 +58,8 @@ func TestM6EveryRouteOfThreadsThroughItsClient(t *testing.T) {
 	c, ctx := socketClient(t, newServer(t, &scriptedBrain{})), t.Context()
 	for want, got := range map[string]func() (any, error){
 		"/phexact \"a b\"*i-arm7 true 5 2": func() (any, error) {
-			l, err := c.Threads(ctx, coleo.ThreadFilter{Project: "/p", Harness: "h", Words: `exact "a b"*`, Prefix: "i-", Arm: "arm",
-				Since: time.Unix(7, 0), Hidden: true, Limit: 5})
+			l, err := c.Threads(ctx, coleo.ThreadFilter{Project: "/p", Harness: "h", Words: `exact "a b"*`, Prefix: "i-",
+				Arm: "arm", Since: time.Unix(7, 0), Hidden: true, Limit: 5})
 			return fmt.Sprint(l.Threads[0].ID, " ", l.Unread), err
 		},
 		"h/a/b%c 3/4": func() (any, error) { p, err := c.Thread(ctx, "h", "a/b%c ", 3, 4); return p.Thread.ID, err },

@@ -135,7 +135,8 @@ func TestATokenIsMadeAndRevokedByAPersonOnly(t *testing.T) {
 	if err != nil || !token.IsValue(made.Value) {
 		t.Fatalf("CreateToken = %+v, %v", made, err)
 	}
-	if raw, _ := json.Marshal(b.audited()); strings.Contains(string(raw), made.Value) || !strings.Contains(string(raw), "create-token") {
+	if raw, _ := json.Marshal(b.audited()); strings.Contains(string(raw), made.Value) || !strings.Contains(string(raw),
+		"create-token") {
 		t.Errorf("the audit is %s", raw)
 	}
 	list, err := person.Tokens(t.Context())
@@ -218,7 +219,8 @@ func TestATokenNeverTypesByHand(t *testing.T) {
 func TestRevokingATokenEndsItsStreams(t *testing.T) {
 	t.Parallel()
 	waits := make(chan struct{})
-	s := tokenServer(t, &scriptedBrain{follow: answerFollow, wait: func(ctx context.Context, _ []coleo.State) (coleo.Arm, error) {
+	s := tokenServer(t, &scriptedBrain{follow: answerFollow, wait: func(ctx context.Context, _ []coleo.State) (coleo.Arm,
+		error) {
 		close(waits)
 		<-ctx.Done()
 		return coleo.Arm{}, context.Cause(ctx)

@@ -29,7 +29,8 @@ func (o *office) Await(ctx context.Context, _ string) (string, error) {
 	return "", ctx.Err()
 }
 
-func (o *office) Deliver(ctx context.Context, to string, e coleo.Queued, c store.ToolChange, events ...coleo.Event) error {
+func (o *office) Deliver(ctx context.Context, to string, e coleo.Queued, c store.ToolChange,
+	events ...coleo.Event) error {
 	if to != "arm-kid" || e.Text == "" {
 		return coleo.Errorf(coleo.EExited, "arm %s has ended", to)
 	}
@@ -54,12 +55,14 @@ func TestM19ACutWaitForASubarmIsTakenUp(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	s := o.inside(Config{Longest: time.Millisecond}, nil)
-	for tool, args := range map[string]map[string]any{coleo.ToolAwaitArm: nil, coleo.ToolAwaitAnswer: {"id": "arm-a.kid"}} {
+	for tool, args := range map[string]map[string]any{coleo.ToolAwaitArm: nil,
+		coleo.ToolAwaitAnswer: {"id": "arm-a.kid"}} {
 		if a := now(t, s, tool, args); a.failed || !strings.Contains(a.text, "await_answer with the id arm-a.kid") {
 			t.Errorf("%s = %+v", tool, a)
 		}
 	}
-	if a := now(t, s, coleo.ToolAwaitArm, map[string]any{"name": "arm-b"}); !a.failed || !strings.Contains(a.text, "arm-a.kid") {
+	if a := now(t, s, coleo.ToolAwaitArm, map[string]any{"name": "arm-b"}); !a.failed ||
+		!strings.Contains(a.text, "arm-a.kid") {
 		t.Errorf("to wait for the parent = %+v, want an error", a)
 	}
 	if a := now(t, o.process("b"), coleo.ToolAwaitAnswer, map[string]any{"id": "arm-a.kid"}); !a.failed {
@@ -73,8 +76,8 @@ func TestM19AMessageIsApprovedAndMarked(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	s := o.process("a")
-	for _, wrong := range []map[string]any{{"to": "c", "text": "hi"}, {"to": "arm-a", "text": "hi"}, {"to": "", "text": "hi"},
-		{"to": "arm-a.kid", "text": " "}, {"to": "arm-a.kid", "text": "hi", "from": "the user"}} {
+	for _, wrong := range []map[string]any{{"to": "c", "text": "hi"}, {"to": "arm-a", "text": "hi"},
+		{"to": "", "text": "hi"}, {"to": "arm-a.kid", "text": " "}, {"to": "arm-a.kid", "text": "hi", "from": "the user"}} {
 		if a := now(t, s, coleo.ToolMessageArm, wrong); !a.failed {
 			t.Errorf("message_arm %v = %+v, want an error", wrong, a)
 		}

@@ -23,7 +23,8 @@ func TestM18Tasks(t *testing.T) {
 	if a := now(t, s, coleo.ToolTaskCheck, nil); a.text != "1 tasks are not completed:\nt1 [in_progress] one" {
 		t.Errorf("task_check = %+v", a)
 	}
-	for _, wrong := range []map[string]any{{"id": "t9", "status": "completed"}, {"id": "t1", "status": "maybe"}, {"id": 1}} {
+	for _, wrong := range []map[string]any{{"id": "t9", "status": "completed"}, {"id": "t1", "status": "maybe"},
+		{"id": 1}} {
 		if a := now(t, s, coleo.ToolTaskUpdate, wrong); !a.failed {
 			t.Errorf("task_update %v = %+v, want an error", wrong, a)
 		}
@@ -82,11 +83,13 @@ func TestRemarksAreInTheLog(t *testing.T) {
 		now(t, s, coleo.ToolHeartbeat, map[string]any{"status": "testing", "current_task": "t1"})
 	}
 	now(t, s, coleo.ToolShareNote, map[string]any{"title": "Ports", "content": "80 is taken", "tags": []string{"net"}})
-	now(t, s, coleo.ToolStatusReport, map[string]any{"status": "blocked", "summary": "no key", "nextSteps": []string{"ask"}})
+	now(t, s, coleo.ToolStatusReport, map[string]any{"status": "blocked", "summary": "no key",
+		"nextSteps": []string{"ask"}})
 	if a := now(t, s, coleo.ToolStatusReport, map[string]any{"status": "fine", "summary": ""}); !a.failed {
 		t.Errorf("an unknown status = %+v", a)
 	}
-	if a := now(t, s, coleo.ToolInstructions, nil); !strings.Contains(a.text, "arm-a") || !strings.Contains(a.text, "do it") {
+	if a := now(t, s, coleo.ToolInstructions, nil); !strings.Contains(a.text, "arm-a") ||
+		!strings.Contains(a.text, "do it") {
 		t.Errorf("get_my_instructions = %+v", a)
 	}
 	var got []coleo.Remark

@@ -93,7 +93,8 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 // Merge returns ENotFound if there is no such arm, EUnsupported if it has no worktree, and
 // EConflict if the arm's work or the branch does not let it merge. If the wish is to commit first,
 // and the arm may change files, it returns EBusy. With ask, it also returns the errors of Prompt.
-func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeWish, by string, ask bool) (changes.Merged, error) {
+func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeWish, by string,
+	ask bool) (changes.Merged, error) {
 	var m changes.Merged
 	err := b.commanded(ctx, idOrName, bus.OpMerge, mergeTimeout, func(arm coleo.Arm) any {
 		return bus.MergeOrder{Arm: arm.ID, Wish: w, By: by}
@@ -170,7 +171,8 @@ func (w *hunkWriters) pathsOf(name string) []string {
 	return paths
 }
 
-func (w *hunkWriters) hunk(ctx context.Context, q graph.Question, h *changes.Hunk, runs []string, mentions []graph.Mention) error {
+func (w *hunkWriters) hunk(ctx context.Context, q graph.Question, h *changes.Hunk, runs []string,
+	mentions []graph.Mention) error {
 	found, log := graph.Finding{}, runLog{}
 	for _, line := range telling(w.diff.NewLines(*h), h.NewStart) {
 		q.Line, q.Text = line.Number, line.Text

@@ -120,7 +120,8 @@ func (b *Brain) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harn
 		return err
 	}
 	if asked.On() && h.Info().Transport == coleo.TransportHTTP {
-		return coleo.Errorf(coleo.EUnsupported, "nothing was started: the harness %s uses HTTP, and Coleo makes sandboxes only "+
+		return coleo.Errorf(coleo.EUnsupported, "nothing was started: the harness %s uses HTTP, and Coleo makes sandboxes "+
+			"only "+
 			"for harnesses with a terminal", harness)
 	}
 	next := *asked
@@ -156,8 +157,9 @@ func (b *Brain) knowsSandbox(host string, o bus.SpawnOrder) error {
 	if m == nil || m.beat.PID == 0 || m.beat.TakesSandbox {
 		return nil // a host agent without a beat cannot be asked, so the order fails later
 	}
-	return unsent{coleo.Errorf(coleo.EUnsupported, "nothing was started: the host agent %s has version %s, which makes no "+
-		"sandboxes: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
+	return unsent{coleo.Errorf(coleo.EUnsupported,
+		"nothing was started: the host agent %s has version %s, which makes no "+
+			"sandboxes: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
 }
 
 // checkScripted returns an error if the options of a request do not fit the scripted model. A
@@ -221,5 +223,6 @@ func (b *Brain) checkHostUnderstands(host string, o bus.SpawnOrder) error {
 	}
 	return unsent{coleo.Errorf(coleo.EUnsupported,
 		"nothing was started: the host agent %s has version %s, which does not support environment variables for "+
-			"arms, the scripted model, freeze, copies of conversations or worktrees: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
+			"arms, the scripted model, freeze, copies of conversations or worktrees: run 'coleo down' and 'coleo up' to "+
+			"update it", host, m.beat.Version)}
 }

@@ -22,8 +22,8 @@ func (p *projectWork) add(run string, kind coleo.EventKind, payload any) {
 	raw, err := json.Marshal(payload)
 	check(p.s.t, err)
 	p.seq++
-	p.list = append(p.list, coleo.Event{Host: scriptedHost, Epoch: "e", Seq: p.seq, Arm: "a", Run: run, Turn: 1, Kind: kind,
-		Payload: raw, Time: time.Now().UTC()})
+	p.list = append(p.list, coleo.Event{Host: scriptedHost, Epoch: "e", Seq: p.seq, Arm: "a", Run: run, Turn: 1,
+		Kind: kind, Payload: raw, Time: time.Now().UTC()})
 }
 
 func (p *projectWork) work(run string, list ...coleo.Work) {
@@ -107,7 +107,8 @@ func TestWhyFindsTheRunThatWroteTheLine(t *testing.T) {
 		return a
 	}
 	a := ask("two")
-	if a.Certainty != graph.Wrote || a.ArmName != "a" || a.Run.ID != "r3" || a.Run.Prompt.Offset != 77 || a.Call.ID != "r3/c1" ||
+	if a.Certainty != graph.Wrote || a.ArmName != "a" || a.Run.ID != "r3" || a.Run.Prompt.Offset != 77 ||
+		a.Call.ID != "r3/c1" ||
 		a.Generation != 2 || len(a.Possible) != 1 {
 		t.Errorf("the answer for a line of r3 is %+v", a)
 	}

@@ -128,7 +128,8 @@ func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelCh
 // labels, and for labels of an arm that is not new.
 func labelNew(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known bool) error {
 	if known && len(labels) > 0 {
-		return coleo.Errorf(coleo.EInvalid, "arm %s exists already: 'coleo arm label' changes its labels; nothing was started",
+		return coleo.Errorf(coleo.EInvalid, "arm %s exists already: 'coleo arm label' changes its labels; nothing was "+
+			"started",
 			arm.Name)
 	}
 	next, err := coleo.LabelChange{Set: labels}.Apply(arm.Labels)

@@ -316,7 +316,8 @@ func (b *Brain) knowsDefaults(host string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if m := b.hosts[host]; m != nil && m.beat.PID != 0 && !m.beat.TakesDefault {
-		return coleo.Errorf(coleo.EUnsupported, "nothing was done: the host agent %s has version %s, which cannot change the "+
+		return coleo.Errorf(coleo.EUnsupported, "nothing was done: the host agent %s has version %s, which cannot change "+
+			"the "+
 			"model of the next start alone: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)
 	}
 	return nil

@@ -66,7 +66,8 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	tellChange(&reply, change)
 	reply.Warning = joinWarnings(localWarning(reply.Arm), notShown)
 	if remedy.Starts() && forgotten(arm) {
-		reply.Warning = joinWarnings("the agent CLI did not have the arm's conversation, so a new one has begun", reply.Warning)
+		reply.Warning = joinWarnings("the agent CLI did not have the arm's conversation, so a new one has begun",
+			reply.Warning)
 	}
 	return reply, err
 }
@@ -86,7 +87,8 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 			Conversation: arm.SessionID, AgentID: arm.AgentID, Hostname: arm.Host, Ended: ended(arm),
 			Forgotten: forgotten(arm),
 		},
-		Health: coleo.Summarise(arm.Signals(), b.Now()).State, Preferred: q.AgentID, RemoteOnly: b.RemoteOnly || b.Local == nil,
+		Health: coleo.Summarise(arm.Signals(), b.Now()).State, Preferred: q.AgentID, RemoteOnly: b.RemoteOnly ||
+			b.Local == nil,
 		Force:              q.Force,
 		AllowLocalFallback: b.allowsLocal(q.AllowLocalFallback),
 	}

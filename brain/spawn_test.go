@@ -89,8 +89,8 @@ func TestTheHarnessIsTheOneAskedForOrTheOneThatIsThere(t *testing.T) {
 
 func TestAnOlderHostAgentIsNotGivenWhatItWouldLeaveOut(t *testing.T) {
 	t.Parallel()
-	old, now := bus.Beat{ID: "old", PID: 1, Version: "v1"}, bus.Beat{ID: "now", PID: 2, TakesGiven: true, TakesForks: true, TakesFiles: true,
-		TakesSandbox: true}
+	old, now := bus.Beat{ID: "old", PID: 1, Version: "v1"}, bus.Beat{ID: "now", PID: 2, TakesGiven: true, TakesForks: true,
+		TakesFiles: true, TakesSandbox: true}
 	b := withHosts(t, map[time.Duration]bus.Beat{1: old, 2: now})
 	for what, o := range map[string]bus.SpawnOrder{
 		"an environment":            {Env: map[string]string{"A": "hunter2"}},
@@ -110,7 +110,8 @@ func TestAnOlderHostAgentIsNotGivenWhatItWouldLeaveOut(t *testing.T) {
 			t.Errorf("%s: %v, want an error that names the version", what, err)
 		}
 	}
-	if err := b.understandsFiles("old"); coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), "v1") {
+	if err := b.understandsFiles("old"); coleo.ErrorCode(err) != coleo.EUnsupported ||
+		!strings.Contains(err.Error(), "v1") {
 		t.Errorf("files: %v, want an error that names the version", err)
 	}
 	if err := b.understandsFiles("now"); err != nil {

@@ -187,7 +187,8 @@ func TestWhatIsLoggedBeforeRunIsPublished(t *testing.T) {
 	check(t, err)
 	t.Cleanup(func() { db.Close() })
 	b := New(Config{DB: db, Bus: bustest.New(t).Serve(), Log: slog.New(slog.DiscardHandler), Now: time.Now})
-	check(t, db.Project(t.Context(), []coleo.Event{{Host: "h", Epoch: "e", Seq: 1, Kind: coleo.EventWitness, Time: time.Now()}}))
+	check(t, db.Project(t.Context(), []coleo.Event{{Host: "h", Epoch: "e", Seq: 1, Kind: coleo.EventWitness,
+		Time: time.Now()}}))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	ended := make(chan error, 1)

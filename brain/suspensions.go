@@ -225,7 +225,8 @@ func (b *Brain) startSubarm(ctx context.Context, host string, s coleo.Suspension
 }
 
 // enterSubarm checks again whether the parent may have the subarm, and makes the subarm's row.
-func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension) (coleo.Arm, coleo.SpawnConfig, error) {
+func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension) (coleo.Arm, coleo.SpawnConfig,
+	error) {
 	var none coleo.SpawnConfig
 	var parent bus.ArmReport
 	err := b.askHost(ctx, host, bus.OpReport, bus.DefaultTimeout, bus.ArmOrder{Arm: s.Arm}, &parent)

@@ -43,7 +43,8 @@ func TestM7AThreadOfAnArmOfAnotherHostIsLocked(t *testing.T) {
 			t.Errorf("while arm ada is %s: %v", status, err)
 		}
 	}
-	if _, err := s.brain.ChangeThread(t.Context(), "aider", "c1", coleo.ThreadChange{Delete: true}); coleo.ErrorCode(err) !=
+	if _, err := s.brain.ChangeThread(t.Context(), "aider", "c1",
+		coleo.ThreadChange{Delete: true}); coleo.ErrorCode(err) !=
 		coleo.EThreadLocked {
 		t.Errorf("a deletion: %v", err)
 	}
@@ -73,7 +74,8 @@ func TestOneUnreachableHostDoesNotHideTheThreadsOfTheOthers(t *testing.T) {
 	}
 	held := same
 	held.Arm = "ada"
-	list := merged([]coleo.Thread{same, held, {ID: "better", Rank: -2, Last: at}}, coleo.ThreadFilter{Words: "x", Limit: 5})
+	list := merged([]coleo.Thread{same, held, {ID: "better", Rank: -2, Last: at}}, coleo.ThreadFilter{Words: "x",
+		Limit: 5})
 	if len(list) != 2 || list[0].ID != "better" || list[1].Arm != "ada" {
 		t.Errorf("merged = %+v", list)
 	}

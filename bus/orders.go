@@ -13,16 +13,17 @@ type Op string
 
 // The orders.
 const (
-	OpSpawn     Op = "spawn"     // SpawnOrder -> ArmReport: start a new arm, or the next generation of an arm
-	OpAdopt     Op = "adopt"     // ArmOrder -> ArmReport: attach to a session again, if its holder proves its identity
-	OpKill      Op = "kill"      // ArmOrder -> ArmReport
-	OpRemove    Op = "remove"    // ArmOrder -> Removed: delete a stopped arm and its files
-	OpRename    Op = "rename"    // RenameOrder -> nothing
-	OpLabel     Op = "label"     // LabelOrder -> LabelReport: change the arm's labels
-	OpList      Op = "list"      // nothing -> []ArmReport
-	OpReport    Op = "report"    // ArmOrder -> ArmReport
-	OpPrompt    Op = "prompt"    // PromptOrder -> coleo.Receipt
-	OpChecked   Op = "checked"   // PromptOrder -> coleo.Receipt: a prompt with a check, which an older host agent would ignore
+	OpSpawn  Op = "spawn"  // SpawnOrder -> ArmReport: start a new arm, or the next generation of an arm
+	OpAdopt  Op = "adopt"  // ArmOrder -> ArmReport: attach to a session again, if its holder proves its identity
+	OpKill   Op = "kill"   // ArmOrder -> ArmReport
+	OpRemove Op = "remove" // ArmOrder -> Removed: delete a stopped arm and its files
+	OpRename Op = "rename" // RenameOrder -> nothing
+	OpLabel  Op = "label"  // LabelOrder -> LabelReport: change the arm's labels
+	OpList   Op = "list"   // nothing -> []ArmReport
+	OpReport Op = "report" // ArmOrder -> ArmReport
+	OpPrompt Op = "prompt" // PromptOrder -> coleo.Receipt
+	// PromptOrder -> coleo.Receipt: a prompt with a check, which an older host agent would ignore
+	OpChecked   Op = "checked"
 	OpRespond   Op = "respond"   // RespondOrder -> nothing
 	OpInterrupt Op = "interrupt" // ArmOrder -> coleo.Interruption
 	OpSteer     Op = "steer"     // PromptOrder -> coleo.Steering: a prompt for now, also during a turn

@@ -71,7 +71,8 @@ func TestAPatchThatGitDidNotFinishEndsBeforeItsLastFile(t *testing.T) {
 		t.Errorf("one file that is not whole leaves %q", got)
 	}
 	parts := partsOf([]byte(one))
-	if len(parts) != 1 || len(parts[0].hunks) != 1 || parts[0].hunks[0].Section != "func x" || parts[0].hunks[0].NewLines != 2 {
+	if len(parts) != 1 || len(parts[0].hunks) != 1 || parts[0].hunks[0].Section != "func x" ||
+		parts[0].hunks[0].NewLines != 2 {
 		t.Errorf("the parts are %+v", parts)
 	}
 }

@@ -31,18 +31,20 @@ func AddComment(list []Comment, c Comment) ([]Comment, error) {
 	c.Text = strings.TrimSpace(c.Text)
 	switch {
 	case c.Path == "" || c.Line < 1:
-		return list, coleo.Errorf(coleo.EInvalid, "a comment names a file and a line from 1, such as main.go:12: nothing was stored")
+		return list, coleo.Errorf(coleo.EInvalid,
+			"a comment names a file and a line from 1, such as main.go:12: nothing was stored")
 	case c.Text == "":
 		return list, coleo.Errorf(coleo.EInvalid, "a comment needs a text: nothing was stored")
 	case len(c.Text) > MaxComment:
 		return list, coleo.Errorf(coleo.EInvalid, "a comment has at most %d bytes: nothing was stored", MaxComment)
 	case len(list) >= MaxComments:
-		return list, coleo.Errorf(coleo.EConflict, "the arm has %d comments already: send them first; nothing was stored", MaxComments)
+		return list, coleo.Errorf(coleo.EConflict, "the arm has %d comments already: send them first; nothing was stored",
+			MaxComments)
 	}
 	all := append(list[:len(list):len(list)], c)
 	if len(CommentPrompt(all)) > MaxCommentPrompt {
-		return list, coleo.Errorf(coleo.EConflict, "the comments of the arm would have more than %d kB: send them first; nothing was stored",
-			MaxCommentPrompt>>10)
+		return list, coleo.Errorf(coleo.EConflict,
+			"the comments of the arm would have more than %d kB: send them first; nothing was stored", MaxCommentPrompt>>10)
 	}
 	return all, nil
 }

@@ -104,7 +104,8 @@ const mostInPrompt = 100
 // MergePrompt returns the prompt that hands the conflicts of a merge to the arm.
 func MergePrompt(m Merged) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Your branch %s cannot be merged into the branch %s, because these files conflict:\n\n", m.Branch, m.Into)
+	fmt.Fprintf(&b, "Your branch %s cannot be merged into the branch %s, because these files conflict:\n\n",
+		m.Branch, m.Into)
 	for n, c := range m.Conflicts {
 		if n == mostInPrompt {
 			fmt.Fprintf(&b, "- and %d more\n", len(m.Conflicts)-n)
@@ -112,7 +113,8 @@ func MergePrompt(m Merged) string {
 		}
 		fmt.Fprintf(&b, "- %s (%s)\n", Show(c.Name()), c.Kind)
 	}
-	fmt.Fprintf(&b, "\nCommit your work. Then merge the branch %s into your branch (git merge %s), resolve the conflicts so that "+
+	fmt.Fprintf(&b, "\nCommit your work. Then merge the branch %s into your branch (git merge %s), resolve the "+
+		"conflicts so that "+
 		"the intent of both sides is kept, run the tests, and commit the merge. Do not change the branch %s itself.",
 		m.Into, m.Into, m.Into)
 	return b.String()

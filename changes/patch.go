@@ -78,7 +78,8 @@ func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, where ma
 	files := []File{} // never null in JSON
 	parts := partsOf(patch)
 	for _, e := range entries {
-		f := File{Kind: kindOf(e), OldMode: e.OldMode, NewMode: e.NewMode, Committed: committed[e.Path] || committed[e.OldPath]}
+		f := File{Kind: kindOf(e), OldMode: e.OldMode, NewMode: e.NewMode, Committed: committed[e.Path] ||
+			committed[e.OldPath]}
 		f.Path, f.RawPath = named(e.Path)
 		f.OldPath, f.RawOldPath = named(e.OldPath)
 		l := lines[e.Path]

@@ -33,7 +33,8 @@ func TestR9AnAnswerFitsOrSaysWhereItDoesNot(t *testing.T) {
 		{"JSON in one fenced block fits, with words around it", "Here:\n```json\n{\"list\": [{\"file\": \"a\"}]}\n```\nDone.",
 			`{"list":[{"file":"a"}]}`, "", ""},
 		{"a block without a language fits", "```\n{\"list\":[]}\n```", `{"list":[]}`, "", ""},
-		{"a fence inside a text of the JSON is no block", "{\"list\":[],\"x\":\"```\"}", "{\"list\":[],\"x\":\"```\"}", "", ""},
+		{"a fence inside a text of the JSON is no block", "{\"list\":[],\"x\":\"```\"}", "{\"list\":[],\"x\":\"```\"}",
+			"", ""},
 		{"a large number stays as it is", `{"list":[{"file":"a","line":12345678901234567890}]}`,
 			`{"list":[{"file":"a","line":12345678901234567890}]}`, "", ""},
 		{"no text", "  \n", "", "", "has no text"},
@@ -45,7 +46,8 @@ func TestR9AnAnswerFitsOrSaysWhereItDoesNot(t *testing.T) {
 		{"another type", `[]`, "", "", `want "object"`},
 		{"a key is missing", `{}`, "", "", "list"},
 		{"a place in a list", `{"list":[{"file":"a"},{"file":2}]}`, "", "/list/*/file", `want "string"`},
-		{"a place that a schema reaches by itself", `{"list":[{"file":"a","under":{"file":1}}]}`, "", "/list/*/under/file", ""},
+		{"a place that a schema reaches by itself", `{"list":[{"file":"a","under":{"file":1}}]}`, "",
+			"/list/*/under/file", ""},
 		{"an unknown key", `{"list":[],"more":1}`, "", "/*", `want "string"`},
 		{"an element of a pair", `{"list":[],"pair":["a",1]}`, "", "/pair/1", "minimum"},
 		{"a value that is too deep", strings.Repeat("[", 101) + strings.Repeat("]", 101), "", "", "inside one another"},
@@ -97,7 +99,8 @@ func TestR9WrongSchemasAndInputsAreRefusedInOneLine(t *testing.T) {
 		{"null", coleo.Check{Schema: json.RawMessage(`null`)}, "is an object"},
 		{"an unknown type", coleo.Check{Schema: json.RawMessage(`{"type":3}`)}, "is no JSON Schema"},
 		{"a bad pattern", coleo.Check{Schema: json.RawMessage(`{"pattern":"("}`)}, "is no JSON Schema"},
-		{"a schema from elsewhere", coleo.Check{Schema: json.RawMessage(`{"$ref":"https://example.org/s"}`)}, "does not point into"},
+		{"a schema from elsewhere", coleo.Check{Schema: json.RawMessage(`{"$ref":"https://example.org/s"}`)},
+			"does not point into"},
 		{"a file", coleo.Check{Schema: json.RawMessage(`{"$ref":"other.json#/a"}`)}, "does not point into"},
 		{"a missing definition", coleo.Check{Schema: json.RawMessage(`{"$ref":"#/$defs/a"}`)}, "is no JSON Schema"},
 		{"an unknown draft", coleo.Check{Schema: json.RawMessage(
@@ -146,7 +149,8 @@ func TestR9TheModelIsToldTheSchemaAndTheFault(t *testing.T) {
 		second.Input != nil || second.InputSchema != nil || string(second.Schema) != string(c.Schema) || c.Retries != 2 {
 		t.Errorf("the check of the retry is %+v", second)
 	}
-	if !strings.HasPrefix(text, "Your last answer cannot be used: at /a: it is wrong. It was the answer to \"Add them.\".") ||
+	if !strings.HasPrefix(text, "Your last answer cannot be used: at /a: it is wrong. It was the answer to \"Add "+
+		"them.\".") ||
 		strings.Contains(text, "\n") || len(text) > 300 {
 		t.Errorf("the retry says %q", text)
 	}

@@ -156,7 +156,8 @@ func markOf(r *Report, check string) (mark, note string) {
 }
 
 func TestVersionsAreOnTheirPage(t *testing.T) {
-	page := versionsPage(readReports(t)) + settingsPart(readSettingReports(t)) + asksPart(readAskReports(t)) + longRunsPart(t)
+	page := versionsPage(readReports(t)) + settingsPart(readSettingReports(t)) + asksPart(readAskReports(t)) +
+		longRunsPart(t)
 	if *update {
 		if err := os.WriteFile(compatibilityPage, []byte(page), 0o644); err != nil {
 			t.Fatal(err)

@@ -147,7 +147,8 @@ func (f *fates) judge(t *testing.T, m *modelserver.Server) {
 			t.Errorf("%.60q was refused (%s), and the model was asked it", prompt, code)
 		}
 	}
-	t.Logf("%d prompts: %d proven, %d refused, %d reported lost, of which the model was asked %d; of all of them a dialog "+
+	t.Logf("%d prompts: %d proven, %d refused, %d reported lost, of which the model was asked %d; of all of them a "+
+		"dialog "+
 		"had hidden %d for a while", len(f.prompts), f.Proven, f.Refused, f.Lost, f.LostAsked, f.Unsettled)
 }
 

@@ -23,8 +23,9 @@ func TestAPlayIsLabelledByTheRecordAndNotByTheScreen(t *testing.T) {
 		"when = [{ where = \"screen\", pattern = '(?s).*' }]\n\n[[rule]]\nname = \"working\"").(accounting).Harness
 	turn := " working changing idle"
 	want := map[string]string{
-		"answers":  "unjudged idle" + turn + turn + turn + " unjudged",
-		"approves": "unjudged idle working changing waiting_approval" + turn + " working changing waiting_approval" + turn + turn + " unjudged",
+		"answers": "unjudged idle" + turn + turn + turn + " unjudged",
+		"approves": "unjudged idle working changing waiting_approval" + turn + " working changing waiting_approval" + turn +
+			turn + " unjudged",
 		"denies": "unjudged idle working changing waiting_approval unjudged idle" + turn +
 			" working changing waiting_approval unjudged idle" + turn + " unjudged",
 		"stops": "unjudged idle working unjudged idle" + turn + " unjudged",

@@ -95,7 +95,8 @@ func TestASettingThatNeverStartsIsLeftAtOnce(t *testing.T) {
 				return nil
 			}}
 	}
-	if _, err := Run(t.Context(), fakeHarness(t), fakeConfig(t), []Check{check(false), check(true), check(false)}); err != nil {
+	if _, err := Run(t.Context(), fakeHarness(t), fakeConfig(t), []Check{check(false), check(true),
+		check(false)}); err != nil {
 		t.Fatal(err)
 	}
 	if ran != 2 {

@@ -25,11 +25,12 @@ type Check struct {
 	Shared   bool   // runs in the session that earlier shared checks have left; if false, in a session of its own
 	Timeout  time.Duration
 	Needs    func(coleo.Capabilities) bool // reports whether the check applies; nil: it always applies
-	Tells    func(coleo.WorkTold) bool     // reports whether the events tell what the check compares; nil: it needs no events
-	Skip     string                        // the reason that is reported if Needs or Tells returns false
-	NoModel  bool                          // the check also runs for a harness that asks no model
-	Stops    bool                          // if this check fails, no later check is run
-	Run      func(ctx context.Context, t *Trial) error
+	// reports whether the events tell what the check compares; nil: it needs no events
+	Tells   func(coleo.WorkTold) bool
+	Skip    string // the reason that is reported if Needs or Tells returns false
+	NoModel bool   // the check also runs for a harness that asks no model
+	Stops   bool   // if this check fails, no later check is run
+	Run     func(ctx context.Context, t *Trial) error
 }
 
 // Result is the outcome of one check.

@@ -52,14 +52,16 @@ func TestWhatSomethingCostsAndWhoSaysSo(t *testing.T) {
 		context int
 		want    string
 	}{
-		"input and output":            {"big", coleo.Usage{Input: million, Output: million}, 0, "11 built-in"},
-		"caches cost less or more":    {"big", coleo.Usage{Input: million, Cached: million / 2, Written: million / 4}, 0, "0.8 built-in"},
+		"input and output": {"big", coleo.Usage{Input: million, Output: million}, 0, "11 built-in"},
+		"caches cost less or more": {"big", coleo.Usage{Input: million, Cached: million / 2, Written: million / 4}, 0,
+			"0.8 built-in"},
 		"a large call is dearer":      {"big", coleo.Usage{Input: million, Cached: million / 2}, 256_000, "1.1 built-in"},
 		"reasoning is output":         {"big", coleo.Usage{Output: million, Reasoning: million}, 0, "10 built-in"},
 		"what the agent CLI has said": {"big", coleo.Usage{Input: million, Cost: 0.5}, 0, "0.5 agent"},
 		"the user's price goes first": {"mine", coleo.Usage{Input: million, Cost: 0.5}, 0, "3 override"},
 		"nobody knows":                {"odd", coleo.Usage{Input: 5, Output: 6}, 0, "0 unknown, 11 unpriced"},
-		"an estimate":                 {"big", coleo.Usage{Input: million, Approximate: true, Source: "account"}, 0, "1 built-in, 1000000 estimated"},
+		"an estimate": {"big", coleo.Usage{Input: million, Approximate: true, Source: "account"}, 0,
+			"1 built-in, 1000000 estimated"},
 	} {
 		e := entry("x", "2026-01-31T10", c.model, c.usage)
 		e.Context = c.context

@@ -66,8 +66,8 @@ func apply(s Snapshot, events ...coleo.Event) Snapshot {
 func TestM22ASnapshotShowsWhatTheArmDoes(t *testing.T) {
 	t.Parallel()
 	s := apply(Snapshot{}, log()...)
-	want := Snapshot{Arm: "a", State: coleo.WaitingApproval, Rule: "r", Dialog: &coleo.Dialog{Title: "T"}, Run: "r1", Open: true,
-		Prompt: "do it", Turn: 1, Began: time.Unix(4, 0).UTC(), RunUsage: Tokens{Input: 30, Output: 3},
+	want := Snapshot{Arm: "a", State: coleo.WaitingApproval, Rule: "r", Dialog: &coleo.Dialog{Title: "T"}, Run: "r1",
+		Open: true, Prompt: "do it", Turn: 1, Began: time.Unix(4, 0).UTC(), RunUsage: Tokens{Input: 30, Output: 3},
 		Tools: []Tool{{ID: "c1", Run: "r1", Name: "bash", Kind: coleo.ToolExecute, Title: "bash: npm test",
 			Since: time.Unix(10, 0).UTC()}},
 		Text: "I will do it.", block: "b1", Tasks: []coleo.Task{{ID: "1", Status: coleo.TaskDone}, {ID: "2"}},
@@ -138,7 +138,8 @@ func randomLog(r *rand.Rand) []coleo.Event {
 			event(i, run, coleo.EventState, reading([]coleo.State{coleo.Idle, coleo.Dead, coleo.Executing}[r.IntN(3)], nil)),
 			event(i, run, coleo.EventState, reading(coleo.WaitingApproval, d)), of(i, run, coleo.ToolCall{ID: id, Name: "n"}),
 			of(i, run, coleo.ToolCall{ID: id, Name: "m", Command: strings.Repeat("é", 300)}), of(i, run, coleo.ToolEnd{ID: id}),
-			of(i, run, text(id, strings.Repeat("ü", r.IntN(3000)))), of(i, run, coleo.TasksUpdated{Tasks: []coleo.Task{{ID: id}}}),
+			of(i, run, text(id, strings.Repeat("ü", r.IntN(3000)))), of(i, run,
+				coleo.TasksUpdated{Tasks: []coleo.Task{{ID: id}}}),
 			event(i, run, coleo.EventStopped, coleo.Reading{}), event(i, run, coleo.EventSpawned, coleo.Handle{}),
 			of(i, run, coleo.ReplyUsage{Usage: coleo.Usage{Input: 1}, Model: id}), of(i, run, coleo.Problem{Text: id}),
 			{Host: "h", Epoch: "e", Seq: uint64(i), Arm: "a", Run: run, Kind: coleo.EventKind([]string{"turn", "run_start",

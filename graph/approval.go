@@ -60,7 +60,8 @@ func (w *writer) decide() {
 	if !ok {
 		return
 	}
-	node := Node{Kind: KindApproval, Approval: &Approval{Kind: d.Dialog.Kind, Title: d.Dialog.Title, Subject: d.Dialog.Subject,
+	node := Node{Kind: KindApproval, Approval: &Approval{Kind: d.Dialog.Kind, Title: d.Dialog.Title,
+		Subject:   d.Dialog.Subject,
 		Truncated: d.Dialog.Truncated, Fingerprint: d.Dialog.Fingerprint, Choice: d.Decision.Choice, Words: d.Decision.Words,
 		Policy: d.Policy}}
 	if w.run == nil {

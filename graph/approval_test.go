@@ -8,8 +8,8 @@ import (
 )
 
 func dialog(subject string) coleo.Decided {
-	return coleo.Decided{Dialog: coleo.Dialog{Kind: coleo.DialogPermission, Title: "May I?", Subject: subject, Fingerprint: "f"},
-		Decision: coleo.Decision{Choice: coleo.Approve}}
+	return coleo.Decided{Dialog: coleo.Dialog{Kind: coleo.DialogPermission, Title: "May I?", Subject: subject,
+		Fingerprint: "f"}, Decision: coleo.Decision{Choice: coleo.Approve}}
 }
 
 func TestAnApprovalIsMatchedWithItsCall(t *testing.T) {
@@ -62,7 +62,8 @@ func TestAnApprovalIsMatchedWithItsCall(t *testing.T) {
 
 func TestG7ASuspensionIsAnsweredOrGone(t *testing.T) {
 	t.Parallel()
-	waits := coleo.Change{Reading: coleo.Reading{State: coleo.WaitingApproval, Dialog: &coleo.Dialog{Fingerprint: "f", Title: "T"}}}
+	waits := coleo.Change{Reading: coleo.Reading{State: coleo.WaitingApproval, Dialog: &coleo.Dialog{Fingerprint: "f",
+		Title: "T"}}}
 	works := coleo.Change{Reading: coleo.Reading{State: coleo.Executing}}
 	log := events("r", coleo.Receipt{}, waits, waits, works, waits, dialog(""))
 	for i, want := range []string{0: "", 1: "waits for an answer", 2: "waits for an answer", 3: "gone"} {

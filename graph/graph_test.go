@@ -182,7 +182,8 @@ func TestG6MalformedArgumentsAreKept(t *testing.T) {
 
 func TestG3ProgressIsCountedUntilTheEnd(t *testing.T) {
 	t.Parallel()
-	log := events("r", coleo.Receipt{}, coleo.Turn{}, coleo.ToolCall{ID: "1"}, coleo.ToolProgress{ID: "1", Output: "12345"},
+	log := events("r", coleo.Receipt{}, coleo.Turn{}, coleo.ToolCall{ID: "1"},
+		coleo.ToolProgress{ID: "1", Output: "12345"},
 		coleo.ToolProgress{ID: "1", Output: "678"}, coleo.ToolEnd{ID: "1", Outcome: coleo.ToolSuccess})
 	if n, _ := reduce(log[:4]).Node("r/1"); n.Call.Progress != 5 || n.Call.Result != nil || n.Call.Orphan {
 		t.Errorf("while it runs the call is %+v", n.Call)
@@ -199,7 +200,8 @@ func TestG8ARunHasItsUsageAndItsErrors(t *testing.T) {
 		coleo.RunEnd{Status: coleo.Failed, Answer: "no"})
 	g := reduce(log)
 	n, _ := g.Node("r")
-	if p := n.Prompt; p.Usage == nil || p.Usage.Input != 15 || p.Usage.Output != 3 || !slices.Equal(p.Errors, []string{"overloaded"}) ||
+	if p := n.Prompt; p.Usage == nil || p.Usage.Input != 15 || p.Usage.Output != 3 ||
+		!slices.Equal(p.Errors, []string{"overloaded"}) ||
 		p.Outcome != coleo.OutcomeFailed || p.Answer != "no" || n.End.IsZero() {
 		t.Errorf("the run is %+v with %+v", p, p.Usage)
 	}
@@ -211,13 +213,16 @@ func TestG8ARunHasItsUsageAndItsErrors(t *testing.T) {
 func TestG9ACommandOfTheUser(t *testing.T) {
 	t.Parallel()
 	code := 3
-	log := events("r", coleo.Receipt{}, coleo.ShellInput{ID: "1", Command: "ls"}, coleo.ShellProgress{ID: "1", Output: "ab"},
+	log := events("r", coleo.Receipt{}, coleo.ShellInput{ID: "1", Command: "ls"},
+		coleo.ShellProgress{ID: "1", Output: "ab"},
 		coleo.ShellOutput{ID: "1", Output: "abc", Errors: "oh", ExitCode: &code, Millis: 7})
-	if n, _ := reduce(log[:3]).Node("r/shell:1"); n.Shell.Done || n.Shell.Progress != 2 || !strings.Contains(n.line(), "runs") {
+	if n, _ := reduce(log[:3]).Node("r/shell:1"); n.Shell.Done || n.Shell.Progress != 2 ||
+		!strings.Contains(n.line(), "runs") {
 		t.Errorf("while it runs the command is %+v", n.Shell)
 	}
 	n, _ := reduce(log).Node("r/shell:1")
-	if s := n.Shell; !s.Done || s.Output != "abc" || s.Errors != "oh" || *s.ExitCode != 3 || s.Millis != 7 || s.Truncated ||
+	if s := n.Shell; !s.Done || s.Output != "abc" || s.Errors != "oh" || *s.ExitCode != 3 || s.Millis != 7 ||
+		s.Truncated ||
 		!strings.Contains(n.line(), "! ls → exit code 3") {
 		t.Errorf("at its end the command is %+v: %s", s, n.line())
 	}
@@ -267,7 +272,8 @@ func TestValidNamesWhatIsWrong(t *testing.T) {
 		"subagent \"1\" ends":    events("r", coleo.Receipt{}, coleo.SubagentEnd{ID: "1"}),
 		"\"x\", which has not b": events("r", coleo.Receipt{}, coleo.FileChanged{Path: "f", Call: "x"}),
 	} {
-		if err := Valid(reduce(log)); err == nil || !strings.Contains(err.Error(), want) || coleo.ErrorCode(err) != coleo.EInvalid {
+		if err := Valid(reduce(log)); err == nil || !strings.Contains(err.Error(), want) || coleo.ErrorCode(err) !=
+			coleo.EInvalid {
 			t.Errorf("Valid = %v, want %q", err, want)
 		}
 	}
@@ -284,7 +290,8 @@ func TestTheTreeOfARun(t *testing.T) {
 		coleo.ToolEnd{ID: "1", Outcome: coleo.ToolError, Reason: "no rule"}))
 	want := "arm a\n└─ run r is open: \"fix it\"\n   ├─ turn 1 m\n   │  ├─ text: \"x\"\n" +
 		"   │  └─ bash: make [1mtest → error \"no rule\" in "
-	if got := g.Text(); !strings.HasPrefix(got, want) || !strings.Contains(got, `approval: approve "May I?", for call 1 (by its order)`) {
+	if got := g.Text(); !strings.HasPrefix(got, want) ||
+		!strings.Contains(got, `approval: approve "May I?", for call 1 (by its order)`) {
 		t.Errorf("Text = %s\nwant %s", got, want)
 	}
 	dot := g.Dot()

@@ -34,13 +34,16 @@ func TestEachFormOfAnEditIsRead(t *testing.T) {
 		"camel case":           change("1", "edit", `{"filePath":"/w/a.go","oldString":"old","newString":"new\nold"}`),
 		"several edits": change("1", "MultiEdit", `{"file_path":"/w/a.go","edits":[{"old_string":"q","new_string":"r"},`+
 			`{"old_string":"old","new_string":"new"}]}`),
-		"edits of several files": change("1", "edits", `{"edits":[{"path":"b.go","new_text":"line"},{"path":"a.go","new_text":"new"}]}`),
-		"a patch as text":        change("1", "apply_patch", patchOfTwo, "b.go", "a.go"),
-		"a patch with a name":    change("1", "apply_patch", `{"patchText":`+patchOfTwo+`}`),
-		"a patch in a command":   {ID: "1", Kind: coleo.ToolExecute, Command: strings.Trim(strings.ReplaceAll(string(quoted), `\n`, "\n"), `"`)},
-		"an edit of a cell":      change("1", "NotebookEdit", `{"notebook_path":"/w/a.go","new_source":"new"}`),
-		"an insertion":           change("1", "editor", `{"command":"insert","path":"/w/a.go","insert_text":"new"}`),
-		"a tool of a server":     {ID: "1", Kind: coleo.ToolMCP, Arguments: json.RawMessage(`{"path":"/w/a.go","content":"new"}`)},
+		"edits of several files": change("1", "edits",
+			`{"edits":[{"path":"b.go","new_text":"line"},{"path":"a.go","new_text":"new"}]}`),
+		"a patch as text":     change("1", "apply_patch", patchOfTwo, "b.go", "a.go"),
+		"a patch with a name": change("1", "apply_patch", `{"patchText":`+patchOfTwo+`}`),
+		"a patch in a command": {ID: "1", Kind: coleo.ToolExecute,
+			Command: strings.Trim(strings.ReplaceAll(string(quoted), `\n`, "\n"), `"`)},
+		"an edit of a cell": change("1", "NotebookEdit", `{"notebook_path":"/w/a.go","new_source":"new"}`),
+		"an insertion":      change("1", "editor", `{"command":"insert","path":"/w/a.go","insert_text":"new"}`),
+		"a tool of a server": {ID: "1", Kind: coleo.ToolMCP,
+			Arguments: json.RawMessage(`{"path":"/w/a.go","content":"new"}`)},
 	} {
 		log := events("r", coleo.Receipt{Text: "p"}, coleo.Turn{}, call, done("1"))
 		if f := Search(ask("new"), log); f.Certainty != Wrote || f.Call != "1" || f.Run != "r" {
@@ -116,7 +119,8 @@ func TestWhyNamesPromptCallAndApproval(t *testing.T) {
 	log := events("r", coleo.Receipt{Text: "write it", Offset: 123}, coleo.Turn{}, write, dialog("/w/a.go"), done("1"),
 		shell, done("2"))
 	a := Why(ask("new"), log)
-	if a.Certainty != Wrote || a.Run.Prompt.Text != "write it" || a.Run.Prompt.Offset != 123 || a.Call.Call.Name != "Write" ||
+	if a.Certainty != Wrote || a.Run.Prompt.Text != "write it" || a.Run.Prompt.Offset != 123 ||
+		a.Call.Call.Name != "Write" ||
 		a.Approval == nil || a.Approval.Approval.Matched != MatchSubject || a.Path != "/w/a.go" || a.Line != 7 {
 		t.Errorf("the answer is %+v", a)
 	}

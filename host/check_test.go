@@ -321,7 +321,8 @@ func TestR9AnInputThatDoesNotFitIsNotTyped(t *testing.T) {
 	if got := s.kindsOf(run.ID); len(got) < 2 || got[0] != coleo.EventRunStart || got[1] != coleo.EventInputValidated {
 		t.Errorf("the run has %v", got)
 	}
-	if got := s.prompted("ada"); len(got) != 1 || !strings.Contains(got[0], `{"n":3}`) || !strings.Contains(got[0], numbered) {
+	if got := s.prompted("ada"); len(got) != 1 || !strings.Contains(got[0], `{"n":3}`) ||
+		!strings.Contains(got[0], numbered) {
 		t.Errorf("the agent CLI was prompted %q", got)
 	}
 }

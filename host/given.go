@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -327,18 +328,15 @@ func (a *arm) takeWorktree(ctx context.Context, c *coleo.SpawnConfig, name strin
 	if c.Worktree == nil {
 		return nil
 	}
-	from := c.Worktree.From
-	if from == "" {
-		from = c.Workdir
-	}
-	id := a.record.ID
+	from, id := cmp.Or(c.Worktree.From, c.Workdir), a.record.ID
 	if _, known, _ := a.host.Workspaces.Of(id); !known {
-		a.tellWorktree(ctx, coleo.EventWorkspaceChanged, coleo.WorkspaceChange{Status: string(workspace.Making),
-			Branch: c.Worktree.Branch})
+		made := coleo.WorkspaceChange{Status: string(workspace.Making), Branch: c.Worktree.Branch}
+		a.tellWorktree(ctx, coleo.EventWorkspaceChanged, made)
 	}
 	trees := a.host.Workspaces
 	trees.Tell = func(w workspace.Workspace, s workspace.Status) {
-		a.tellWorktree(ctx, coleo.EventWorkspaceChanged, coleo.WorkspaceChange{Status: string(s), Path: w.Path, Branch: w.Branch})
+		a.tellWorktree(ctx, coleo.EventWorkspaceChanged, coleo.WorkspaceChange{Status: string(s), Path: w.Path,
+			Branch: w.Branch})
 	}
 	w, err := trees.Make(ctx, workspace.Order{ID: id, Name: name, Folder: from, Branch: c.Worktree.Branch,
 		Base: c.Worktree.Base, NoSetup: c.Worktree.NoSetup})
@@ -363,15 +361,16 @@ func (a *arm) removeWorktree(ctx context.Context, force bool) (kept string, err 
 		return "", err
 	}
 	if other := a.host.worksIn(w.Path, id); other != "" {
-		return "", coleo.Errorf(coleo.EConflict, "arm %s works in the worktree of arm %s: kill and remove it first", other, w.Name)
+		return "", coleo.Errorf(coleo.EConflict, "arm %s works in the worktree of arm %s: kill and remove it first",
+			other, w.Name)
 	}
 	done, err := a.host.Workspaces.Remove(ctx, id, force)
 	if err != nil {
 		a.tellWorktree(ctx, coleo.EventWorkspaceError, coleo.Note{Text: err.Error()})
 		return "", err
 	}
-	a.tellWorktree(ctx, coleo.EventWorkspaceChanged, coleo.WorkspaceChange{Status: "removed", Path: w.Path, Branch: w.Branch,
-		Kept: done.Kept})
+	a.tellWorktree(ctx, coleo.EventWorkspaceChanged, coleo.WorkspaceChange{Status: "removed", Path: w.Path,
+		Branch: w.Branch, Kept: done.Kept})
 	return done.Kept, nil
 }
 

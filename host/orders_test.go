@@ -126,7 +126,8 @@ func TestLabelsAreKeptAndTold(t *testing.T) {
 		t.Helper()
 		report := must[bus.LabelReport](s, bus.OpLabel, bus.LabelOrder{Arm: id, Labels: labels})
 		now := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Config.Chosen
-		if !maps.Equal(report.Chosen.Labels, labels) || !maps.Equal(now.Labels, labels) || now.Number != report.Chosen.Number {
+		if !maps.Equal(report.Chosen.Labels, labels) || !maps.Equal(now.Labels, labels) ||
+			now.Number != report.Chosen.Number {
 			t.Errorf("the order reports %+v and the arm has %+v, want %v", report.Chosen, now, labels)
 		}
 	}

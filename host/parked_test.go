@@ -75,7 +75,8 @@ func TestAnArmThatMeetsALimitGoesOnOnceInAWeek(t *testing.T) {
 	t.Parallel()
 	s, id, clock := limitStage(t, "")
 	p := s.meets(id, "weekly limit, resets in 6 days")
-	if wait := p.Wake.Sub(clock.now()); p.Kind != coleo.LimitQuota || p.Until.IsZero() || wait < 6*24*time.Hour-time.Minute ||
+	if wait := p.Wake.Sub(clock.now()); p.Kind != coleo.LimitQuota || p.Until.IsZero() ||
+		wait < 6*24*time.Hour-time.Minute ||
 		wait > 6*24*time.Hour+10*time.Minute {
 		t.Fatalf("it is parked %+v", p)
 	}

@@ -200,14 +200,17 @@ func TestAPolicyForReadingAsksAboutEverythingElse(t *testing.T) {
 		{"a report about another command", "rm -f a.txt", []call{bash("cat a.txt")}, "no call"},
 		{"a report about the beginning alone", "cat a.txt && touch c", []call{bash("cat a.txt")}, "no call"},
 		{"a report about more than is shown", "head a.txt", []call{bash("head a.txt; touch c")}, "no call"},
-		{"no folder", "tail a.txt", []call{{tool: "Bash", input: map[string]any{"command": "tail a.txt"}, cwd: "none"}}, "the folder of the command is not known"},
-		{"a folder outside", "wc a.txt", []call{{tool: "Bash", input: map[string]any{"command": "wc a.txt"}, cwd: "/"}}, "outside the workspace"},
+		{"no folder", "tail a.txt", []call{{tool: "Bash", input: map[string]any{"command": "tail a.txt"}, cwd: "none"}},
+			"the folder of the command is not known"},
+		{"a folder outside", "wc a.txt", []call{{tool: "Bash", input: map[string]any{"command": "wc a.txt"}, cwd: "/"}},
+			"outside the workspace"},
 		{"another input", "nl a.txt",
 			[]call{{tool: "Bash", input: map[string]any{"command": "nl a.txt", "unsandboxed": true}}}, "unsandboxed"},
 		{"another tool", "rev a.txt", []call{{tool: "Shell", input: map[string]any{"command": "rev a.txt"}}}, "no call"},
 		{"two calls that fit", "cat a.txt", []call{bash("cat a.txt"), {tool: "Bash", cwd: "/",
 			input: map[string]any{"command": "cat a.txt"}}}, "2 different calls"},
-		{"two commands that differ in blanks", "cat a .txt", []call{bash("cat a.txt"), bash("cat a .txt")}, "2 different calls"},
+		{"two commands that differ in blanks", "cat a .txt", []call{bash("cat a.txt"), bash("cat a .txt")},
+			"2 different calls"},
 	} {
 		got := s.judged(id, c.subject, c.calls...)
 		if got.Decision != "ask" || got.Applied || !strings.Contains(got.Why, c.why) {
@@ -237,7 +240,8 @@ func TestACommandThatTheScreenCutsOffIsJudgedByTheHook(t *testing.T) {
 		t.Errorf("a command that only reads: %+v", got)
 	}
 	s.stopped(id)
-	if got := s.judged(id, "cat a.txt; …", bash("cat a.txt; cat a.txt"), bash("cat a.txt; rm a.txt")); got.Decision != "ask" {
+	if got := s.judged(id, "cat a.txt; …", bash("cat a.txt; cat a.txt"),
+		bash("cat a.txt; rm a.txt")); got.Decision != "ask" {
 		t.Errorf("two commands fit what is shown: %+v", got)
 	}
 	s.dismiss(id)
@@ -297,7 +301,8 @@ func TestAPolicyThatCannotBeReadAsks(t *testing.T) {
 	s.host.Policy = PolicyFiles{User: s.path("policy.toml")}
 	s.check(os.WriteFile(s.path("policy.toml"), []byte("[[rule]]\ncommand = \"rm *\"\ndecision = \"no\"\n"), 0o600))
 	id := s.policedArm(coleo.PolicyRead)
-	if got := s.judged(id, "cat a.txt", bash("cat a.txt")); got.Decision != "ask" || !strings.Contains(got.Why, "policy.toml") {
+	if got := s.judged(id, "cat a.txt", bash("cat a.txt")); got.Decision != "ask" ||
+		!strings.Contains(got.Why, "policy.toml") {
 		t.Errorf("with a wrong file of rules: %+v", got)
 	}
 	s.dismiss(id)
@@ -308,7 +313,8 @@ func TestAGrantIsForOneArmAndNeverAgainstARule(t *testing.T) {
 	s := newStage(t)
 	s.host.Policy = PolicyFiles{User: s.path("policy.toml"), GrantFile: s.path("grants.json")}
 	grant := func(arm string) {
-		raw, err := json.Marshal([]map[string]any{{"id": "g1", "arm": arm, "command": "touch *", "ends": time.Now().Add(time.Hour)}})
+		raw, err := json.Marshal([]map[string]any{{"id": "g1", "arm": arm, "command": "touch *",
+			"ends": time.Now().Add(time.Hour)}})
 		s.check(err)
 		s.check(os.WriteFile(s.path("grants.json"), raw, 0o600))
 	}

@@ -254,7 +254,8 @@ func TestM19AMessageArrivesOnce(t *testing.T) {
 	if r := <-s.callTool(boss, "k4", coleo.ToolAwaitArm, `{"name":"boss.kid"}`); !strings.Contains(r.text, "has ended") {
 		t.Errorf("await_arm of an ended subarm = %+v", r)
 	}
-	if r := <-s.callTool(boss, "k5", coleo.ToolMessageArm, `{"to":"boss.kid","text":"x"}`); coleo.ErrorCode(r.err) != coleo.EExited {
+	if r := <-s.callTool(boss, "k5", coleo.ToolMessageArm, `{"to":"boss.kid","text":"x"}`); coleo.ErrorCode(r.err) !=
+		coleo.EExited {
 		t.Errorf("a message to an ended subarm = %+v", r)
 	}
 }

@@ -322,7 +322,8 @@ func (a *arm) lastAnswer(ctx context.Context, how string) (string, error) {
 
 // Deliver adds a prompt to the queue of an arm. The same transaction writes the given change and
 // its events. Deliver returns EExited if the arm has ended, and EBusy while the arm is handed over.
-func (f family) Deliver(ctx context.Context, to string, e coleo.Queued, c store.ToolChange, events ...coleo.Event) error {
+func (f family) Deliver(ctx context.Context, to string, e coleo.Queued, c store.ToolChange,
+	events ...coleo.Event) error {
 	a, err := f.host.arm(to)
 	if err != nil {
 		return err

@@ -49,7 +49,8 @@ var (
 	unixForm = regexp.MustCompile(lead + `(?:at|_at)?[\s"':=]*(1[6-9]\d{8}|2\d{9})(?:\.\d+)?(\d{3})?\b`)
 	isoForm  = regexp.MustCompile(lead + `(?:at|on|by)?\s*(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)`)
 
-	delayForm = regexp.MustCompile(lead + `(?:in|after|within)?[\s"':=~]*((?:\d+(?:\.\d+)?\s*` + unit + `[\s,]*(?:and )?)+|` +
+	delayForm = regexp.MustCompile(lead + `(?:in|after|within)?[\s"':=~]*((?:\d+(?:\.\d+)?\s*` + unit +
+		`[\s,]*(?:and )?)+|` +
 		`\d+(?:\.\d+)?(?:["']|$|[ ,.;)}]))`)
 	part = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*` + unit)
 

@@ -62,18 +62,22 @@ func TestTheThreeExamplesOfTheSpecification(t *testing.T) {
 
 func TestAStricterStrategyTakesTheNearestAllowedPrice(t *testing.T) {
 	t.Parallel()
-	c := pricedCatalog(t, "a*: big=10/30 mid=3/15 small=1/2 odd", "b*: mid=3/15 huge=20/40 free=0/0", "gone: mid=3/15 wide=3/2 odd")
+	c := pricedCatalog(t, "a*: big=10/30 mid=3/15 small=1/2 odd", "b*: mid=3/15 huge=20/40 free=0/0",
+		"gone: mid=3/15 wide=3/2 odd")
 	for name, q := range map[string]struct{ wish, strategy, want string }{
-		"it is there: no strategy matters":            {"a/mid", "none", "a/mid"},
-		"none: nothing, and the choices":              {"gone/mid", "none", `the model "gone/mid" is not available, and the fallback strategy none takes no other one; nothing was done; there are a/mid, b/mid, b/free, a/small, a/big, b/huge, or one of 1 more`},
+		"it is there: no strategy matters": {"a/mid", "none", "a/mid"},
+		"none: nothing, and the choices": {"gone/mid", "none",
+			`the model "gone/mid" is not available, and the fallback strategy none takes no other one; nothing was done; there are a/mid, b/mid, b/free, a/small, a/big, b/huge, or one of 1 more`},
 		"the same price, the same model":              {"gone/mid", "same-price", "a/mid"},
 		"cheaper takes the same model first":          {"gone/mid", "cheaper", "a/mid"},
 		"cheaper takes the dearest that is no dearer": {"gone/wide", "cheaper", "a/small"},
-		"no two prices are the same":                  {"gone/wide", "same-price", `the model "gone/wide" is not available, and the fallback strategy same-price takes no other one than at a price that is the same ($3 in, $2 out); nothing was done`},
-		"the price of the wish is unknown":            {"gone/odd", "cheaper", `the model "gone/odd" is not available, and the fallback strategy cheaper takes no other one, because the price of the requested model is unknown`},
-		"nobody has heard of the wish":                {"zz/zz", "same-price", `the model "zz/zz" is not available, and`},
-		"a published price counts too":                {"zz/gpt-4o", "cheaper", "a/small"},
-		"nothing was wished for":                      {"", "none", "b/free"},
+		"no two prices are the same": {"gone/wide", "same-price",
+			`the model "gone/wide" is not available, and the fallback strategy same-price takes no other one than at a price that is the same ($3 in, $2 out); nothing was done`},
+		"the price of the wish is unknown": {"gone/odd", "cheaper",
+			`the model "gone/odd" is not available, and the fallback strategy cheaper takes no other one, because the price of the requested model is unknown`},
+		"nobody has heard of the wish": {"zz/zz", "same-price", `the model "zz/zz" is not available, and`},
+		"a published price counts too": {"zz/gpt-4o", "cheaper", "a/small"},
+		"nothing was wished for":       {"", "none", "b/free"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -18,7 +18,8 @@ import (
 //   - {providers, connected, default}: Coleo's reply to GET /api/opencode/providers.
 //
 // The models of a provider are either a list, or a map with the ids as keys.
-// ParseCatalog ignores all other keys, and reads at most MaxCatalog bytes. For a bad catalogue, it returns EInvalid with
+// ParseCatalog ignores all other keys, and reads at most MaxCatalog bytes. For a bad catalogue, it
+// returns EInvalid with
 // the place and the reason.
 //
 // Control characters of names become blanks, so that a name can be printed. An id has none.

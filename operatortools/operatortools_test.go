@@ -115,9 +115,11 @@ func TestEachToolAsksForItsRoute(t *testing.T) {
 		{"arm_questions", arm, "GET /api/suspensions?arm=a1 "},
 		{"arm_queue", arm, "GET /api/arms/a1/queue "},
 		{"arm_wait", object{"arm": "a1", "states": []string{"idle", "error"}}, "GET /api/arms/a1/wait?"},
-		{"run_list", object{"arm": "a1", "outcome": "open", "before": "c"}, "GET /api/runs?arm=a1&before=c&limit=50&outcome=open "},
+		{"run_list", object{"arm": "a1", "outcome": "open", "before": "c"},
+			"GET /api/runs?arm=a1&before=c&limit=50&outcome=open "},
 		{"run_show", object{"run": "r1"}, "GET /api/runs/r1 "},
-		{"run_events", object{"run": "r1", "kinds": []string{"turn"}, "after": "c"}, "GET /api/runs/r1/events?after=c&kind=turn&limit=50 "},
+		{"run_events", object{"run": "r1", "kinds": []string{"turn"}, "after": "c"},
+			"GET /api/runs/r1/events?after=c&kind=turn&limit=50 "},
 		{"run_wait", object{"run": "r1", "seconds": 5}, "GET /api/runs/r1/end?"},
 		{"arm_prompt", object{"arm": "a1", "prompt": "hi", "interrupt": true, "files": []string{"/f"}},
 			`POST /api/arms/a1/prompt {"prompt":"hi","interrupt":true,"files":["/f"]}`},
@@ -131,8 +133,10 @@ func TestEachToolAsksForItsRoute(t *testing.T) {
 		{"arm_recover", arm, "POST /api/arms/a1/recover {}"},
 		{"arm_kill", arm, "POST /api/arms/a1/kill "},
 		{"arm_approve", object{"arm": "a1", "id": "q"}, `POST /api/arms/a1/suspension {"id":"q","decision":"approve"}`},
-		{"arm_deny", object{"arm": "a1", "id": "q", "words": "no"}, `POST /api/arms/a1/suspension {"id":"q","decision":"deny","text":"no"}`},
-		{"arm_answer", object{"arm": "a1", "id": "q", "options": []int{1, 3}}, `POST /api/arms/a1/suspension {"id":"q","options":[1,3]}`},
+		{"arm_deny", object{"arm": "a1", "id": "q", "words": "no"},
+			`POST /api/arms/a1/suspension {"id":"q","decision":"deny","text":"no"}`},
+		{"arm_answer", object{"arm": "a1", "id": "q", "options": []int{1, 3}},
+			`POST /api/arms/a1/suspension {"id":"q","options":[1,3]}`},
 	} {
 		tried[c.tool] = true
 		f := &fakeServe{answers: map[string]string{}}
@@ -170,7 +174,8 @@ func TestAResultSaysWhatHappened(t *testing.T) {
 		t.Errorf("arm_prompt = %s (%v, %t), want the error with its dialog", got, err, failed)
 	}
 	f.status = 0
-	if _, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "arm_kill", Arguments: map[string]string{"arm": "a1"}}); err == nil {
+	if _, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "arm_kill",
+		Arguments: map[string]string{"arm": "a1"}}); err == nil {
 		t.Error("a tool that the token does not allow was called")
 	}
 	if got, failed = call(t, s, "arm_prompt", map[string]string{"arm": "a1"}); !failed || len(f.asked) != 2 {

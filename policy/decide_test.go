@@ -48,25 +48,37 @@ func TestM14WhatRulesDecideOfACommand(t *testing.T) {
 		"nothing is allowed without a rule": {"ls", nil, Ask, "default"},
 		"the preset allows reading":         {"cat a.go", []Scope{user("read")}, Allow, "user: preset read"},
 		"the preset allows nothing else":    {"rm a.go", []Scope{user("read")}, Ask, "default"},
-		"a rule for the command":            {"go test ./...", []Scope{user("", rule("go test *", Allow))}, Allow, `user: command "go test *"`},
-		"another argument":                  {"go run ./...", []Scope{user("", rule("go test *", Allow))}, Ask, "default"},
-		"more words than the rule":          {"go test ./...", []Scope{user("", rule("go test", Allow))}, Ask, "default"},
-		"an unknown word":                   {`go test "$(cat a.go)"`, []Scope{user("", rule("go test *", Allow))}, Ask, "default"},
-		"an unknown word is denied, too":    {`go test "$X"`, []Scope{user("", rule("go test *", Deny))}, Deny, `user: command "go test *"`},
-		"a second command without a rule":   {"go test ./... && rm a.go", []Scope{user("read", rule("go test *", Allow))}, Ask, "default"},
-		"a second command that only reads":  {"go test ./... | head -5", []Scope{user("read", rule("go test *", Allow))}, Allow, `user: command "go test *"`},
-		"a second command, without preset":  {"go test ./... | head -5", []Scope{user("", rule("go test *", Allow))}, Ask, "default"},
-		"the shell opens a file":            {"go test x < a.go", []Scope{user("", rule("go test *", Allow))}, Ask, "default"},
-		"a denied command in a list":        {"ls; rm a.go", []Scope{user("read", rule("rm *", Deny))}, Deny, `user: command "rm *"`},
-		"the tool beats its category":       {"rm a.go", []Scope{user("", execute(Deny), bash)}, Allow, "user: tool Bash"},
-		"the category beats the preset":     {"cat a.go", []Scope{user("read", execute(Ask))}, Ask, "user: category execute"},
-		"the stricter scope wins":           {"rm a.go", []Scope{user("", bash), project(execute(Deny))}, Deny, "project: category execute"},
-		"in any order":                      {"rm a.go", []Scope{project(execute(Deny)), user("", bash)}, Deny, "project: category execute"},
-		"a repository allows nothing":       {"rm a.go", []Scope{untrusted(bash)}, Ask, "default"},
-		"a repository may deny":             {"cat a.go", []Scope{untrusted(execute(Deny)), user("read")}, Deny, "project: category execute"},
-		"a line that is not clear":          {"cat a.go > b", []Scope{user("read")}, Ask, "default"},
+		"a rule for the command": {"go test ./...", []Scope{user("", rule("go test *", Allow))}, Allow,
+			`user: command "go test *"`},
+		"another argument":         {"go run ./...", []Scope{user("", rule("go test *", Allow))}, Ask, "default"},
+		"more words than the rule": {"go test ./...", []Scope{user("", rule("go test", Allow))}, Ask, "default"},
+		"an unknown word": {`go test "$(cat a.go)"`, []Scope{user("", rule("go test *", Allow))}, Ask,
+			"default"},
+		"an unknown word is denied, too": {`go test "$X"`, []Scope{user("", rule("go test *", Deny))}, Deny,
+			`user: command "go test *"`},
+		"a second command without a rule": {"go test ./... && rm a.go", []Scope{user("read", rule("go test *", Allow))},
+			Ask, "default"},
+		"a second command that only reads": {"go test ./... | head -5", []Scope{user("read", rule("go test *", Allow))},
+			Allow, `user: command "go test *"`},
+		"a second command, without preset": {"go test ./... | head -5", []Scope{user("", rule("go test *", Allow))}, Ask,
+			"default"},
+		"the shell opens a file": {"go test x < a.go", []Scope{user("", rule("go test *", Allow))}, Ask,
+			"default"},
+		"a denied command in a list": {"ls; rm a.go", []Scope{user("read", rule("rm *", Deny))}, Deny,
+			`user: command "rm *"`},
+		"the tool beats its category":   {"rm a.go", []Scope{user("", execute(Deny), bash)}, Allow, "user: tool Bash"},
+		"the category beats the preset": {"cat a.go", []Scope{user("read", execute(Ask))}, Ask, "user: category execute"},
+		"the stricter scope wins": {"rm a.go", []Scope{user("", bash), project(execute(Deny))}, Deny,
+			"project: category execute"},
+		"in any order": {"rm a.go", []Scope{project(execute(Deny)), user("", bash)}, Deny,
+			"project: category execute"},
+		"a repository allows nothing": {"rm a.go", []Scope{untrusted(bash)}, Ask, "default"},
+		"a repository may deny": {"cat a.go", []Scope{untrusted(execute(Deny)), user("read")}, Deny,
+			"project: category execute"},
+		"a line that is not clear": {"cat a.go > b", []Scope{user("read")}, Ask, "default"},
 	} {
-		got := Decide(c.scopes, nil, w, Request{Tool: "Bash", Category: Execute, Command: c.line, Shell: commandline.Bash, Dir: w.Root})
+		got := Decide(c.scopes, nil, w, Request{Tool: "Bash", Category: Execute, Command: c.line, Shell: commandline.Bash,
+			Dir: w.Root})
 		if got.Verdict != c.want || got.Rule != c.rule || got.Why == "" {
 			t.Errorf("%s: %+v, want %s by %s", name, got, c.want, c.rule)
 		}
@@ -78,7 +90,8 @@ func TestWhatIsNotSeenWholeIsAsked(t *testing.T) {
 	w := newWorkspace(t)
 	everything := []Scope{user("read", Rule{Tool: "Bash", Verdict: Allow})}
 	for name, r := range map[string]Request{
-		"cut":                 {Tool: "Bash", Category: Execute, Command: "cat a.go", Shell: commandline.Bash, Dir: w.Root, Cut: true},
+		"cut": {Tool: "Bash", Category: Execute, Command: "cat a.go", Shell: commandline.Bash, Dir: w.Root,
+			Cut: true},
 		"no folder":           {Tool: "sh", Category: Execute, Command: "cat a.go", Shell: commandline.Bash},
 		"no shell":            {Tool: "sh", Category: Execute, Command: "cat a.go", Dir: w.Root},
 		"no file":             {Tool: "Read", Category: Read, Dir: w.Root},
@@ -104,7 +117,8 @@ func TestM14ARuleForAToolBeatsOneForItsCategory(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	for _, category := range []Category{Read, Edit, Execute, MCP, Network, Other} {
-		q := Request{Tool: "T", Category: category, Command: "make", Files: []string{"a.go"}, Shell: commandline.Bash, Dir: w.Root}
+		q := Request{Tool: "T", Category: category, Command: "make", Files: []string{"a.go"}, Shell: commandline.Bash,
+			Dir: w.Root}
 		byCategory := func(v Verdict) Rule { return Rule{Category: category, Verdict: v} }
 		byTool := func(v Verdict) Rule { return Rule{Tool: "T", Verdict: v} }
 		for _, c := range []struct {
@@ -135,7 +149,8 @@ func TestM14AGrantAnswersWhatWouldBeAsked(t *testing.T) {
 	w := newWorkspace(t)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	grant := Grant{Rule: rule("make test", ""), ID: "g1", Arm: "ada", Ends: now.Add(time.Hour)}
-	q := Request{Arm: "ada", Tool: "Bash", Category: Execute, Command: "make test", Shell: commandline.Bash, Dir: w.Root, Now: now}
+	q := Request{Arm: "ada", Tool: "Bash", Category: Execute, Command: "make test", Shell: commandline.Bash, Dir: w.Root,
+		Now: now}
 	other, late, more, cut := q, q, q, q
 	other.Arm, late.Now, more.Command, cut.Cut = "bob", now.Add(time.Hour), "make test && ls", true
 	denied := []Scope{user("", rule("make *", Deny))}

@@ -46,7 +46,8 @@ func Refresh(ctx context.Context, client *http.Client, address, path string, now
 	defer cancel()
 	data, err := fetch(ctx, client, u.String())
 	if err != nil {
-		return 0, coleo.Errorf(coleo.EUnavailable, "fetch the prices from %s: %v; the prices are as before", u.Redacted(), err)
+		return 0, coleo.Errorf(coleo.EUnavailable, "fetch the prices from %s: %v; the prices are as before",
+			u.Redacted(), err)
 	}
 	prices, err := ParseDocument(data)
 	if err != nil {

@@ -123,6 +123,7 @@ func judge(t *testing.T, e Evidence, r Remedy) {
 		"only a live host agent that can drive the harness starts it")
 	local := !e.RemoteOnly && (!e.Harness.DaemonManaged || e.AllowLocalFallback)
 	is(!r.Starts() || r.Host != LocalHost || local, "it is started here only where the policy allows that")
-	is(!r.Resume || (e.Harness.Resumes && e.Arm.Conversation != "" && !e.Arm.Forgotten), "only a conversation that there is is taken up")
+	is(!r.Resume || (e.Harness.Resumes && e.Arm.Conversation != "" && !e.Arm.Forgotten),
+		"only a conversation that there is is taken up")
 	is((r.Action == Nothing) == (e.Arm.Desired == coleo.DesiredStopped), "an arm that shall run is not left alone")
 }

@@ -113,7 +113,8 @@ func New(dir string, hold []string) (*Registry, error) { return NewWithPacks(dir
 // NewWithPacks is like New, but the harnesses also use the valid packs of the store.
 // PackProblems says why a pack is not used.
 func NewWithPacks(dir string, store *pack.Store, hold []string) (*Registry, error) {
-	r := &Registry{dir: dir, packs: packs{store: store, now: time.Now}, hold: hold, shared: terminal.NewShared(), builtin: map[string]coleo.Harness{}}
+	r := &Registry{dir: dir, packs: packs{store: store, now: time.Now}, hold: hold, shared: terminal.NewShared(),
+		builtin: map[string]coleo.Harness{}}
 	specs, err := builtinSpecs()
 	if err != nil {
 		return nil, err

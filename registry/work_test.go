@@ -85,7 +85,8 @@ func TestR10EachRecordTellsThoughtsAndTexts(t *testing.T) {
 		if len(thoughts) == 0 || len(texts) < 2 {
 			t.Fatalf("%d thoughts and %d texts are told", len(thoughts), len(texts))
 		}
-		if words := strings.Fields(thoughts[0].Text); !slices.Equal(words, []string{"about", "the", "matter", "deeply"}) { // the scripted model's words
+		// the scripted model's words
+		if words := strings.Fields(thoughts[0].Text); !slices.Equal(words, []string{"about", "the", "matter", "deeply"}) {
 			t.Errorf("the first thought is %q", thoughts[0].Text)
 		}
 		for _, a := range list {

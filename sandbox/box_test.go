@@ -43,7 +43,8 @@ func TestABoxBecomesACommandLine(t *testing.T) {
 			if got, _, _ := strings.Cut(rest, " --chdir"); got != c.want {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
-			if want := "--chdir " + c.box.Workdir + " -- /home/u/.coleo/bin/coleo sandbox-enter --"; !strings.HasSuffix(line, want) {
+			if want := "--chdir " + c.box.Workdir + " -- /home/u/.coleo/bin/coleo sandbox-enter --"; !strings.HasSuffix(line,
+				want) {
 				t.Errorf("%s\nmust end with %s", line, want)
 			}
 		})

@@ -197,7 +197,8 @@ func TestNothingGetsOutOfABox(t *testing.T) {
 func (o *outside) check(t *testing.T) {
 	t.Helper()
 	for path, want := range map[string]string{o.victim: "untouched", o.secret: "secret",
-		filepath.Join(o.work, "file"): "mine, changed inside", filepath.Join(o.home, ".mine/login"): "login, changed inside"} {
+		filepath.Join(o.work, "file"): "mine, changed inside", filepath.Join(o.home,
+			".mine/login"): "login, changed inside"} {
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {
 			t.Errorf("%s has %q, %v; want %q", path, got, err, want)
 		}

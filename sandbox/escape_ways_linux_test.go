@@ -100,10 +100,13 @@ func waysToFiles(t target) map[string]func() error {
 			}
 			return errors.New("no process has them")
 		},
-		"remount the system":          func() error { return unix.Mount("", "/usr", "", unix.MS_REMOUNT|unix.MS_BIND, "") },
-		"mount a file system":         func() error { return unix.Mount("none", "/tmp", "tmpfs", 0, "") },
-		"change the root":             func() error { return unix.Chroot("/") },
-		"make a device":               func() error { return unix.Mknod("disk", unix.S_IFBLK|0o600, int(unix.Mkdev(254, 0))) },
+		"remount the system":  func() error { return unix.Mount("", "/usr", "", unix.MS_REMOUNT|unix.MS_BIND, "") },
+		"mount a file system": func() error { return unix.Mount("none", "/tmp", "tmpfs", 0, "") },
+		"change the root":     func() error { return unix.Chroot("/") },
+		"make a device": func() error {
+			return unix.Mknod("disk", unix.S_IFBLK|0o600,
+				int(unix.Mkdev(254, 0)))
+		},
 		"read the memory":             func() error { return read("/dev/mem") },
 		"change the mode of a device": func() error { return os.Chmod("/dev/null", 0o666) }, // it has this mode
 		"change a mode of the system": func() error { return os.Chmod("/usr", 0o755) },

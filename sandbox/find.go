@@ -13,8 +13,8 @@ import (
 
 // systemFolders have the system's programs and their settings. They have no user's files
 // and no sockets.
-var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store",
-	"/gnu/store", "/snap"}
+var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt",
+	"/nix/store", "/gnu/store", "/snap"}
 
 // System returns the system's folders that every sandbox shows, and the files in them that
 // stay hidden. It leaves out folders that this machine does not have.

@@ -32,7 +32,8 @@ func TestAProgramIsShownWithItsOwnFilesAlone(t *testing.T) {
 		want          []string // the places below HOME, links with their text
 	}{
 		{"a file of its own", ".local/bin/tool",
-			map[string]string{".local/bin/tool": "-> ../share/tool/1.0", ".local/share/tool/1.0": "\x7fELF", ".local/share/keys/k": ""},
+			map[string]string{".local/bin/tool": "-> ../share/tool/1.0", ".local/share/tool/1.0": "\x7fELF",
+				".local/share/keys/k": ""},
 			[]string{".local/bin/tool -> ../share/tool/1.0", ".local/share/tool/1.0"}},
 		{"a package of npm, interpreted by a program of a version manager", ".nvm/current/bin/tool",
 			map[string]string{".nvm/current": "-> v22", ".nvm/v22/bin/tool": "-> ../lib/node_modules/tool/cli.js",

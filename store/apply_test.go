@@ -213,7 +213,8 @@ func TestARowHasItsWindow(t *testing.T) {
 		events []coleo.Event
 		want   coleo.WindowState
 	}{
-		"it is opened and closed":   {[]coleo.Event{window(coleo.WindowOpen), window(coleo.WindowClosed)}, coleo.WindowClosed},
+		"it is opened and closed": {[]coleo.Event{window(coleo.WindowOpen), window(coleo.WindowClosed)},
+			coleo.WindowClosed},
 		"a reading leaves it":       {[]coleo.Event{window(coleo.WindowOpen), reading(coleo.Idle, nil)}, coleo.WindowOpen},
 		"it goes with its arm":      {[]coleo.Event{window(coleo.WindowOpen), stopped}, ""},
 		"its end may come late":     {[]coleo.Event{window(coleo.WindowOpen), stopped, window(coleo.WindowClosed)}, ""},
@@ -382,7 +383,8 @@ func randomEvent(r *rand.Rand) coleo.Event {
 		}
 		return event(coleo.EventWitness, arm, nil)
 	case 8:
-		return event(coleo.EventWindow, arm, coleo.Change{Window: &coleo.Window{State: coleo.WindowState(pick("open", "closed"))}})
+		return event(coleo.EventWindow, arm, coleo.Change{Window: &coleo.Window{State: coleo.WindowState(pick("open",
+			"closed"))}})
 	}
 	states := coleo.States()
 	c := coleo.Change{Reading: coleo.Reading{State: states[r.IntN(len(states))], Rule: pick("a", "b")}}

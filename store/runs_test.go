@@ -172,13 +172,16 @@ func TestRunsAreTheSameHoweverTheLogIsProjected(t *testing.T) {
 // makeOlder undoes the migration that adds the runs.
 func makeOlder(t *testing.T, s *ServeDB) {
 	t.Helper()
-	if _, err := s.db.writer.Exec("DROP TABLE usage; DROP TABLE accounts; ALTER TABLE arms DROP COLUMN model_fallback; ALTER TABLE arms DROP COLUMN default_model; " +
-		"ALTER TABLE arms DROP COLUMN labels; DROP TABLE operator_tokens; DROP TABLE runs; DROP INDEX run_events_by_arm_kind; DROP INDEX run_events_by_kind; " +
+	if _, err := s.db.writer.Exec("DROP TABLE usage; DROP TABLE accounts; ALTER TABLE arms DROP COLUMN model_fallback; " +
+		"ALTER TABLE arms DROP COLUMN default_model; " +
+		"ALTER TABLE arms DROP COLUMN labels; DROP TABLE operator_tokens; DROP TABLE runs; DROP INDEX " +
+		"run_events_by_arm_kind; DROP INDEX run_events_by_kind; " +
 		"DROP INDEX run_events_own; DROP INDEX run_events_work; " +
 		"CREATE INDEX run_events_by_arm ON run_events (arm_id, pos); " +
 		"CREATE INDEX run_events_by_run ON run_events (run_id, pos); " +
 		"CREATE INDEX run_events_by_seq ON run_events (host, seq); " +
-		"ALTER TABLE run_events DROP COLUMN source; ALTER TABLE arms DROP COLUMN queue; ALTER TABLE arms DROP COLUMN suspensions; PRAGMA user_version = 5"); err != nil {
+		"ALTER TABLE run_events DROP COLUMN source; ALTER TABLE arms DROP COLUMN queue; ALTER TABLE arms DROP COLUMN " +
+		"suspensions; PRAGMA user_version = 5"); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -184,7 +184,8 @@ func TestOldEventsAndCommandsOfServeAreDeleted(t *testing.T) {
 	if err != nil || len(left) > 200+200+5 {
 		t.Errorf("%d events are left (%v), want 200 of each arm and the few that stay", len(left), err)
 	}
-	if open, _, err := s.RunEvents(ctx, EventFilter{Run: "open", Kinds: []coleo.EventKind{coleo.EventRunStart}}); err != nil ||
+	if open, _, err := s.RunEvents(ctx, EventFilter{Run: "open",
+		Kinds: []coleo.EventKind{coleo.EventRunStart}}); err != nil ||
 		len(open) != 1 {
 		t.Errorf("the beginning of the open run is gone (%v)", err)
 	}

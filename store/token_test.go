@@ -24,7 +24,8 @@ func TestATokenIsStoredUntilItIsRemoved(t *testing.T) {
 	one := coleo.OperatorToken{Name: "ci", Hash: "h1", Scopes: []coleo.TokenScope{coleo.MayRead, coleo.MaySpawn},
 		Arms: map[string]string{"arm-1": "fix"}, RunsIn: "arm-2", Created: now, Expires: now.Add(time.Hour)}
 	check(db.AddToken(t.Context(), one))
-	if err := db.AddToken(t.Context(), coleo.OperatorToken{Name: "ci", Hash: "h2", Created: now, Expires: now}); coleo.ErrorCode(err) != coleo.EConflict {
+	if err := db.AddToken(t.Context(), coleo.OperatorToken{Name: "ci", Hash: "h2", Created: now,
+		Expires: now}); coleo.ErrorCode(err) != coleo.EConflict {
 		t.Errorf("a second token of the name: %v, want conflict", err)
 	}
 	one.Used = now.Add(time.Minute)

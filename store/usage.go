@@ -61,7 +61,8 @@ func (p *projection) countUsage(e *coleo.Event, u coleo.ReplyUsage) error {
 			written = written + excluded.written, output = output + excluded.output,
 			reasoning = reasoning + excluded.reasoning, cost = cost + excluded.cost`,
 		e.Arm, e.Run, e.Time.UTC().Format(hourLayout), provider, model, u.Source, u.Approximate, u.Cost > 0,
-		coleo.ContextStep(u.Input), cmp.Or(row.Name, e.Arm), row.Harness, row.Workdir, u.Input, u.Cached, u.Written, u.Output, u.Reasoning,
+		coleo.ContextStep(u.Input), cmp.Or(row.Name,
+			e.Arm), row.Harness, row.Workdir, u.Input, u.Cached, u.Written, u.Output, u.Reasoning,
 		u.Cost)
 	if err != nil {
 		return fmt.Errorf("count the usage of arm %s: %w", e.Arm, err)

@@ -19,8 +19,8 @@ func boss(t *testing.T, folders ...string) Parent {
 			t.Fatal(err)
 		}
 	}
-	return Parent{Name: "boss", Harness: "h", Config: coleo.SpawnConfig{Workdir: root, PermissionMode: coleo.PermissionEdit,
-		Tools: coleo.ArmTools()}}
+	return Parent{Name: "boss", Harness: "h", Config: coleo.SpawnConfig{Workdir: root,
+		PermissionMode: coleo.PermissionEdit, Tools: coleo.ArmTools()}}
 }
 
 func TestM19ASubarmGetsNoMoreThanItsParent(t *testing.T) {
@@ -38,38 +38,41 @@ func TestM19ASubarmGetsNoMoreThanItsParent(t *testing.T) {
 		change func(*Parent, *Wish)
 		want   coleo.Code // "" if the subarm is granted
 	}{
-		"the parent's own folder":         {func(*Parent, *Wish) {}, ""},
-		"a folder below":                  {func(_ *Parent, w *Wish) { w.Folder = "a/b" }, ""},
-		"a link to a folder below":        {func(_ *Parent, w *Wish) { w.Folder = "in/b" }, ""},
-		"a folder beside":                 {func(_ *Parent, w *Wish) { w.Folder = "../elsewhere" }, coleo.EForbidden},
-		"a link to a folder beside":       {func(_ *Parent, w *Wish) { w.Folder = "out" }, coleo.EForbidden},
-		"the folder above":                {func(_ *Parent, w *Wish) { w.Folder = ".." }, coleo.EForbidden},
-		"the root of the disk":            {func(_ *Parent, w *Wish) { w.Folder = "/" }, coleo.EForbidden},
-		"a folder that is not there":      {func(_ *Parent, w *Wish) { w.Folder = "nowhere" }, coleo.EInvalid},
-		"a file":                          {func(_ *Parent, w *Wish) { w.Folder = "file" }, coleo.EInvalid},
-		"the same harness by name":        {func(_ *Parent, w *Wish) { w.Harness = "h" }, ""},
-		"another harness":                 {func(_ *Parent, w *Wish) { w.Harness = "other" }, coleo.EForbidden},
-		"the harness generic":             {func(_ *Parent, w *Wish) { w.Harness = "generic" }, coleo.EForbidden},
-		"a lesser mode":                   {func(_ *Parent, w *Wish) { w.PermissionMode = coleo.PermissionPlan }, ""},
-		"the same mode":                   {func(_ *Parent, w *Wish) { w.PermissionMode = coleo.PermissionEdit }, ""},
-		"a mode that allows more":         {func(_ *Parent, w *Wish) { w.PermissionMode = coleo.PermissionAll }, coleo.EForbidden},
-		"an unknown mode":                 {func(_ *Parent, w *Wish) { w.PermissionMode = "root" }, coleo.EInvalid},
-		"more than the mode of the hour":  {lowered(coleo.PermissionEdit), coleo.EForbidden},
-		"the mode of the hour":            {lowered(coleo.PermissionPlan), ""},
-		"a parent that asks by default":   {defaultMode(coleo.PermissionAsk), ""},
-		"more than the default mode":      {defaultMode(coleo.PermissionEdit), coleo.EForbidden},
-		"a parent at the largest depth":   {func(p *Parent, _ *Wish) { p.Config.Depth = MaxDepth }, coleo.EForbidden},
-		"a parent one above that":         {func(p *Parent, _ *Wish) { p.Config.Depth = MaxDepth - 1 }, ""},
-		"a parent with a wrapper":         {func(p *Parent, _ *Wish) { p.Config.Wrap = []string{"box"} }, coleo.EForbidden},
-		"a parent with arguments":         {func(p *Parent, _ *Wish) { p.Config.Args = []string{"--less"} }, coleo.EForbidden},
-		"a parent without tools":          {func(p *Parent, _ *Wish) { p.Config.Tools = nil }, coleo.EForbidden},
-		"no name":                         {func(_ *Parent, w *Wish) { w.Name = "" }, coleo.EInvalid},
-		"a name with a dot":               {func(_ *Parent, w *Wish) { w.Name = "a.b" }, coleo.EInvalid},
-		"a name with a slash":             {func(_ *Parent, w *Wish) { w.Name = "a/b" }, coleo.EInvalid},
-		"a long name":                     {func(_ *Parent, w *Wish) { w.Name = strings.Repeat("x", 21) }, coleo.EInvalid},
-		"a long name with the parent's":   {func(p *Parent, _ *Wish) { p.Name = strings.Repeat("x", 61) }, coleo.EInvalid},
-		"no prompt":                       {func(_ *Parent, w *Wish) { w.Prompt = " \n" }, coleo.EInvalid},
-		"a prompt that nobody would read": {func(_ *Parent, w *Wish) { w.Prompt = strings.Repeat("x", MaxPrompt+1) }, coleo.EInvalid},
+		"the parent's own folder":    {func(*Parent, *Wish) {}, ""},
+		"a folder below":             {func(_ *Parent, w *Wish) { w.Folder = "a/b" }, ""},
+		"a link to a folder below":   {func(_ *Parent, w *Wish) { w.Folder = "in/b" }, ""},
+		"a folder beside":            {func(_ *Parent, w *Wish) { w.Folder = "../elsewhere" }, coleo.EForbidden},
+		"a link to a folder beside":  {func(_ *Parent, w *Wish) { w.Folder = "out" }, coleo.EForbidden},
+		"the folder above":           {func(_ *Parent, w *Wish) { w.Folder = ".." }, coleo.EForbidden},
+		"the root of the disk":       {func(_ *Parent, w *Wish) { w.Folder = "/" }, coleo.EForbidden},
+		"a folder that is not there": {func(_ *Parent, w *Wish) { w.Folder = "nowhere" }, coleo.EInvalid},
+		"a file":                     {func(_ *Parent, w *Wish) { w.Folder = "file" }, coleo.EInvalid},
+		"the same harness by name":   {func(_ *Parent, w *Wish) { w.Harness = "h" }, ""},
+		"another harness":            {func(_ *Parent, w *Wish) { w.Harness = "other" }, coleo.EForbidden},
+		"the harness generic":        {func(_ *Parent, w *Wish) { w.Harness = "generic" }, coleo.EForbidden},
+		"a lesser mode":              {func(_ *Parent, w *Wish) { w.PermissionMode = coleo.PermissionPlan }, ""},
+		"the same mode":              {func(_ *Parent, w *Wish) { w.PermissionMode = coleo.PermissionEdit }, ""},
+		"a mode that allows more": {func(_ *Parent, w *Wish) { w.PermissionMode = coleo.PermissionAll },
+			coleo.EForbidden},
+		"an unknown mode":                {func(_ *Parent, w *Wish) { w.PermissionMode = "root" }, coleo.EInvalid},
+		"more than the mode of the hour": {lowered(coleo.PermissionEdit), coleo.EForbidden},
+		"the mode of the hour":           {lowered(coleo.PermissionPlan), ""},
+		"a parent that asks by default":  {defaultMode(coleo.PermissionAsk), ""},
+		"more than the default mode":     {defaultMode(coleo.PermissionEdit), coleo.EForbidden},
+		"a parent at the largest depth":  {func(p *Parent, _ *Wish) { p.Config.Depth = MaxDepth }, coleo.EForbidden},
+		"a parent one above that":        {func(p *Parent, _ *Wish) { p.Config.Depth = MaxDepth - 1 }, ""},
+		"a parent with a wrapper":        {func(p *Parent, _ *Wish) { p.Config.Wrap = []string{"box"} }, coleo.EForbidden},
+		"a parent with arguments": {func(p *Parent, _ *Wish) { p.Config.Args = []string{"--less"} },
+			coleo.EForbidden},
+		"a parent without tools":        {func(p *Parent, _ *Wish) { p.Config.Tools = nil }, coleo.EForbidden},
+		"no name":                       {func(_ *Parent, w *Wish) { w.Name = "" }, coleo.EInvalid},
+		"a name with a dot":             {func(_ *Parent, w *Wish) { w.Name = "a.b" }, coleo.EInvalid},
+		"a name with a slash":           {func(_ *Parent, w *Wish) { w.Name = "a/b" }, coleo.EInvalid},
+		"a long name":                   {func(_ *Parent, w *Wish) { w.Name = strings.Repeat("x", 21) }, coleo.EInvalid},
+		"a long name with the parent's": {func(p *Parent, _ *Wish) { p.Name = strings.Repeat("x", 61) }, coleo.EInvalid},
+		"no prompt":                     {func(_ *Parent, w *Wish) { w.Prompt = " \n" }, coleo.EInvalid},
+		"a prompt that nobody would read": {func(_ *Parent, w *Wish) { w.Prompt = strings.Repeat("x", MaxPrompt+1) },
+			coleo.EInvalid},
 	} {
 		parent, wish := p, Wish{Name: "kid", Prompt: "do it"}
 		c.change(&parent, &wish)
@@ -111,10 +114,12 @@ func TestM19WhatASubarmTakesOver(t *testing.T) {
 	}
 	if got.Arm != "" || got.Generation != 0 || got.Nonce != "" || got.Dir != "" || got.Binary != "" || got.Path != nil ||
 		got.Args != nil || got.Environ != nil || got.Env != nil || got.EnvNames != nil || got.Wrap != nil ||
-		got.Conversation != "" || got.Resume || got.Fork != "" || got.MCPServers != nil || got.AllowSudo || got.Chosen != nil {
+		got.Conversation != "" || got.Resume || got.Fork != "" || got.MCPServers != nil || got.AllowSudo ||
+		got.Chosen != nil {
 		t.Errorf("a subarm takes over too much: %+v", got)
 	}
-	if deepest := Config("arm-2", got, r); deepest.Depth != MaxDepth || slices.Contains(deepest.Tools, coleo.ToolSpawnArm) ||
+	if deepest := Config("arm-2", got, r); deepest.Depth != MaxDepth || slices.Contains(deepest.Tools,
+		coleo.ToolSpawnArm) ||
 		!slices.Contains(deepest.Tools, coleo.ToolMessageArm) {
 		t.Errorf("at the largest depth a subarm has the depth %d and the tools %v", deepest.Depth, deepest.Tools)
 	}

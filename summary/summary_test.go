@@ -39,9 +39,10 @@ func TestM27ASummaryHasTheFirstAndTheLastOfAConversation(t *testing.T) {
 	change(3, "a.go")
 	change(4, "b.go")
 	change(5, "a.go")
-	m.Event(event(t, 6, coleo.EventTasks, coleo.TasksUpdated{Tasks: []coleo.Task{{ID: "1", Text: "old", Status: coleo.TaskPending}}}))
-	m.Event(event(t, 7, coleo.EventTasks, coleo.TasksUpdated{Tasks: []coleo.Task{{ID: "1", Text: "old", Status: coleo.TaskDone},
-		{ID: "2", Text: "new", Status: coleo.TaskRunning}}}))
+	m.Event(event(t, 6, coleo.EventTasks, coleo.TasksUpdated{Tasks: []coleo.Task{{ID: "1", Text: "old",
+		Status: coleo.TaskPending}}}))
+	m.Event(event(t, 7, coleo.EventTasks, coleo.TasksUpdated{Tasks: []coleo.Task{{ID: "1", Text: "old",
+		Status: coleo.TaskDone}, {ID: "2", Text: "new", Status: coleo.TaskRunning}}}))
 	m.Event(event(t, 8, coleo.EventConversation, coleo.Note{Text: "c2"}))
 	change(9, "also another.go")
 	m.Event(event(t, 9, coleo.EventTasks, coleo.TasksUpdated{}))

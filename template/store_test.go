@@ -132,8 +132,8 @@ func TestAWrongFileDoesNotHideTheOthers(t *testing.T) {
 	p.check(os.Chmod(p.write(p.User, "open.toml", ""), 0o666))
 	p.check(os.Mkdir(filepath.Join(root, "folder.toml"), 0o700))
 	p.write(root, "large.toml", strings.Repeat("#\n", maxSize))
-	for name, want := range map[string]string{"wrong": "unknown key", "open": "others can write", "folder": "not a regular file",
-		"large": "more than", "good": ""} {
+	for name, want := range map[string]string{"wrong": "unknown key", "open": "others can write",
+		"folder": "not a regular file", "large": "more than", "good": ""} {
 		f, err := p.Find(name, p.project)
 		if err != nil || !strings.Contains(f.Fault, want) || (want == "") != (f.Fault == "") {
 			t.Errorf("%s: %+v, %v; want the fault %q", name, f, err, want)

@@ -65,7 +65,8 @@ func TestATemplateSaysWhereItIsWrong(t *testing.T) {
 		"prompt = \"{{x}}\"\n[args.x]\nlong = 1": `x.toml:3:1: unknown key "args.x.long"`,
 	} {
 		_, err := Parse("x.toml", []byte(text))
-		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want one line with %q", text, err, want)
 		}
 	}
@@ -93,7 +94,8 @@ func TestAnArgumentIsData(t *testing.T) {
 			got, err = tpl.Expand(args)
 		}
 		if fault, ok := strings.CutPrefix(c.want, "! "); ok {
-			if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), fault) || strings.Contains(err.Error(), "\n") {
+			if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), fault) ||
+				strings.Contains(err.Error(), "\n") {
 				t.Errorf("%q: %v, want one line with %q", c.args, err, fault)
 			}
 		} else if err != nil || got != c.want {

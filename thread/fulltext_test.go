@@ -44,7 +44,8 @@ func TestM6ThreadsAreFoundByTheirWords(t *testing.T) {
 	s.conversation(uuid(1), "/work/a", noon, "Why does the parser fail?",
 		"The parser has no Café token. The parser needs a café.")
 	s.conversation(uuid(2), "/work/b", noon.Add(time.Hour), "Write a test",
-		"It is about a long text in which one word says café and many other words say something else, so that it is a worse match than a short text is")
+		"It is about a long text in which one word says café and many other words say something else, so that it is a "+
+			"worse match than a short text is")
 	s.conversation(uuid(3), "/work/b", noon, "unrelated", "nothing")
 	rows := s.search(coleo.ThreadFilter{Words: "cafe"})
 	if ids(rows) != uuid(1)+" "+uuid(2) || rows[0].Rank >= rows[1].Rank {

@@ -43,8 +43,8 @@ func TestALaterListingGoesOnWhereTheTimeWasOver(t *testing.T) {
 	s.places = []thread.Place{{Harness: "h", Home: "/h", Conversations: record.Conversations{List: slow}}}
 	unread, failed, err := s.index.Refresh(ctx, s.places)
 	if err != nil || failed != nil || unread != 150 || slow.read != 200 {
-		t.Fatalf("Refresh = %d unread, failed %q, %v after %d headers; want 150 unread after two batches", unread, failed, err,
-			slow.read)
+		t.Fatalf("Refresh = %d unread, failed %q, %v after %d headers; want 150 unread after two batches", unread,
+			failed, err, slow.read)
 	}
 	if got := len(s.list(coleo.ThreadFilter{Limit: 500})); got != 350 || slow.read != 350 {
 		t.Errorf("%d are listed after %d headers, want 350 and 350", got, slow.read)

@@ -59,7 +59,8 @@ func TestM6RecordedConversationsAreListed(t *testing.T) {
 		{"kilo", "ses_dfc11c59affehaT3ldQ1TAR4Nt", "/work/opencode", "A chat", 1, "subagent"},
 	} {
 		r := got[want.harness]
-		if r.ID != want.id || r.Folder != want.folder || !strings.HasPrefix(r.Title, want.title) || r.Prompts < want.prompts ||
+		if r.ID != want.id || r.Folder != want.folder || !strings.HasPrefix(r.Title, want.title) ||
+			r.Prompts < want.prompts ||
 			r.Hidden != want.hidden || r.Preview == "" || r.Begun.IsZero() || !r.Last.After(r.Begun) {
 			t.Errorf("%s = %+v, want %+v", want.harness, r, want)
 		}
@@ -92,11 +93,13 @@ func TestM6ForksAndSubagentsAreHidden(t *testing.T) {
 		s.write(".codex/sessions/2026/11/22/rollout-2026-11-22T15-42-40-"+uuid(n)+".jsonl",
 			`{"type":"session_meta","payload":{"id":"`+uuid(n)+`","cwd":"/w",`+rest+`}}`+"\n")
 	}
-	s.write(".gemini/tmp/w/chats/session-2026-11-22T15-43-"+uuid(7)[:8]+".jsonl", `{"sessionId":"`+uuid(7)+`","kind":"subagent"}`+"\n")
+	s.write(".gemini/tmp/w/chats/session-2026-11-22T15-43-"+uuid(7)[:8]+".jsonl",
+		`{"sessionId":"`+uuid(7)+`","kind":"subagent"}`+"\n")
 	if got := ids(s.list(coleo.ThreadFilter{})); got != uuid(1) {
 		t.Errorf("the list has %s, want only %s", got, uuid(1))
 	}
-	for n, want := range map[int]string{1: "", 2: "fork", 3: "fork", 4: "subagent", 5: "subagent", 6: "fork", 7: "subagent"} {
+	for n, want := range map[int]string{1: "", 2: "fork", 3: "fork", 4: "subagent", 5: "subagent", 6: "fork",
+		7: "subagent"} {
 		if got := s.one(uuid(n)).Hidden; got != want {
 			t.Errorf("thread %d is hidden as %q, want %q", n, got, want)
 		}
@@ -133,7 +136,8 @@ func TestHostileRecordsHarmNothing(t *testing.T) {
 	contents := []string{
 		"", "\n\n\n", "\x00\xff\xfe\x80", "{", `{"type":`, "null\n", "[]\n", `"text"` + "\n", "3\n",
 		strings.Repeat("[", 200000) + "\n", strings.Repeat("x", 6<<20), strings.Repeat(`{"type":"user"}`+"\n", 50000),
-		`{"type":"user","cwd":7,"message":{"content":{"a":[1]}},"timestamp":"no","sessionId":[],"payload":[],"data":3}` + "\n",
+		`{"type":"user","cwd":7,"message":{"content":{"a":[1]}},"timestamp":"no","sessionId":[],"payload":[],"data":3}` +
+			"\n",
 		`{"type":"user","cwd":"relative/folder","message":{"content":"` + strings.Repeat("long ", 30000) + `"}}` + "\n",
 		`{"type":"user","cwd":"/w\u0000x","message":{"content":"\u001b[31m\u0007 \ud800 red"}}` + "\n",
 		`{"type":"session_meta","payload":{"id":"../../../etc/passwd","cwd":"/"}}` + "\n",
@@ -171,7 +175,8 @@ func TestHostileRecordsHarmNothing(t *testing.T) {
 	good := false
 	for _, r := range rows {
 		good = good || r.ID == uuid(9999)
-		if strings.Trim(strings.ToLower(r.ID), "0123456789abcdef-") != "" || r.ID[0] == '-' || r.Title != record.OneLine(r.Title) || strings.ContainsAny(r.Title+r.Preview, "\x1b\x07\n") ||
+		if strings.Trim(strings.ToLower(r.ID), "0123456789abcdef-") != "" || r.ID[0] == '-' ||
+			r.Title != record.OneLine(r.Title) || strings.ContainsAny(r.Title+r.Preview, "\x1b\x07\n") ||
 			r.Folder != "" && !filepath.IsAbs(r.Folder) || strings.Contains(r.Folder, "\x00") {
 			t.Errorf("listed: %+v", r)
 		}
@@ -277,7 +282,8 @@ func TestM6TitlesAndDeletionsAreKept(t *testing.T) {
 	s.fill()
 	s.check(s.index.Rename(t.Context(), s.one(uuid(2)), " My\n title "))
 	s.check(s.index.Delete(t.Context(), s.one(uuid(1)), false))
-	if err := s.index.Rename(t.Context(), s.one(uuid(2)), strings.Repeat("x", 401)); coleo.ErrorCode(err) != coleo.EInvalid {
+	if err := s.index.Rename(t.Context(), s.one(uuid(2)), strings.Repeat("x", 401)); coleo.ErrorCode(err) !=
+		coleo.EInvalid {
 		t.Errorf("a title of 401 bytes: %v", err)
 	}
 	s.check(s.index.Close())

@@ -106,7 +106,8 @@ func TestR3AnUnfinishedCallIsAnOrphan(t *testing.T) {
 func TestWorkWaitsForItsRunToBegin(t *testing.T) {
 	t.Parallel()
 	list := at(coleo.Prompted{Text: "first"}, text("one"), coleo.Prompted{Text: "second\nprompt"}, text("two"))
-	runs := Runs{Open: []coleo.Receipt{{ID: "r1", Text: "first"}}, Intended: []coleo.Receipt{{ID: "r2", Text: "second prompt"}}}
+	runs := Runs{Open: []coleo.Receipt{{ID: "r1", Text: "first"}},
+		Intended: []coleo.Receipt{{ID: "r2", Text: "second prompt"}}}
 	s, events, left := State{}.Take("f", list, runs)
 	same(t, told(t, events), "r1 1 turn", "r1 1 assistant_text text-1-1one")
 	if len(left) != 2 {

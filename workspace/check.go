@@ -15,8 +15,8 @@ import (
 // Script returns a script from a commit of a folder's repository. The base names the commit. ""
 // means the commit that is checked out in the folder. Script returns EInvalid if there is no
 // repository or no commit.
-func (s Workspaces) Script(ctx context.Context, folder, base, path string) (found script.Script, earlier *script.Trusted,
-	diff string, err error) {
+func (s Workspaces) Script(ctx context.Context, folder, base, path string) (found script.Script,
+	earlier *script.Trusted, diff string, err error) {
 	r, err := s.open(ctx, folder)
 	if err != nil {
 		return found, nil, "", err
@@ -96,8 +96,8 @@ func (s Workspaces) CheckTree(ctx context.Context, common, base, tree, id string
 	if err := s.writeTree(ctx, common, tree, files, filepath.Join(dir, "index")); err != nil {
 		return fmt.Errorf("write the files for %s: %w", script.Check, err)
 	}
-	return s.Scripts.Run(ctx, script.Start{Script: check, Dir: files, Output: filepath.Join(s.Dir, id+".check"+setupSuffix),
-		Mark: script.MarkOf(id), Env: []string{"COLEO_TREE=" + tree}})
+	return s.Scripts.Run(ctx, script.Start{Script: check, Dir: files,
+		Output: filepath.Join(s.Dir, id+".check"+setupSuffix), Mark: script.MarkOf(id), Env: []string{"COLEO_TREE=" + tree}})
 }
 
 // writeTree writes the files of a tree into an empty folder.

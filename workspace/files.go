@@ -65,11 +65,12 @@ func (s Workspaces) putFiles(w *Workspace) error {
 // checkInside refuses a path that leaves the work folder, also by a symbolic link.
 func checkInside(key, name string, from *os.Root) error {
 	if !filepath.IsLocal(name) || filepath.Clean(name) == "." {
-		return coleo.Errorf(coleo.EInvalid, "%s = %q of [workspace] in config.toml is no path within the work folder", key, name)
+		return coleo.Errorf(coleo.EInvalid, "%s = %q of [workspace] in config.toml is no path within the work folder",
+			key, name)
 	}
 	if _, err := from.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return coleo.Errorf(coleo.EInvalid, "%s = %q of [workspace] in config.toml: %w: it was not taken into the worktree", key,
-			name, err)
+		return coleo.Errorf(coleo.EInvalid, "%s = %q of [workspace] in config.toml: %w: it was not taken into the worktree",
+			key, name, err)
 	}
 	return nil
 }

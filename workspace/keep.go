@@ -248,7 +248,8 @@ func (k *keeping) writeAll(out *bufio.Writer, ref string) error {
 			return err
 		}
 	}
-	message := "Everything of the worktree of arm " + k.header.Workspace.Name + "\n\n'coleo workspace restore' brings it back.\n"
+	message := "Everything of the worktree of arm " + k.header.Workspace.Name +
+		"\n\n'coleo workspace restore' brings it back.\n"
 	fmt.Fprintf(out, "commit %s\ncommitter Coleo <coleo@localhost> %d +0000\n", ref, k.header.Time.Unix())
 	fmt.Fprintf(out, "data %d\n%s\n", len(message), message)
 	word := "from"

@@ -89,7 +89,8 @@ func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 // again checks that an arm's worktree is still what an order asks for.
 func again(w Workspace, o Order) error {
 	if o.Branch != "" && o.Branch != w.Branch {
-		return coleo.Errorf(coleo.EConflict, "arm %s has a worktree on the branch %s already: nothing was started", w.Name, w.Branch)
+		return coleo.Errorf(coleo.EConflict, "arm %s has a worktree on the branch %s already: nothing was started", w.Name,
+			w.Branch)
 	}
 	if at := (git.Worktree{Path: w.Path, Git: w.Git}); at.Gone() {
 		return coleo.Errorf(coleo.EConflict, "%s is no longer the worktree of arm %s, because its .git was changed: "+
@@ -124,7 +125,8 @@ func (s Workspaces) plan(ctx context.Context, r *git.Repo, o Order) (Workspace, 
 // checkNew checks that the repository has no worktree with this id. Its record was lost then.
 func checkNew(w Workspace) error {
 	if exists(w.Git) {
-		return coleo.Errorf(coleo.EConflict, "the repository has a worktree in %s of which Coleo has no record: nothing was made; "+
+		return coleo.Errorf(coleo.EConflict, "the repository has a worktree in %s of which Coleo has no record: nothing "+
+			"was made; "+
 			"'git worktree list' tells where it is", w.Git)
 	}
 	return nil
@@ -220,7 +222,8 @@ func freeBranch(ctx context.Context, r *git.Repo, name string) (string, error) {
 	}
 	taken := strings.Fields(string(out))
 	if slices.Contains(taken, heads+filepath.Dir(name)) {
-		return "", coleo.Errorf(coleo.EConflict, "the branch %s is in the way of the branch %s: name one with --worktree=BRANCH",
+		return "", coleo.Errorf(coleo.EConflict, "the branch %s is in the way of the branch %s: name one with "+
+			"--worktree=BRANCH",
 			filepath.Dir(name), name)
 	}
 	for n := 1; n <= mostBranches; n++ {
@@ -232,7 +235,8 @@ func freeBranch(ctx context.Context, r *git.Repo, name string) (string, error) {
 			return next, nil
 		}
 	}
-	return "", coleo.Errorf(coleo.EConflict, "%d branches are called %s: name one with --worktree=BRANCH", mostBranches, name)
+	return "", coleo.Errorf(coleo.EConflict, "%d branches are called %s: name one with --worktree=BRANCH",
+		mostBranches, name)
 }
 
 // checkFree checks that no work folder has the branch checked out.

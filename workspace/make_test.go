@@ -70,7 +70,8 @@ func TestM28WhichBranchAWorktreeGets(t *testing.T) {
 		{"a branch with a bad name", "l", "a..b", "", "", "", coleo.EInvalid},
 		{"a branch below a branch", "m", "main/x", "", "", "", coleo.EConflict},
 	} {
-		w, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-" + c.arm, Name: c.arm, Folder: s.repo, Branch: c.branch, Base: c.base})
+		w, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-" + c.arm, Name: c.arm, Folder: s.repo, Branch: c.branch,
+			Base: c.base})
 		if coleo.ErrorCode(err) != c.code {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -83,7 +84,8 @@ func TestM28WhichBranchAWorktreeGets(t *testing.T) {
 			}
 			continue
 		}
-		if got := s.must(w.Path, "rev-parse", "--abbrev-ref", "HEAD"); w.Branch != c.want || got != c.want || w.Start != c.commit {
+		if got := s.must(w.Path, "rev-parse", "--abbrev-ref", "HEAD"); w.Branch != c.want || got != c.want ||
+			w.Start != c.commit {
 			t.Errorf("%s: the branch is %s and %s at %s, want %s at %s", c.name, w.Branch, got, w.Start, c.want, c.commit)
 		}
 	}
@@ -126,7 +128,8 @@ func TestM28WhereAWorktreeIsMade(t *testing.T) {
 		order workspace.Order
 		code  coleo.Code
 	}{
-		"the folder is there already":        {workspace.Order{Folder: s.repo, Branch: "x/y-2", ID: "arm-1"}, coleo.EConflict},
+		"the folder is there already": {workspace.Order{Folder: s.repo, Branch: "x/y-2", ID: "arm-1"},
+			coleo.EConflict},
 		"no repository":                      {workspace.Order{Folder: root}, coleo.EInvalid},
 		"a folder that the branch has not":   {workspace.Order{Folder: filepath.Join(s.repo, "untracked")}, coleo.EInvalid},
 		"a folder that is not there":         {workspace.Order{Folder: filepath.Join(s.repo, "gone")}, coleo.EInvalid},

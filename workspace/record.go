@@ -149,8 +149,8 @@ func (s Workspaces) Workspace(idOrName string) (Workspace, error) {
 		if err != nil {
 			return Workspace{}, err
 		}
-		return Workspace{}, coleo.Errorf(coleo.ENotFound, "no worktree of an arm called %q: 'coleo workspace list' lists them",
-			idOrName)
+		return Workspace{}, coleo.Errorf(coleo.ENotFound,
+			"no worktree of an arm called %q: 'coleo workspace list' lists them", idOrName)
 	case 1:
 		return found[0], nil
 	}

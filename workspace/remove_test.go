@@ -17,8 +17,10 @@ var losses = []struct {
 	do         func(*stage, workspace.Workspace)
 }{
 	{"a changed file", "uncommitted file (file)", func(s *stage, w workspace.Workspace) { s.write(w.Path+"/file", "x") }},
-	{"a deleted file", "uncommitted file (file)", func(s *stage, w workspace.Workspace) { s.check(os.Remove(w.Path + "/file")) }},
-	{"another mode", "uncommitted file (file)", func(s *stage, w workspace.Workspace) { s.check(os.Chmod(w.Path+"/file", 0o755)) }},
+	{"a deleted file", "uncommitted file (file)",
+		func(s *stage, w workspace.Workspace) { s.check(os.Remove(w.Path + "/file")) }},
+	{"another mode", "uncommitted file (file)",
+		func(s *stage, w workspace.Workspace) { s.check(os.Chmod(w.Path+"/file", 0o755)) }},
 	{"a staged change that the file no longer has", "uncommitted file (file)", func(s *stage, w workspace.Workspace) {
 		s.write(w.Path+"/file", "x")
 		s.must(w.Path, "add", "file")

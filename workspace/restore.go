@@ -139,7 +139,8 @@ func (s Workspaces) Restore(ctx context.Context, k Kept, path string) (Restored,
 		}
 	}
 	if old, err := s.read(w.ID); err == nil && old.Status == Ready {
-		return Restored{}, coleo.Errorf(coleo.EConflict, "the arm %s has a worktree at %s: nothing was restored", old.Name, old.Path)
+		return Restored{}, coleo.Errorf(coleo.EConflict, "the arm %s has a worktree at %s: nothing was restored", old.Name,
+			old.Path)
 	} else if err == nil {
 		if err := s.mend(ctx, old); err != nil {
 			return Restored{}, err

@@ -58,7 +58,8 @@ func (s Workspaces) setUp(ctx context.Context, tree *git.Repo, setup *script.Scr
 	if s.Tell != nil {
 		s.Tell(*w, SettingUp)
 	}
-	err := s.Scripts.Run(ctx, script.Start{Script: *setup, Dir: w.Path, Output: s.SetupOutput(w.ID), Mark: script.MarkOf(w.ID),
+	err := s.Scripts.Run(ctx, script.Start{Script: *setup, Dir: w.Path, Output: s.SetupOutput(w.ID),
+		Mark: script.MarkOf(w.ID),
 		Held: s.held, Env: []string{"COLEO_WORKTREE=" + w.Path, "COLEO_FROM=" + w.From, "COLEO_BRANCH=" + w.Branch}})
 	if err != nil {
 		return coleo.Errorf(coleo.ErrorCode(err), "%w\nthe worktree was removed again; --no-setup leaves the set-up out", err)

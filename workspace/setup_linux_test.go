@@ -59,7 +59,8 @@ func noSetup(o *workspace.Order) { o.NoSetup = true }
 func TestM28ASetUpRunsOnlyIfItIsTrusted(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.project(script.Setup, "#!/bin/sh\nmkdir -p build/deep\nprintf made > build/deep/one\nprintf $API_KEY$COLEO_BRANCH > .env\n")
+	s.project(script.Setup, "#!/bin/sh\nmkdir -p build/deep\nprintf made > build/deep/one\nprintf $API_KEY$COLEO_BRANCH "+
+		"> .env\n")
 	s.refused("one", coleo.EForbidden, "is not trusted")
 	if w := s.made("none", noSetup); exists(filepath.Join(w.Path, "build")) {
 		t.Error("--no-setup ran the set-up")
@@ -81,14 +82,16 @@ func TestM28ASetUpRunsOnlyIfItIsTrusted(t *testing.T) {
 	}
 	s.check(os.Remove(filepath.Join(w.Path, "build/deep/two")))
 	s.write(filepath.Join(w.Path, ".env"), "changed!!")
-	if err := s.trees.Check(t.Context(), w.ID); coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), ".env") {
+	if err := s.trees.Check(t.Context(), w.ID); coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(),
+		".env") {
 		t.Errorf("a changed file of the set-up: %v", err)
 	}
 
 	s.write("file", "changed\n") // the hash covers all files, because of printf
 	s.must(s.repo, "commit", "-qam", "more")
 	w2 := workspace.Order{ID: "arm-two", Name: "two", Folder: s.repo}
-	if _, err := s.trees.Make(t.Context(), w2); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(), "has changed") &&
+	if _, err := s.trees.Make(t.Context(), w2); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(),
+		"has changed") &&
 		!strings.Contains(err.Error(), "some have changed") {
 		t.Errorf("a changed repository: %v", err)
 	}
@@ -153,11 +156,13 @@ func TestM28ASetUpThatFails(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	main := s.mainPicture
-	s.project(script.Setup, "#!/bin/sh\nsetsid sleep 1000 &\nfor i in 1 2 3; do echo line $i; done; echo '\033[31mno package' >&2\nexit 7\n")
+	s.project(script.Setup, "#!/bin/sh\nsetsid sleep 1000 &\nfor i in 1 2 3; do echo line $i; done; echo '\033[31mno "+
+		"package' >&2\nexit 7\n")
 	before := main()
 	s.trusts(script.Setup)
 	said := s.refused("one", coleo.EInternal, "exit status 7")
-	for _, want := range []string{"line 3", "?[31mno package", s.trees.SetupOutput("arm-one"), "the worktree was removed again"} {
+	for _, want := range []string{"line 3", "?[31mno package", s.trees.SetupOutput("arm-one"),
+		"the worktree was removed again"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the error says nothing of %q: %s", want, said)
 		}
@@ -259,7 +264,8 @@ func TestM28ACheckRunsOnTheGivenTree(t *testing.T) {
 	s.check(run(s.must(s.repo, "rev-parse", "HEAD"), tree())) // there is no check
 	s.project(script.Check, "#!/bin/sh\ncmp file sub/want\n", "sub/want", "good\n")
 	base := s.must(s.repo, "rev-parse", "HEAD")
-	if err := run(base, tree()); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(), "trust --check") {
+	if err := run(base, tree()); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(),
+		"trust --check") {
 		t.Errorf("an untrusted check: %v", err)
 	}
 	s.trusts(script.Check)

@@ -33,7 +33,8 @@ func newStage(t *testing.T) *stage {
 	s := &stage{T: t, repo: filepath.Join(root, "project")}
 	s.environ = environ(root)
 	s.trees = workspacesIn(root)
-	s.write(filepath.Join(root, "home/.gitconfig"), "[user]\n\tname = a\n\temail = a@b\n[protocol \"file\"]\n\tallow = always\n")
+	s.write(filepath.Join(root, "home/.gitconfig"),
+		"[user]\n\tname = a\n\temail = a@b\n[protocol \"file\"]\n\tallow = always\n")
 	s.must(root, "init", "-q", "-b", "main", s.repo)
 	s.write("file", "one\n")
 	s.write("sub/deep/file", "two\n")

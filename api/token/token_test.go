@@ -85,7 +85,8 @@ func TestTheValueOfATokenIsKeptNowhere(t *testing.T) {
 func TestATokenEnds(t *testing.T) {
 	t.Parallel()
 	tokens, s, c := opened(t)
-	_, value, err := tokens.Make(t.Context(), wire.TokenRequest{Name: "ci", Expires: c.Add(time.Hour)}, coleo.OperatorToken{})
+	_, value, err := tokens.Make(t.Context(), wire.TokenRequest{Name: "ci", Expires: c.Add(time.Hour)},
+		coleo.OperatorToken{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,8 @@ func TestATokenEnds(t *testing.T) {
 	if c.Time = c.Add(2 * time.Second); s.uses != 1 {
 		t.Errorf("%d uses were stored within a minute, want 1", s.uses)
 	}
-	if got, _, _ := tokens.Check(t.Context(), value); s.uses != 2 || !got.Used.Equal(c.Time) || !tokens.List()[0].Used.Equal(c.Time) {
+	if got, _, _ := tokens.Check(t.Context(), value); s.uses != 2 || !got.Used.Equal(c.Time) ||
+		!tokens.List()[0].Used.Equal(c.Time) {
 		t.Errorf("%d uses were stored, the last one at %s, want 2 and %s", s.uses, got.Used, c.Time)
 	}
 	c.Time = c.Add(time.Hour)
@@ -126,7 +128,8 @@ func TestStreamsEndWhenTheirTokenExpires(t *testing.T) {
 	t.Parallel()
 	tokens, _, c := opened(t)
 	c.Time = time.Now()
-	_, value, err := tokens.Make(t.Context(), wire.TokenRequest{Name: "ci", Expires: c.Add(20 * time.Millisecond)}, coleo.OperatorToken{})
+	_, value, err := tokens.Make(t.Context(), wire.TokenRequest{Name: "ci", Expires: c.Add(20 * time.Millisecond)},
+		coleo.OperatorToken{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +155,8 @@ func TestBadTokensAreNotMade(t *testing.T) {
 		"a far-off end":  {Name: "x", Expires: c.Add(400 * 24 * time.Hour)},
 		"any as a scope": {Name: "x", Scopes: []coleo.TokenScope{coleo.TokenScope(Any)}},
 	} {
-		if _, value, err := tokens.Make(t.Context(), q, coleo.OperatorToken{}); coleo.ErrorCode(err) != coleo.EInvalid || value != "" {
+		if _, value, err := tokens.Make(t.Context(), q, coleo.OperatorToken{}); coleo.ErrorCode(err) != coleo.EInvalid ||
+			value != "" {
 			t.Errorf("%s: %q, %v; want invalid", name, value, err)
 		}
 	}
@@ -160,18 +164,21 @@ func TestBadTokensAreNotMade(t *testing.T) {
 		t.Errorf("stored: %+v", s.list)
 	}
 	for i := range mostTokens {
-		if _, _, err := tokens.Make(t.Context(), wire.TokenRequest{Name: "t" + strings.Repeat("x", i%50)}, coleo.OperatorToken{}); err != nil {
+		if _, _, err := tokens.Make(t.Context(), wire.TokenRequest{Name: "t" + strings.Repeat("x", i%50)},
+			coleo.OperatorToken{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := tokens.Make(t.Context(), wire.TokenRequest{Name: "more"}, coleo.OperatorToken{}); coleo.ErrorCode(err) != coleo.EConflict {
+	if _, _, err := tokens.Make(t.Context(), wire.TokenRequest{Name: "more"},
+		coleo.OperatorToken{}); coleo.ErrorCode(err) != coleo.EConflict {
 		t.Errorf("one token too many: %v", err)
 	}
 	without, err := Open(t.Context(), nil, c.now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := without.Make(t.Context(), wire.TokenRequest{Name: "x"}, coleo.OperatorToken{}); coleo.ErrorCode(err) != coleo.EUnsupported {
+	if _, _, err := without.Make(t.Context(), wire.TokenRequest{Name: "x"}, coleo.OperatorToken{}); coleo.ErrorCode(err) !=
+		coleo.EUnsupported {
 		t.Errorf("without a store: %v", err)
 	}
 }
@@ -187,7 +194,8 @@ func TestNoRouteIsInTheTableTwice(t *testing.T) {
 			seen[route] = true
 		}
 	}
-	if err := Check(coleo.OperatorToken{Scopes: coleo.TokenScopes()}, "GET /api/new"); coleo.ErrorCode(err) != coleo.EForbidden {
+	if err := Check(coleo.OperatorToken{Scopes: coleo.TokenScopes()}, "GET /api/new"); coleo.ErrorCode(err) !=
+		coleo.EForbidden {
 		t.Errorf("a route that is not in the table: %v, want forbidden", err)
 	}
 }
@@ -216,9 +224,11 @@ func TestATokenStartsOnlyArmsThatAsk(t *testing.T) {
 		known bool
 		want  coleo.Code
 	}{
-		"asks in plan mode":         {wire.SpawnRequest{Harness: "asks", PermissionMode: coleo.PermissionPlan}, false, ""},
-		"edits without asking":      {wire.SpawnRequest{Harness: "asks", PermissionMode: coleo.PermissionEdit}, false, coleo.EForbidden},
-		"does all without asking":   {wire.SpawnRequest{Harness: "asks", PermissionMode: coleo.PermissionAll}, true, coleo.EForbidden},
+		"asks in plan mode": {wire.SpawnRequest{Harness: "asks", PermissionMode: coleo.PermissionPlan}, false, ""},
+		"edits without asking": {wire.SpawnRequest{Harness: "asks", PermissionMode: coleo.PermissionEdit}, false,
+			coleo.EForbidden},
+		"does all without asking": {wire.SpawnRequest{Harness: "asks", PermissionMode: coleo.PermissionAll}, true,
+			coleo.EForbidden},
 		"a shell":                   {wire.SpawnRequest{Harness: "generic"}, false, coleo.EForbidden},
 		"an unknown harness":        {wire.SpawnRequest{Harness: "other"}, false, coleo.EForbidden},
 		"a new arm without harness": {wire.SpawnRequest{}, false, coleo.EInvalid},

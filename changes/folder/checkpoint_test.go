@@ -53,8 +53,8 @@ func TestARestoreGivesTheFilesBackToTheByte(t *testing.T) {
 	one := s.keep(f, folder.Note{Run: "run 1"})
 	was := s.tree(s.dir)
 	// a turn of the arm
-	for name, text := range map[string]string{"unstaged": "again\n", "untracked": "again\n", "kept": "crlf\r\n", "made": "x",
-		"deep/er/made": "x", "becomes-link/made": "x", "a\nmade\xff": "x"} {
+	for name, text := range map[string]string{"unstaged": "again\n", "untracked": "again\n", "kept": "crlf\r\n",
+		"made": "x", "deep/er/made": "x", "becomes-link/made": "x", "a\nmade\xff": "x"} {
 		if name == "becomes-link/made" {
 			s.remove("becomes-link")
 		}
@@ -279,7 +279,8 @@ func TestOldCheckpointsGo(t *testing.T) {
 	s.keep(f, folder.Note{})
 	list, err := f.Checkpoints(t.Context(), arm)
 	s.check(err)
-	if len(list) != folder.MaxCheckpoints+1 || list[0].N != 0 || list[1].N != 2 || list[len(list)-1].N != folder.MaxCheckpoints+1 {
+	if len(list) != folder.MaxCheckpoints+1 || list[0].N != 0 || list[1].N != 2 || list[len(list)-1].N !=
+		folder.MaxCheckpoints+1 {
 		t.Errorf("%d checkpoints are left, from %d, %d to %d", len(list), list[0].N, list[1].N, list[len(list)-1].N)
 	}
 }

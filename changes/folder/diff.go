@@ -57,7 +57,8 @@ func (f *Folder) Diff(ctx context.Context, base string, w changes.Wish, now time
 	if err != nil {
 		return d, err
 	}
-	c := comparison{from: before, env: f.private(), wish: w, committed: committed, more: more, where: map[string]changes.Entry{}}
+	c := comparison{from: before, env: f.private(), wish: w, committed: committed, more: more,
+		where: map[string]changes.Entry{}}
 	for _, p := range paths {
 		c.where[p.name] = p.entry
 	}
@@ -78,7 +79,8 @@ func (f *Folder) since(ctx context.Context, base string, status changes.Status) 
 	}
 	committed := map[string]bool{}
 	if base != status.Head {
-		out, err := f.repo.Output(ctx, "diff-tree", "-r", "--raw", "-z", "--no-renames", f.treeOf(base), f.treeOf(status.Head))
+		out, err := f.repo.Output(ctx, "diff-tree", "-r", "--raw", "-z", "--no-renames", f.treeOf(base),
+			f.treeOf(status.Head))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -116,8 +118,8 @@ func (f *Folder) treeOf(commit string) string {
 // belong to this Folder alone.
 func (f *Folder) private() []string {
 	objects := filepath.Join(f.repo.Common, "objects")
-	return []string{"GIT_INDEX_FILE=" + filepath.Join(f.own, "index"), "GIT_OBJECT_DIRECTORY=" + filepath.Join(f.own, "objects"),
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + alternate(objects)}
+	return []string{"GIT_INDEX_FILE=" + filepath.Join(f.own, "index"), "GIT_OBJECT_DIRECTORY=" +
+		filepath.Join(f.own, "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + alternate(objects)}
 }
 
 // alternate quotes a path as git reads it in a list of folders.

@@ -54,7 +54,8 @@ func TestEachFileSaysHowAndWhereItChanged(t *testing.T) {
 		for _, w := range []struct {
 			is   bool
 			word string
-		}{{f.Committed, "committed"}, {f.Staged, "staged"}, {f.Unstaged, "unstaged"}, {f.Untracked, "untracked"}, {f.Binary, "binary"}} {
+		}{{f.Committed, "committed"}, {f.Staged, "staged"}, {f.Unstaged, "unstaged"}, {f.Untracked, "untracked"}, {f.Binary,
+			"binary"}} {
 			if w.is {
 				out += " " + w.word
 			}
@@ -68,7 +69,8 @@ func TestEachFileSaysHowAndWhereItChanged(t *testing.T) {
 		"deleted-staged": "deleted staged", "executable": "modified unstaged", "becomes-link": "retyped unstaged",
 		"link": "modified unstaged", "becomes-dir": "deleted unstaged", "becomes-dir/file": "added untracked",
 		"now-staged": "renamed staged", "moved-away": "renamed unstaged untracked", "binary": "modified unstaged binary",
-		"new-binary": "added untracked binary", "a\nb": "added untracked", "\xff\xfe": "modified unstaged", "empty": "added untracked",
+		"new-binary": "added untracked binary", "a\nb": "added untracked", "\xff\xfe": "modified " +
+			"unstaged", "empty": "added untracked",
 	} {
 		f, ok := byName[name]
 		if got := string(f.Kind) + where(f); !ok || got != want {
@@ -115,7 +117,8 @@ func TestPathsLimitADiff(t *testing.T) {
 			t.Errorf("the diff of %v has %v, want %s", paths, got, want)
 		}
 	}
-	if _, err := f.Diff(t.Context(), s.base, changes.Wish{Paths: []string{"../.."}}, now); coleo.ErrorCode(err) != coleo.EInvalid {
+	if _, err := f.Diff(t.Context(), s.base, changes.Wish{Paths: []string{"../.."}}, now); coleo.ErrorCode(err) !=
+		coleo.EInvalid {
 		t.Errorf("a path outside: %v", err)
 	}
 }
@@ -146,7 +149,8 @@ func TestADiffIsBounded(t *testing.T) {
 	s.write("b", strings.Repeat(line+"\n", 50_000))
 	s.write("z", strings.Repeat(line, 110_000))
 	d := s.diff(changes.Wish{})
-	if len(d.Files) != 2 || d.Files[0].Length == 0 || d.Files[1].Length != 0 || !strings.Contains(d.Cut, "1 files are not in it") {
+	if len(d.Files) != 2 || d.Files[0].Length == 0 || d.Files[1].Length != 0 ||
+		!strings.Contains(d.Cut, "1 files are not in it") {
 		t.Errorf("cut %q, files %d", d.Cut, len(d.Files))
 	}
 	if len(d.Left) != 1 || d.Left[0].Path != "z" || !strings.Contains(d.Left[0].Why, "larger than 10 MB") {
@@ -156,7 +160,8 @@ func TestADiffIsBounded(t *testing.T) {
 	for i := range changes.MaxFiles {
 		s.write("many/"+string(rune('a'+i%26))+"/"+strings.Repeat("y", 1+i/26), "")
 	}
-	if d := s.diff(changes.Wish{Stat: true}); len(d.Files) != changes.MaxFiles || !strings.Contains(d.Cut, "more than 5000 files") {
+	if d := s.diff(changes.Wish{Stat: true}); len(d.Files) != changes.MaxFiles ||
+		!strings.Contains(d.Cut, "more than 5000 files") {
 		t.Errorf("%d files, cut %q", len(d.Files), d.Cut)
 	}
 }

@@ -98,7 +98,8 @@ func (f *Folder) readFormat(ctx context.Context) error {
 	out, err := f.repo.Output(ctx, "rev-parse", "--show-object-format")
 	format := strings.TrimSpace(string(out))
 	if err == nil && emptyTree[format] == "" {
-		return coleo.Errorf(coleo.EUnsupported, "%s has objects of the format %q, which Coleo does not know", f.Root(), format)
+		return coleo.Errorf(coleo.EUnsupported, "%s has objects of the format %q, which Coleo does not know",
+			f.Root(), format)
 	}
 	if err == nil {
 		f.format = format

@@ -26,7 +26,8 @@ func (s *stage) plant() string {
 		s.git("config", key, value)
 	}
 	s.check(os.WriteFile(filepath.Join(s.dir, ".gitattributes"), []byte("* filter=evil diff=evil\n"), 0o600))
-	for _, name := range []string{"post-index-change", "reference-transaction", "post-checkout", "pre-commit", "commit-msg"} {
+	for _, name := range []string{"post-index-change", "reference-transaction", "post-checkout", "pre-commit",
+		"commit-msg"} {
 		path := filepath.Join(s.dir, ".git/hooks", name)
 		s.check(os.MkdirAll(filepath.Dir(path), 0o700))
 		s.check(os.WriteFile(path, []byte("#!/bin/sh\ntouch "+filepath.Join(marks, name)+"\n"), 0o700))
@@ -74,7 +75,8 @@ func TestALinkOutOfTheRepositoryIsNotFollowed(t *testing.T) {
 	s.check(os.WriteFile(filepath.Join(outside, "file"), []byte("a secret\n"), 0o600))
 	s.link(outside, "dir")
 	s.keep(f, folder.Note{})
-	if out := s.git("ls-tree", "-r", "refs/coleo/checkpoints/"+arm+"/1"); !strings.HasPrefix(out, "120000 ") || strings.Contains(out, "dir/") {
+	if out := s.git("ls-tree", "-r", "refs/coleo/checkpoints/"+arm+"/1"); !strings.HasPrefix(out, "120000 ") ||
+		strings.Contains(out, "dir/") {
 		t.Errorf("the checkpoint has not the link alone: %s", out)
 	}
 	s.restore(f, first.N)

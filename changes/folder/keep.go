@@ -57,7 +57,8 @@ func (f *Folder) keepWith(ctx context.Context, arm string, n Note, also []string
 	if err != nil {
 		return changes.Checkpoint{}, false, err
 	}
-	c := changes.Checkpoint{Parent: status.Head, Time: n.Time.UTC().Truncate(time.Second), Reason: n.Reason, Run: n.Run, From: n.From}
+	c := changes.Checkpoint{Parent: status.Head, Time: n.Time.UTC().Truncate(time.Second), Reason: n.Reason, Run: n.Run,
+		From: n.From}
 	if c.Tree, c.Left, err = f.writeTree(ctx, status, also); err != nil {
 		return c, false, err
 	}
@@ -92,8 +93,8 @@ func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []st
 		}
 	}
 	if len(paths) > MaxKept {
-		return "", nil, coleo.Errorf(coleo.EInvalid, "more than %d files of %s differ from the last commit: no checkpoint was made",
-			MaxKept, f.Root())
+		return "", nil, coleo.Errorf(coleo.EInvalid,
+			"more than %d files of %s differ from the last commit: no checkpoint was made", MaxKept, f.Root())
 	}
 	k := keeping{f: f, in: &parents{files: f.files}}
 	if err := k.all(ctx, paths); err != nil {
@@ -114,7 +115,8 @@ func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []st
 		return "", nil, err
 	}
 	if k.submodules.Len() > 0 {
-		if _, err := run(k.submodules.String(), "update-index", "-z", "--add", "--remove", "--replace", "--stdin"); err != nil {
+		if _, err := run(k.submodules.String(), "update-index", "-z", "--add", "--remove", "--replace",
+			"--stdin"); err != nil {
 			return "", nil, err
 		}
 	}
@@ -197,7 +199,8 @@ func (k *keeping) file(name string, info fs.FileInfo) error {
 		return nil
 	}
 	if k.bytes += int64(len(text)); k.bytes > MaxKeptBytes {
-		return coleo.Errorf(coleo.EInvalid, "the files that differ from the last commit have more than %d MB: no checkpoint was made",
+		return coleo.Errorf(coleo.EInvalid, "the files that differ from the last commit have more than %d MB: no "+
+			"checkpoint was made",
 			MaxKeptBytes>>20)
 	}
 	id, err := k.store.put(text)

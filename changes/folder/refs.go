@@ -92,8 +92,8 @@ func (f *Folder) Checkpoints(ctx context.Context, arm string) ([]changes.Checkpo
 	if err := checkID(arm); err != nil {
 		return nil, err
 	}
-	out, err := f.repo.Output(ctx, "for-each-ref", "--format=%(refname)%00%(objectname)%00%(parent)%00%(tree)%00%(contents)%00",
-		checkpointRefs+arm+"/")
+	out, err := f.repo.Output(ctx, "for-each-ref",
+		"--format=%(refname)%00%(objectname)%00%(parent)%00%(tree)%00%(contents)%00", checkpointRefs+arm+"/")
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,8 @@ func (f *Folder) Checkpoints(ctx context.Context, arm string) ([]changes.Checkpo
 }
 
 // checkpoint returns a checkpoint and the one before it, which is nil for the first.
-func (f *Folder) checkpoint(ctx context.Context, arm string, n int) (c changes.Checkpoint, before *changes.Checkpoint, err error) {
+func (f *Folder) checkpoint(ctx context.Context, arm string, n int) (c changes.Checkpoint, before *changes.Checkpoint,
+	err error) {
 	list, err := f.Checkpoints(ctx, arm)
 	if err != nil {
 		return c, nil, err
@@ -123,7 +124,8 @@ func (f *Folder) checkpoint(ctx context.Context, arm string, n int) (c changes.C
 	at := slices.IndexFunc(list, func(c changes.Checkpoint) bool { return c.N == n })
 	switch {
 	case at < 0:
-		return c, nil, coleo.Errorf(coleo.ENotFound, "the arm has no checkpoint %d: 'coleo arm checkpoint list' shows them", n)
+		return c, nil, coleo.Errorf(coleo.ENotFound, "the arm has no checkpoint %d: 'coleo arm checkpoint list' shows them",
+			n)
 	case at > 0:
 		before = &list[at-1]
 	}
@@ -138,7 +140,8 @@ func (f *Folder) DiffCheckpoint(ctx context.Context, arm string, n int, w change
 	if err == nil {
 		err = f.readFormat(ctx)
 	}
-	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Head: c.Commit, Time: c.Time, Base: c.Parent, Left: c.Left, Files: []changes.File{}}
+	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Head: c.Commit, Time: c.Time, Base: c.Parent, Left: c.Left,
+		Files: []changes.File{}}
 	if err != nil {
 		return d, err
 	}

@@ -23,7 +23,8 @@ import (
 // restore. Then it calls ready. If ready returns an error, Restore changes no file. Restore
 // returns ENotFound if there is no such checkpoint. After any other error, the result says
 // what was done.
-func (f *Folder) Restore(ctx context.Context, arm string, n int, note Note, ready func() error) (changes.Restored, error) {
+func (f *Folder) Restore(ctx context.Context, arm string, n int, note Note, ready func() error) (changes.Restored,
+	error) {
 	r := changes.Restored{N: n, Written: []string{}, Deleted: []string{}}
 	target, _, err := f.checkpoint(ctx, arm, n)
 	if err == nil {
@@ -131,7 +132,8 @@ func (p *putting) all(ctx context.Context, entries []changes.RawEntry) error {
 			p.delete(e.Path)
 		}
 	}
-	if err := p.write(ctx, slices.DeleteFunc(rules, func(e changes.RawEntry) bool { return e.NewMode == "" })); err != nil {
+	if err := p.write(ctx, slices.DeleteFunc(rules,
+		func(e changes.RawEntry) bool { return e.NewMode == "" })); err != nil {
 		return err
 	}
 	ignored, err := p.ignored(ctx, gone)
@@ -159,7 +161,8 @@ func (p *putting) ignored(ctx context.Context, list []changes.RawEntry) (map[str
 	if len(list) == 0 {
 		return nil, nil
 	}
-	out, err := p.f.repo.Run(ctx, git.Call{Args: []string{"check-ignore", "-z", "--stdin"}, Stdin: strings.NewReader(names.String())})
+	out, err := p.f.repo.Run(ctx, git.Call{Args: []string{"check-ignore", "-z", "--stdin"},
+		Stdin: strings.NewReader(names.String())})
 	if err != nil && git.ExitCode(err) != 1 { // exit code 1: git ignores none of them
 		return nil, err
 	}

@@ -34,7 +34,8 @@ func newStage(t *testing.T) *stage {
 	home := filepath.Join(root, "home")
 	s.check(os.MkdirAll(home, 0o700))
 	s.environ = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GIT_CONFIG_NOSYSTEM=1"}
-	s.check(os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[user]\n\tname = a\n\temail = a@b\n[init]\n\tdefaultBranch = main\n"), 0o600))
+	s.check(os.WriteFile(filepath.Join(home, ".gitconfig"),
+		[]byte("[user]\n\tname = a\n\temail = a@b\n[init]\n\tdefaultBranch = main\n"), 0o600))
 	s.gitIn(root, "init", "-q", "repo")
 	return s
 }
@@ -112,14 +113,15 @@ func (s *stage) diff(w changes.Wish) changes.Diff {
 }
 
 // oddNames are names that a patch must quote, and names that look like options.
-var oddNames = []string{"a b", "a\nb", "a\tb", `a"b`, `a\b`, "-n", "\xff\xfe", "ä", ":(top)x", "*", "\x1b[31m", "dir with/x\ny"}
+var oddNames = []string{"a b", "a\nb", "a\tb", `a"b`, `a\b`, "-n", "\xff\xfe", "ä", ":(top)x", "*", "\x1b[31m",
+	"dir with/x\ny"}
 
 // everything makes a repository, and then changes of all kinds.
 func (s *stage) everything() {
 	s.Helper()
 	long := strings.Repeat("some line\n", 50)
-	for _, name := range []string{"kept", "committed", "staged", "unstaged", "deleted", "deleted-staged", "executable", "becomes-link",
-		"becomes-dir", "renamed-staged", "folder/file", "twice"} {
+	for _, name := range []string{"kept", "committed", "staged", "unstaged", "deleted", "deleted-staged", "executable",
+		"becomes-link", "becomes-dir", "renamed-staged", "folder/file", "twice"} {
 		s.write(name, name+"\n"+long)
 	}
 	s.write("moved", strings.Repeat("another line\n", 50))

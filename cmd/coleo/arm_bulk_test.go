@@ -127,8 +127,8 @@ func TestLabelsSelectArms(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	a, b := w.spawnFake("ada"), w.spawnFake("bob")
-	made := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "cyn", "-w", w.workdir("cyn", fakeagent.Script{}), "--harness", "fake",
-		"--label", "team=a,tier=low")
+	made := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "cyn", "-w", w.workdir("cyn", fakeagent.Script{}),
+		"--harness", "fake", "--label", "team=a,tier=low")
 	if got := made.Arm.Labels.String(); got != "team=a,tier=low" ||
 		strings.Contains(w.must("arm", "list", "--sort", "name", "-l", "team=a"), "ada") {
 		t.Errorf("cyn has the labels %q", got)
@@ -160,7 +160,8 @@ func TestLabelsSelectArms(t *testing.T) {
 	if out := w.must("arm", "kill", "-l", "team=nobody"); !strings.Contains(out, "No arm matches: nothing was done.") {
 		t.Errorf("kill with a selector that fits no arm says %q", out)
 	}
-	if got := w.outcomes(0, "arm", "kill", "--selector", "team=a,old!=x", "-l", "!old", "--harness", "fake"); len(got) != 2 || !got["ada"].Done ||
+	if got := w.outcomes(0, "arm", "kill", "--selector", "team=a,old!=x", "-l", "!old", "--harness",
+		"fake"); len(got) != 2 || !got["ada"].Done ||
 		!got["cyn"].Done || runs(a.pid) || !runs(b.pid) {
 		t.Errorf("kill --selector = %+v", got)
 	}
@@ -180,7 +181,8 @@ func TestLabelsOutliveALostDatabase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	for _, name := range []string{"ada", "bob"} {
-		w.must("arm", "spawn", "-n", name, "-w", w.workdir(name, fakeagent.Script{}), "--harness", "fake", "--label", "team=a")
+		w.must("arm", "spawn", "-n", name, "-w", w.workdir(name, fakeagent.Script{}), "--harness", "fake", "--label",
+			"team=a")
 	}
 	w.must("arm", "label", "bob", "team=b", "k=v")
 	w.must("down")

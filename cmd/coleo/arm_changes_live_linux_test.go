@@ -20,7 +20,8 @@ func TestEachHunkNamesTheCallThatWroteIt(t *testing.T) {
 	w.commit(dir, "base")
 	made := filepath.Join(dir, "made.txt")
 	w.must("arm", "spawn", "-n", "one", "-w", dir, "--harness", "claude-code", "--model", "scripted",
-		"--script", w.scriptFile(asked{tool: "Write", args: map[string]any{"file_path": made, "content": "a line of the model\n"}}))
+		"--script", w.scriptFile(asked{tool: "Write", args: map[string]any{"file_path": made,
+			"content": "a line of the model\n"}}))
 	w.checkpoints("one", 1)
 	w.must("arm", "prompt", "one", "go on")
 	w.wait("one", coleo.WaitingApproval)
@@ -35,7 +36,8 @@ func TestEachHunkNamesTheCallThatWroteIt(t *testing.T) {
 		}
 		return why["made.txt"] != nil && why["made.txt"].Certainty == "wrote"
 	})
-	if y := why["made.txt"]; y.Tool != "Write" || y.Prompt != "go on" || y.Approval != string(coleo.Approve) || y.Time == nil ||
+	if y := why["made.txt"]; y.Tool != "Write" || y.Prompt != "go on" || y.Approval != string(coleo.Approve) ||
+		y.Time == nil ||
 		y.Generation != 1 || y.Run == "" || !strings.Contains(y.Approver, "socket") {
 		t.Errorf("the hunk of the model has %+v", y)
 	}

@@ -95,11 +95,13 @@ func TestAnArmsChangesAreShownAndUndone(t *testing.T) {
 			t.Errorf("%s is %q after git apply, want %q", name, got, want)
 		}
 	}
-	if out := w.must("arm", "diff", "one", "file", "--stat"); !strings.Contains(out, "modified  file  +1 -1  (committed, not staged)") ||
+	if out := w.must("arm", "diff", "one", "file", "--stat"); !strings.Contains(out,
+		"modified  file  +1 -1  (committed, not staged)") ||
 		!strings.Contains(out, "1 files, 1 lines added, 1 deleted") {
 		t.Errorf("arm diff --stat printed\n%s", out)
 	}
-	if out := w.must("arm", "diff", "one", "--why", "file"); !strings.Contains(out, "# no call is known that changed the file") {
+	if out := w.must("arm", "diff", "one", "--why", "file"); !strings.Contains(out,
+		"# no call is known that changed the file") {
 		t.Errorf("arm diff --why printed\n%s", out)
 	}
 	if out := w.must("arm", "checkpoint", "diff", "one", "2"); !strings.Contains(out, "-two\n+three\n") {
@@ -121,7 +123,8 @@ func (w *world) restores(dir string) {
 	w.write("work-one/ignored", "ignored\n")
 	w.must("arm", "prompt", "one", "hold 60s")
 	w.wait("one", coleo.Processing, coleo.Executing)
-	if e := w.fails(11, "arm", "checkpoint", "restore", "one", "1"); e.Code != coleo.EBusy || !strings.Contains(e.Message, "no file was restored") {
+	if e := w.fails(11, "arm", "checkpoint", "restore", "one", "1"); e.Code != coleo.EBusy ||
+		!strings.Contains(e.Message, "no file was restored") {
 		w.t.Errorf("a restore while the arm works: %+v", e)
 	}
 	w.must("arm", "kill", "one")
@@ -129,10 +132,12 @@ func (w *world) restores(dir string) {
 	if w.read("work-one/file") != "two\n" || w.read("work-one/later") != "" || len(r.Deleted) != 1 || len(r.Written) != 1 {
 		w.t.Errorf("after the restore, file is %q: %+v", w.read("work-one/file"), r)
 	}
-	if out := w.must("arm", "checkpoint", "restore", "one", "2"); !strings.Contains(out, "To undo this: coleo arm checkpoint restore one ") {
+	if out := w.must("arm", "checkpoint", "restore", "one", "2"); !strings.Contains(out,
+		"To undo this: coleo arm checkpoint restore one ") {
 		w.t.Errorf("arm checkpoint restore printed %q", out)
 	}
-	if w.read("work-one/file") != "three\n" || w.read("work-one/later") != "x\n" || w.read("work-one/ignored") != "ignored\n" {
+	if w.read("work-one/file") != "three\n" || w.read("work-one/later") != "x\n" || w.read("work-one/ignored") !=
+		"ignored\n" {
 		w.t.Error("the undo did not give the files back")
 	}
 	if now, err := os.ReadFile(filepath.Join(dir, ".git/index")); err != nil || string(now) != string(index) {
@@ -143,9 +148,12 @@ func (w *world) restores(dir string) {
 func TestChangesOfAFolderWithoutARepository(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	reply := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", w.workdir("one", fakeagent.Script{}), "--harness", "fake")
-	for _, verb := range [][]string{{"diff", "one"}, {"checkpoint", "list", "one"}, {"checkpoint", "restore", "one", "1"}} {
-		if e := w.fails(2, append([]string{"arm"}, verb...)...); e.Code != coleo.EUnsupported || !strings.Contains(e.Message, "is in no git repository") {
+	reply := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", w.workdir("one", fakeagent.Script{}),
+		"--harness", "fake")
+	for _, verb := range [][]string{{"diff", "one"}, {"checkpoint", "list", "one"},
+		{"checkpoint", "restore", "one", "1"}} {
+		if e := w.fails(2, append([]string{"arm"}, verb...)...); e.Code != coleo.EUnsupported ||
+			!strings.Contains(e.Message, "is in no git repository") {
 			t.Errorf("%v of %s: %+v", verb, reply.Arm.Name, e)
 		}
 	}

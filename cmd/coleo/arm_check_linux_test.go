@@ -111,8 +111,8 @@ func (f *fake) checkRetries(words []string) {
 		}
 	}
 	if n := len(f.events(f.name, coleo.EventOutputRetry)); missing > lost || n != len(words) {
-		f.t.Errorf("%d retries were told for %d prompts; %d have not arrived, and %d are told as lost", n, len(words), missing,
-			lost)
+		f.t.Errorf("%d retries were told for %d prompts; %d have not arrived, and %d are told as lost", n, len(words),
+			missing, lost)
 	}
 	checked := map[string]int{}
 	for _, e := range f.events(f.name, coleo.EventOutputValidated) {

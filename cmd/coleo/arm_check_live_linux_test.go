@@ -63,7 +63,8 @@ func (l *live) checkTwoPrompts(first string) {
 			got = append(got, strings.TrimSpace(q.Prompt))
 		}
 	}
-	if len(got) != 2 || got[0] != first || !strings.HasPrefix(got[1], "Your last answer cannot be used: the answer is not JSON") ||
+	if len(got) != 2 || got[0] != first || !strings.HasPrefix(got[1],
+		"Your last answer cannot be used: the answer is not JSON") ||
 		!strings.Contains(got[1], numberSchema) {
 		l.t.Errorf("the model got %d prompts: %q", len(got), got)
 	}

@@ -41,7 +41,8 @@ func TestR9APromptWithASchemaPrintsTheJSONThatFits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	f := w.spawnTelling("one",
-		fakeagent.Rule{Contains: "cannot be used", Do: []string{"pause 300ms", "say Here it is: ", "pause 300ms", `say {"n": 2}`}},
+		fakeagent.Rule{Contains: "cannot be used", Do: []string{"pause 300ms", "say Here it is: ", "pause 300ms",
+			`say {"n": 2}`}},
 		fakeagent.Rule{Contains: "Count", Do: []string{"pause 300ms", "say many"}},
 		fakeagent.Rule{Do: []string{"pause 300ms", `say {"n": "x"}`}})
 	w.write("schema.json", numberSchema)

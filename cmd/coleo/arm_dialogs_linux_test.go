@@ -54,7 +54,8 @@ func (w *world) scriptFile(a asked) string {
 		ToolResult *bool `json:"tool_result"`
 	}
 	script, err := json.Marshal(map[string]any{"rules": []any{
-		map[string]any{"when": when{&no}, "reply": []any{map[string]any{"tool": map[string]any{"name": a.tool, "args": a.args}}}},
+		map[string]any{"when": when{&no}, "reply": []any{map[string]any{"tool": map[string]any{"name": a.tool,
+			"args": a.args}}}},
 		map[string]any{"when": when{&yes}, "reply": []any{map[string]any{"text": "RESULT ${result}"}}},
 	}})
 	w.check(err)

@@ -56,7 +56,8 @@ func TestM4AnotherModelIsSaidEverywhereUntilItIsSeen(t *testing.T) {
 		arm.ModelFallback.Seen {
 		t.Fatalf("the arm has %s/%s, by default %s, %+v", arm.Provider, arm.Model, arm.DefaultModel, arm.ModelFallback)
 	}
-	if events := w.events("one", coleo.EventModel); len(events) != 1 || !strings.Contains(string(events[0].Payload), `"asked":{"model":"a/big"`) {
+	if events := w.events("one", coleo.EventModel); len(events) != 1 || !strings.Contains(string(events[0].Payload),
+		`"asked":{"model":"a/big"`) {
 		t.Errorf("the events of the kind model are %v", events)
 	}
 	for _, c := range []struct{ verb, want string }{
@@ -77,7 +78,8 @@ func TestM4AnotherModelIsSaidEverywhereUntilItIsSeen(t *testing.T) {
 		t.Errorf("after a restart of serve: %+v", arm.ModelFallback)
 	}
 	w.must("arm", "kill", "one")
-	if reply := decode[wire.SpawnReply](w, w.startWith("one")...); reply.ModelChange == nil || !reply.Arm.ModelFallback.Seen ||
+	if reply := decode[wire.SpawnReply](w, w.startWith("one")...); reply.ModelChange == nil ||
+		!reply.Arm.ModelFallback.Seen ||
 		reply.ModelChange.Asked.Model != "a/big" || reply.ModelChange.Used.Price == nil {
 		t.Errorf("the next start says %+v", reply.ModelChange)
 	}
@@ -99,13 +101,15 @@ func TestAStricterFallbackStartsNothingAndNamesChoices(t *testing.T) {
 		flags []string
 		want  string // the model, or the error
 	}{
-		"config.toml":            {[]string{"--model", "a/big"}, "there are b/big, b/free, b/huge"},
-		"a flag goes first":      {[]string{"--model", "a/big", "--fallback", "any"}, "b/big"},
-		"the same price":         {[]string{"--model", "a/big", "--fallback", "same-price"}, "b/big"},
-		"no dearer":              {[]string{"--model", "gpt-4o/gpt-4o", "--fallback", "cheaper"}, "b/free"},
-		"an unknown price":       {[]string{"--model", "a/odd", "--fallback", "cheaper"}, "the price of the requested model is unknown"},
-		"it is there":            {[]string{"--model", "b/huge"}, "b/huge"},
-		"no strategy of Coleo's": {[]string{"--model", "a/big", "--fallback", "best"}, `one of "any, same-price, cheaper, none"`},
+		"config.toml":       {[]string{"--model", "a/big"}, "there are b/big, b/free, b/huge"},
+		"a flag goes first": {[]string{"--model", "a/big", "--fallback", "any"}, "b/big"},
+		"the same price":    {[]string{"--model", "a/big", "--fallback", "same-price"}, "b/big"},
+		"no dearer":         {[]string{"--model", "gpt-4o/gpt-4o", "--fallback", "cheaper"}, "b/free"},
+		"an unknown price": {[]string{"--model", "a/odd", "--fallback", "cheaper"},
+			"the price of the requested model is unknown"},
+		"it is there": {[]string{"--model", "b/huge"}, "b/huge"},
+		"no strategy of Coleo's": {[]string{"--model", "a/big", "--fallback", "best"},
+			`one of "any, same-price, cheaper, none"`},
 	} {
 		arm := strings.ReplaceAll(name, " ", "-")
 		arm = strings.ReplaceAll(arm, "'", "")

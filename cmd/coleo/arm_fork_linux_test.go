@@ -143,7 +143,8 @@ func TestM20AHarnessThatCannotForkSaysSo(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	e := f.fails(2, "arm", "fork", f.name, "-n", "two")
-	if e.Code != coleo.EUnsupported || !strings.HasPrefix(e.Message, "nothing was started: Coleo knows no way to copy a conversation") {
+	if e.Code != coleo.EUnsupported || !strings.HasPrefix(e.Message,
+		"nothing was started: Coleo knows no way to copy a conversation") {
 		t.Errorf("a fork of the fake agent CLI: %+v", e)
 	}
 }

@@ -21,11 +21,13 @@ type limited struct {
 }
 
 var (
-	loginLimit   = limited{"login", modelserver.Failure{Status: 401, Message: "token has expired"}, coleo.LimitLogin, false}
+	loginLimit = limited{"login", modelserver.Failure{Status: 401, Message: "token has expired"},
+		coleo.LimitLogin, false}
 	contextLimit = limited{"context", modelserver.Failure{Status: 400,
 		Message: "prompt is too long: 250000 tokens > 200000 maximum"}, coleo.LimitContext, false}
-	overloadLimit = limited{"overload", modelserver.Failure{Status: 529, Message: "Overloaded"}, coleo.LimitOverload, false}
-	rateLimit     = limited{"rate", modelserver.Failure{Status: 429, Message: "Rate limit reached for mock-1"},
+	overloadLimit = limited{"overload", modelserver.Failure{Status: 529, Message: "Overloaded"},
+		coleo.LimitOverload, false}
+	rateLimit = limited{"rate", modelserver.Failure{Status: 429, Message: "Rate limit reached for mock-1"},
 		coleo.LimitRate, false}
 	toldLimit = limited{"rate with a time", modelserver.Failure{Status: 429,
 		Message: "Rate limit reached. Please try again in 6m0s."}, coleo.LimitRate, true}

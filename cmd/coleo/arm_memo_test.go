@@ -54,7 +54,8 @@ func TestM29AMemoIsKeptWithItsArm(t *testing.T) {
 	holds("after four patches at once", `{"a":1,"b":1,"c":1,"d":1,"done":1,"left":2}`)
 	w.must("arm", "kill", "one")
 	w.write("other.json", `{"type":"array"}`)
-	if e := w.fails(2, append(spawn, "--state-schema", w.path("other.json"))...); !strings.HasPrefix(e.Message, "nothing was started: ") {
+	if e := w.fails(2, append(spawn, "--state-schema", w.path("other.json"))...); !strings.HasPrefix(e.Message,
+		"nothing was started: ") {
 		t.Errorf("a schema that the memo does not fit: %+v", e)
 	}
 	if arm := w.arm("one"); arm.Status != coleo.StatusStopped {
@@ -78,7 +79,8 @@ func TestM29ABadSchemaStartsNothing(t *testing.T) {
 		w.write(name, schema)
 		e := w.fails(2, "arm", "spawn", "-n", "one", "--harness", "fake", "-w", w.workdir("one", fakeagent.Script{}),
 			"--state-schema", w.path(name))
-		if e.Code != coleo.EInvalid || !strings.Contains(e.Message, "nothing was started") || strings.Contains(e.Message, "\n") {
+		if e.Code != coleo.EInvalid || !strings.Contains(e.Message, "nothing was started") ||
+			strings.Contains(e.Message, "\n") {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}

@@ -44,7 +44,8 @@ func TestM28TheWorkOfAnArmIsMerged(t *testing.T) {
 		t.Errorf("uncommitted work: exit code %d, %s", r.code, r.err)
 	}
 	out := w.must("arm", "merge", "one", "--commit", "the rest", "--dry-run")
-	for _, want := range []string{"Nothing was changed", "the rest", "change new", "added     sub/new", "added     sub/rest"} {
+	for _, want := range []string{"Nothing was changed", "the rest", "change new", "added     sub/new",
+		"added     sub/rest"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the dry run says nothing of %q:\n%s", want, out)
 		}
@@ -65,7 +66,8 @@ func TestM28TheWorkOfAnArmIsMerged(t *testing.T) {
 		var c coleo.MergeChange
 		w.check(json.Unmarshal(e.Payload, &c))
 		steps = append(steps, c.Step)
-		if c.Before != m.Before || c.After != m.After || c.Branch != m.Branch || c.Into != m.Into || c.By == "" || c.Committed != m.Committed {
+		if c.Before != m.Before || c.After != m.After || c.Branch != m.Branch || c.Into != m.Into || c.By == "" ||
+			c.Committed != m.Committed {
 			t.Errorf("the event says %+v", c)
 		}
 	}
@@ -76,10 +78,12 @@ func TestM28TheWorkOfAnArmIsMerged(t *testing.T) {
 		t.Errorf("the second merge says %s", out)
 	}
 	w.inTree(arm.Workdir, "more", "more\n")
-	if r := w.run("arm", "merge", "one", "--into", "main"); r.code != 5 || !strings.Contains(r.err, "is checked out in "+dir) {
+	if r := w.run("arm", "merge", "one", "--into", "main"); r.code != 5 ||
+		!strings.Contains(r.err, "is checked out in "+dir) {
 		t.Errorf("into main: exit code %d, %s", r.code, r.err)
 	}
-	if out := w.must("arm", "merge", "one", "--into", "next", "--squash", "--message", "all"); !strings.Contains(out, "next: new branch -> ") {
+	if out := w.must("arm", "merge", "one", "--into", "next", "--squash", "--message", "all"); !strings.Contains(out,
+		"next: new branch -> ") {
 		t.Errorf("the squash says %s", out)
 	}
 	if got := w.git(dir, "log", "-1", "--format=%an %s", "next"); got != "Person all" {
@@ -98,7 +102,8 @@ func TestConflictsOfAMergeAreHandedToTheArmOnce(t *testing.T) {
 	refs := w.git(dir, "for-each-ref", "refs/heads")
 
 	r := w.run("arm", "merge", "one")
-	if r.code != 5 || !strings.Contains(r.out, "sub/same: add/add") || !strings.Contains(r.out, "coleo arm merge one --ask-arm") {
+	if r.code != 5 || !strings.Contains(r.out, "sub/same: add/add") ||
+		!strings.Contains(r.out, "coleo arm merge one --ask-arm") {
 		t.Errorf("exit code %d: %s", r.code, r.out)
 	}
 	r = w.run("arm", "merge", "one", "--ask-arm")
@@ -179,7 +184,8 @@ func TestM28OneOfFiveArmsIsMergedAndTheOthersAreRemoved(t *testing.T) {
 	w.check(os.WriteFile(filepath.Join(dir, "file"), []byte("changed\n"), 0o600))
 	main := func() string {
 		var all strings.Builder
-		for _, name := range []string{".git/index", ".git/refs/stash", ".git/logs/refs/stash", ".git/HEAD", "file", "staged"} {
+		for _, name := range []string{".git/index", ".git/refs/stash", ".git/logs/refs/stash", ".git/HEAD", "file",
+			"staged"} {
 			data, err := os.ReadFile(filepath.Join(dir, name))
 			w.check(err)
 			all.Write(data)
@@ -204,7 +210,8 @@ func TestM28OneOfFiveArmsIsMergedAndTheOthersAreRemoved(t *testing.T) {
 	if out := w.must("workspace", "list"); !strings.Contains(out, "No worktrees") {
 		t.Errorf("worktrees are left:\n%s", out)
 	}
-	if kept := w.must("workspace", "kept"); strings.Contains(kept, "three") || strings.Count(kept, "refs/coleo/kept/") != 4 {
+	if kept := w.must("workspace", "kept"); strings.Contains(kept, "three") ||
+		strings.Count(kept, "refs/coleo/kept/") != 4 {
 		t.Errorf("what is kept:\n%s", kept)
 	}
 }

@@ -36,8 +36,8 @@ func (w *world) toolArm(mode coleo.PolicyMode, call asked) wire.SpawnReply {
 	w.t.Helper()
 	dir := w.workdirOf("one")
 	w.check(os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\n"), 0o600))
-	return decode[wire.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", dir, "--harness", "claude-code", "--model", "scripted",
-		"--policy", string(mode), "-e", "SHELL=/bin/bash", "--script", w.scriptFile(call))
+	return decode[wire.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", dir, "--harness", "claude-code", "--model",
+		"scripted", "--policy", string(mode), "-e", "SHELL=/bin/bash", "--script", w.scriptFile(call))
 }
 
 // decided lets the agent CLI ask, and returns what the policy has decided.
@@ -174,9 +174,10 @@ func TestM14APolicyAnswersOpenCode(t *testing.T) {
 		rule     string
 		result   string
 	}{
-		"a command that reads": {"", "bash", map[string]any{"command": command, "description": "x"}, "allow", "user: preset read",
-			"3015617425 6 a.txt\n$(touch new.txt) \\t x\\"},
-		"an edit is left to a person": {"", "write", map[string]any{"filePath": "new.txt", "content": "x"}, "ask", "default", ""},
+		"a command that reads": {"", "bash", map[string]any{"command": command, "description": "x"}, "allow",
+			"user: preset read", "3015617425 6 a.txt\n$(touch new.txt) \\t x\\"},
+		"an edit is left to a person": {"", "write", map[string]any{"filePath": "new.txt", "content": "x"}, "ask",
+			"default", ""},
 		"a category is denied": {"[[rule]]\ncategory = \"edit\"\ndecision = \"deny\"\n", "write",
 			map[string]any{"filePath": "new.txt", "content": "x"}, "deny", "user: category edit", ""},
 	} {
@@ -195,8 +196,8 @@ func TestM14APolicyAnswersOpenCode(t *testing.T) {
 			model, err := modelserver.Start(modelserver.Config{Script: script})
 			w.check(err)
 			t.Cleanup(func() { _ = model.Close() })
-			w.must("arm", "spawn", "-n", "one", "-w", dir, "--harness", "opencode-api", "--profile", "hermetic", "--home", w.home,
-				"--endpoint", model.URL(), "--model", "coleo/mock-1", "--policy", "read", "-e", "SHELL=/bin/bash")
+			w.must("arm", "spawn", "-n", "one", "-w", dir, "--harness", "opencode-api", "--profile", "hermetic",
+				"--home", w.home, "--endpoint", model.URL(), "--model", "coleo/mock-1", "--policy", "read", "-e", "SHELL=/bin/bash")
 			w.wait("one", coleo.Idle)
 			got := w.decided()
 			if got.Decision != c.decision || got.Rule != c.rule || got.Applied != (c.decision != "ask") || got.Tool != c.tool {
@@ -206,7 +207,10 @@ func TestM14APolicyAnswersOpenCode(t *testing.T) {
 				w.must("arm", "deny", "one")
 			}
 			w.wait("one", coleo.Idle)
-			until(t, "the model has the result", func() bool { return strings.Contains(w.run("arm", "last", "one").out, c.result) })
+			until(t, "the model has the result", func() bool {
+				return strings.Contains(w.run("arm", "last", "one").out,
+					c.result)
+			})
 			if _, err := os.Stat(w.path("work-one/new.txt")); err == nil {
 				t.Error("a file was written")
 			}

@@ -74,7 +74,8 @@ func TestThePolicySaysWhatItHasDecided(t *testing.T) {
 	if len(list) != 1 || list[0].Decision != "ask" || list[0].Subject != "cat a.txt" || list[0].Applied {
 		t.Errorf("as JSON: %+v", list)
 	}
-	if out := w.must("run", "events", "--arm", "one", "--kind", "policy"); !strings.Contains(out, "ask (default; not answered)") {
+	if out := w.must("run", "events", "--arm", "one", "--kind", "policy"); !strings.Contains(out,
+		"ask (default; not answered)") {
 		t.Errorf("the events are\n%s", out)
 	}
 	if out := w.must("policy", "suggest"); !strings.Contains(out, "nothing to suggest") {

@@ -142,7 +142,8 @@ func TestASubmitThatBecameANewRowIsPressedOnceMore(t *testing.T) {
 	if n := strings.Count(f.received(), "\r") - before; n != 2 {
 		t.Errorf("submit was pressed %d times, want twice", n)
 	}
-	if got := f.texts(fakeagent.Prompted); got[len(got)-1] != "say deaf" || strings.Count(strings.Join(got, "\n"), "deaf") != 2 {
+	if got := f.texts(fakeagent.Prompted); got[len(got)-1] != "say deaf" || strings.Count(strings.Join(got, "\n"),
+		"deaf") != 2 {
 		t.Errorf("prompted %q, want the last prompt once", got)
 	}
 }

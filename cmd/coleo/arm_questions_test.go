@@ -18,8 +18,10 @@ import (
 func (w *world) spawnTooled(name string) coleo.Arm {
 	w.t.Helper()
 	harness := strings.Replace(w.read("config/harnesses/fake.toml"), `name = "fake"`, `name = "tooled"`, 1)
-	harness = strings.Replace(harness, "[keys]\n", "[[launch.part]]\nenv = { TOOLS = '{{json .MCPServers}}' }\n[keys]\n", 1)
-	w.write("config/harnesses/tooled.toml", strings.Replace(harness, "[capabilities]\n", "[capabilities]\nmcp = true\n", 1))
+	harness = strings.Replace(harness, "[keys]\n", "[[launch.part]]\nenv = { TOOLS = '{{json .MCPServers}}' }\n[keys]\n",
+		1)
+	w.write("config/harnesses/tooled.toml", strings.Replace(harness, "[capabilities]\n", "[capabilities]\nmcp = true\n",
+		1))
 	return decode[wire.SpawnReply](w, "arm", "spawn", "-n", name, "-w", w.workdirOf(name), "--harness", "tooled",
 		"--tools", "all").Arm
 }

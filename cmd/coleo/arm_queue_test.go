@@ -87,7 +87,8 @@ func TestM10AbortStopsTheTurnAndPausesTheQueue(t *testing.T) {
 	f.must("arm", "prompt", f.name, "pause 10m")
 	f.must("arm", "follow-up", f.name, "say later")
 	out := f.must("arm", "abort", f.name)
-	if !strings.Contains(out, "pressed ESCAPE; it is idle now") || !strings.Contains(out, "Its queue with 1 prompts is paused") {
+	if !strings.Contains(out, "pressed ESCAPE; it is idle now") ||
+		!strings.Contains(out, "Its queue with 1 prompts is paused") {
 		t.Errorf("arm abort =\n%s", out)
 	}
 	f.wait(f.name, coleo.Idle)
@@ -113,7 +114,8 @@ func TestM11SteerSaysWhichWayThePromptWent(t *testing.T) {
 		args []string
 		want coleo.SteeringWay
 	}{
-		{keeps, nil, coleo.SteerQueued}, {keeps, []string{"--interrupt"}, coleo.SteerInterrupted}, {strict, nil, coleo.SteerInterrupted},
+		{keeps, nil, coleo.SteerQueued}, {keeps, []string{"--interrupt"}, coleo.SteerInterrupted}, {strict, nil,
+			coleo.SteerInterrupted},
 	} {
 		w.must("arm", "prompt", c.arm.name, "pause 2s")
 		c.arm.must("arm", "follow-up", c.arm.name, "say behind")
@@ -151,7 +153,8 @@ func TestM9FilesAreNamedInThePrompt(t *testing.T) {
 		t.Errorf("prompted %q", got)
 	}
 	before := f.received()
-	if e := f.fails(2, "arm", "prompt", f.name, "--file", file+".none", "say it"); !strings.Contains(e.Message, file+".none") {
+	if e := f.fails(2, "arm", "prompt", f.name, "--file", file+".none", "say it"); !strings.Contains(e.Message,
+		file+".none") {
 		t.Errorf("a missing file: %+v", e)
 	}
 	f.fails(2, "arm", "follow-up", f.name, "--file", file+".none", "say it")

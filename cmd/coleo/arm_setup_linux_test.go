@@ -25,7 +25,8 @@ func (w *world) commitScript(path, text string) {
 func (w *world) trustArgs(which ...string) []string {
 	w.t.Helper()
 	var shown struct{ Hash string }
-	w.check(json.Unmarshal([]byte(w.must(append([]string{"--json", "workspace", "trust", w.path("project")}, which...)...)), &shown))
+	w.check(json.Unmarshal([]byte(w.must(append([]string{"--json", "workspace", "trust", w.path("project")},
+		which...)...)), &shown))
 	return []string{"workspace", "trust", w.path("project"), "--yes", shown.Hash}
 }
 
@@ -41,7 +42,8 @@ func TestM28AProjectsSetUpRunsOnceItIsTrusted(t *testing.T) {
 	}
 	refused := func(want string) {
 		t.Helper()
-		if e := w.fails(15, spawn("one")...); !strings.Contains(e.Message, want) || !strings.Contains(e.Message, "coleo workspace trust") ||
+		if e := w.fails(15, spawn("one")...); !strings.Contains(e.Message, want) ||
+			!strings.Contains(e.Message, "coleo workspace trust") ||
 			!strings.Contains(e.Message, "--no-setup") {
 			t.Errorf("the refusal: %+v", e)
 		}
@@ -51,7 +53,8 @@ func TestM28AProjectsSetUpRunsOnceItIsTrusted(t *testing.T) {
 		w.fails(4, "arm", "status", "one")
 	}
 	refused("is not trusted")
-	if out := w.must("workspace", "trust", dir); !strings.Contains(out, "echo made > .env") || !strings.Contains(out, "--yes ") {
+	if out := w.must("workspace", "trust", dir); !strings.Contains(out, "echo made > .env") ||
+		!strings.Contains(out, "--yes ") {
 		t.Errorf("the script is not shown:\n%s", out)
 	}
 	w.must(w.trustArgs()...)

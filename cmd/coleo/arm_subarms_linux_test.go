@@ -111,7 +111,8 @@ func TestM19APersonDeniesASubarm(t *testing.T) {
 	w := newWorld(t, "")
 	s := w.toolServer(w.spawnTooled("boss"))
 	q := w.asksForKid(s, "kid")
-	if q.Kind != coleo.SuspensionSubarm || !strings.Contains(q.Text, "Start the subarm boss.kid (tooled, permission mode ask)") {
+	if q.Kind != coleo.SuspensionSubarm || !strings.Contains(q.Text,
+		"Start the subarm boss.kid (tooled, permission mode ask)") {
 		t.Errorf("a person is asked %+v", q)
 	}
 	if text := w.must("arm", "questions", "boss"); !strings.Contains(text, "Message from the arm boss: say kid") {
@@ -149,7 +150,8 @@ func TestM19AFamilyOfArms(t *testing.T) {
 	w.must("arm", "approve", "boss")
 	s.result()
 	k := w.kid("kid")
-	if text := w.must("arm", "status", "boss.kid"); !strings.Contains(text, "Subarm of:       boss\n") || k.arm.ParentArmID != boss.ID {
+	if text := w.must("arm", "status", "boss.kid"); !strings.Contains(text, "Subarm of:       boss\n") ||
+		k.arm.ParentArmID != boss.ID {
 		t.Errorf("arm status does not name the parent:\n%s", text)
 	}
 

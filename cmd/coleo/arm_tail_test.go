@@ -39,7 +39,8 @@ func TestM24ArmTailFollowsWhatAnArmSaysAndDoes(t *testing.T) {
 	}
 	client, err := f.client()
 	f.check(err)
-	list, _, err := client.Events(t.Context(), wire.EventFilter{Arm: f.name, Kinds: []coleo.EventKind{"agent_end"}, Limit: 9})
+	list, _, err := client.Events(t.Context(), wire.EventFilter{Arm: f.name, Kinds: []coleo.EventKind{"agent_end"},
+		Limit: 9})
 	if err != nil || len(list) != 2 || list[0].Kind != coleo.EventRunEnd {
 		t.Errorf("the API has %+v for agent_end, %v", list, err)
 	}

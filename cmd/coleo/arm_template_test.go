@@ -45,12 +45,13 @@ func TestATemplateSaysWithWhatAnArmStarts(t *testing.T) {
 		{2, "for a stopped one", []string{"--template", "say", "--arg", "word=x", "--recover"}},
 		{4, "no template \"none\"", []string{"--template", "none"}},
 	} {
-		if e := w.fails(c.code, append([]string{"arm", "spawn", "-n", "ada", "-w", dir}, c.args...)...); !strings.Contains(e.Message, c.want) {
+		if e := w.fails(c.code, append([]string{"arm", "spawn", "-n", "ada", "-w", dir},
+			c.args...)...); !strings.Contains(e.Message, c.want) {
 			t.Errorf("%q: %+v, want %q", c.args, e, c.want)
 		}
 	}
-	made := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "ada", "-w", dir, "--template", "say", "--arg", "word=$(date) {{word}}",
-		"--label", "team=b").Arm
+	made := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "ada", "-w", dir, "--template", "say", "--arg",
+		"word=$(date) {{word}}", "--label", "team=b").Arm
 	if made.Harness != "fake" || made.Labels.String() != "kind=say,team=b" || made.Workdir == dir ||
 		!strings.Contains(string(made.Config), `"permission_mode": "plan"`) {
 		t.Errorf("the arm is %+v with %s", made, made.Config)
@@ -58,13 +59,14 @@ func TestATemplateSaysWithWhatAnArmStarts(t *testing.T) {
 	until(t, "the first prompt is answered", func() bool {
 		return strings.Contains(w.run("arm", "last", "ada").out, "$(date) {{word}}")
 	})
-	plain := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "bob", "-w", dir, "--template", "say", "-p", "say mine", "--no-worktree",
-		"--permission-mode", "ask").Arm
+	plain := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "bob", "-w", dir, "--template", "say", "-p", "say mine",
+		"--no-worktree", "--permission-mode", "ask").Arm
 	if plain.Workdir != dir || !strings.Contains(string(plain.Config), `"permission_mode": "ask"`) {
 		t.Errorf("with flags, the arm is %+v with %s", plain, plain.Config)
 	}
 	w.must("arm", "kill", "ada")
-	if e := w.fails(5, "arm", "spawn", "-n", "ada", "--template", "say", "--arg", "word=x"); !strings.Contains(e.Message, "ada exists") {
+	if e := w.fails(5, "arm", "spawn", "-n", "ada", "--template", "say", "--arg", "word=x"); !strings.Contains(e.Message,
+		"ada exists") {
 		t.Errorf("a template for an arm that exists: %+v", e)
 	}
 	w.must("arm", "recover", "ada")
@@ -72,7 +74,8 @@ func TestATemplateSaysWithWhatAnArmStarts(t *testing.T) {
 		t.Errorf("recovered, the arm is %+v", now)
 	}
 	w.template("say", "harnes = 1\n")
-	if e := w.fails(2, "arm", "spawn", "-n", "cyn", "-w", dir, "--template", "say"); !strings.Contains(e.Message, "say.toml:1:1: unknown key") {
+	if e := w.fails(2, "arm", "spawn", "-n", "cyn", "-w", dir, "--template", "say"); !strings.Contains(e.Message,
+		"say.toml:1:1: unknown key") {
 		t.Errorf("a wrong template: %+v", e)
 	}
 }
@@ -91,7 +94,8 @@ func TestAProjectsTemplateNeedsTrust(t *testing.T) {
 	if e := w.fails(15, spawn...); e.Code != coleo.EForbidden || !strings.Contains(e.Message, "you do not trust it") {
 		t.Errorf("untrusted: %+v", e)
 	}
-	if out := w.must("template", "list", "-w", dir); !strings.Contains(out, "say   the project  not trusted  Says a word") {
+	if out := w.must("template", "list", "-w", dir); !strings.Contains(out,
+		"say   the project  not trusted  Says a word") {
 		t.Errorf("template list says\n%s", out)
 	}
 	seen := decode[template.Found](w, "template", "show", "say", "-w", dir)

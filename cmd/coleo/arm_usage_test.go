@@ -69,7 +69,8 @@ func TestM26TheCostIsThatOfTheModelsRecord(t *testing.T) {
 	l.must("arm", "recover", l.name) // the conversation is resumed, and its record has the earlier replies
 	l.must("arm", "prompt", l.name, "--wait", "say "+conformance.Nonce())
 	check("after the conversation was resumed")
-	if line := l.must("cost", "--since", "7d"); !strings.Contains(line, "transcript") || !strings.Contains(line, "override") {
+	if line := l.must("cost", "--since", "7d"); !strings.Contains(line, "transcript") ||
+		!strings.Contains(line, "override") {
 		t.Errorf("cost prints\n%s", line)
 	}
 }

@@ -69,7 +69,8 @@ func TestAWindowOfKitty(t *testing.T) {
 	r, err := pane.Read(s.path("state/arms/" + started.ID + "/g1"))
 	s.check(err)
 	if !slices.ContainsFunc(s.processes(), func(p worldProcess) bool {
-		return slices.Contains(p.argv, "attach") && slices.Contains(p.argv, started.SessionID) && parentOf(p.pid) == r.Process.PID
+		return slices.Contains(p.argv, "attach") && slices.Contains(p.argv, started.SessionID) &&
+			parentOf(p.pid) == r.Process.PID
 	}) {
 		t.Error("the program in the window has not started OpenCode")
 	}

@@ -82,7 +82,8 @@ func TestM28AnArmWorksInItsOwnWorktree(t *testing.T) {
 	if n := len(w.events("one", coleo.EventWorkspaceReady)); n != 1 {
 		t.Errorf("the log has %d events that the worktree is ready", n)
 	}
-	two := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "two", "--harness", "fake", "-w", dir+"/sub", "--worktree", "topic")
+	two := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "two", "--harness", "fake", "-w", dir+"/sub", "--worktree",
+		"topic")
 	if two.Warning != "" || w.git(two.Arm.Workdir, "rev-parse", "--abbrev-ref", "HEAD") != "topic" {
 		t.Errorf("the second arm: %q, in %s", two.Warning, two.Arm.Workdir)
 	}
@@ -127,7 +128,8 @@ func TestM28RemovingAnArmLosesNoWork(t *testing.T) {
 		w.check(os.WriteFile(filepath.Join(tree, path), []byte(text), 0o600))
 	}
 	e := w.fails(5, "arm", "remove", "one")
-	for _, want := range []string{"1 uncommitted file (file)", "1 untracked file (new)", ".env", "nothing was removed", "--force"} {
+	for _, want := range []string{"1 uncommitted file (file)", "1 untracked file (new)", ".env", "nothing was removed",
+		"--force"} {
 		if !strings.Contains(e.Message, want) {
 			t.Errorf("the refusal says nothing of %q: %s", want, e.Message)
 		}
@@ -175,15 +177,16 @@ func TestM28AWorktreeThatCannotBe(t *testing.T) {
 	w.must("up")
 	plain := w.path("plain")
 	w.check(os.MkdirAll(plain, 0o700))
-	if e := w.fails(2, "arm", "spawn", "-n", "a", "--harness", "fake", "-w", plain, "--worktree"); !strings.Contains(e.Message,
-		"in no git repository") {
+	if e := w.fails(2, "arm", "spawn", "-n", "a", "--harness", "fake", "-w", plain,
+		"--worktree"); !strings.Contains(e.Message, "in no git repository") {
 		t.Errorf("a folder in no repository: %+v", e)
 	}
-	if e := w.fails(2, "arm", "spawn", "-n", "a", "--harness", "fake", "-w", plain, "--base", "x"); !strings.Contains(e.Message,
-		"add --worktree") {
+	if e := w.fails(2, "arm", "spawn", "-n", "a", "--harness", "fake", "-w", plain, "--base",
+		"x"); !strings.Contains(e.Message, "add --worktree") {
 		t.Errorf("--base alone: %+v", e)
 	}
-	if e := w.fails(5, "arm", "spawn", "-n", "a", "--harness", "fake", "-w", w.path("project/sub"), "--worktree=main"); !strings.Contains(
+	if e := w.fails(5, "arm", "spawn", "-n", "a", "--harness", "fake", "-w", w.path("project/sub"),
+		"--worktree=main"); !strings.Contains(
 		e.Message, "is checked out in") {
 		t.Errorf("a branch that is checked out: %+v", e)
 	}

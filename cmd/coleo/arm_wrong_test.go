@@ -121,12 +121,15 @@ func TestWithoutServeEveryVerbSaysHowToStartIt(t *testing.T) {
 		{"arm", "list"}, {"arm", "status", "x"}, {"arm", "prompt", "x", "y"}, {"arm", "approve", "x"},
 		{"arm", "kill", "x"},
 		{"arm", "wait", "x"}, {"arm", "recover", "x"}, {"arm", "screen", "x"}, {"arm", "logs", "x"},
-		{"arm", "watch", "x"}, {"arm", "compact", "x"}, {"arm", "mode", "x"}, {"arm", "model", "x"}, {"arm", "follow-up", "x", "hi"},
-		{"arm", "queue", "x"}, {"arm", "steer", "x", "hi"}, {"arm", "abort", "x"}, {"arm", "pause", "x"}, {"arm", "resume", "x"}, {"arm", "open", "x"},
+		{"arm", "watch", "x"}, {"arm", "compact", "x"}, {"arm", "mode", "x"}, {"arm", "model", "x"}, {"arm", "follow-up",
+			"x", "hi"},
+		{"arm", "queue", "x"}, {"arm", "steer", "x", "hi"}, {"arm", "abort", "x"}, {"arm", "pause", "x"}, {"arm", "resume",
+			"x"}, {"arm", "open", "x"},
 		{"agent", "status"}, {"run", "graph", "x"}, {"why", w.path("f") + ":1"},
 		{"run", "list"}, {"run", "show", "x"}, {"run", "events", "x"}, {"run", "events", "-f"},
 		{"thread", "list"}, {"thread", "search", "x"}, {"thread", "resume", "x"}, {"arm", "thread", "x"},
-		{"arm", "diff", "x"}, {"arm", "merge", "x"}, {"arm", "checkpoint", "list", "x"}, {"arm", "checkpoint", "restore", "x", "1"},
+		{"arm", "diff", "x"}, {"arm", "merge", "x"}, {"arm", "checkpoint", "list", "x"}, {"arm", "checkpoint", "restore",
+			"x", "1"},
 		{"policy", "explain", "x"}, {"policy", "grant", "x", "y"}, {"policy", "suggest"},
 	} {
 		if e := w.fails(8, args...); e.Code != coleo.EUnavailable || !strings.Contains(e.Message, "coleo up") {

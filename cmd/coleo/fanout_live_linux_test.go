@@ -93,7 +93,8 @@ func (w *world) approveAll(id string) map[string]fanArm {
 func (w *world) checkout(dir string) string {
 	w.t.Helper()
 	var b strings.Builder
-	for _, name := range []string{".git/index", ".git/HEAD", ".git/refs/stash", ".git/logs/refs/stash", "kept", "dirty", "stashed"} {
+	for _, name := range []string{".git/index", ".git/HEAD", ".git/refs/stash", ".git/logs/refs/stash", "kept", "dirty",
+		"stashed"} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		w.check(err)
 		fmt.Fprintf(&b, "%s %x\n", name, sha256.Sum256(data))

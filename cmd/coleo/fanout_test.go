@@ -69,7 +69,8 @@ func TestAFanOutGivesOneTaskToSeveralArms(t *testing.T) {
 	trees := map[string]bool{}
 	for i, a := range out.Table {
 		made := w.arm(a.Arm)
-		if a.Need != coleo.NeedIdle || a.Runs != 1 || a.Outcome != "finished" || made.Labels.String() != "fanout="+out.ID+",team=a" ||
+		if a.Need != coleo.NeedIdle || a.Runs != 1 || a.Outcome != "finished" || made.Labels.String() !=
+			"fanout="+out.ID+",team=a" ||
 			!strings.HasPrefix(a.Arm, "fan-"+out.ID+"-fake-") || out.Arms[i].Run == "" {
 			t.Errorf("the arm is %+v with the labels %s", a, made.Labels)
 		}
@@ -96,7 +97,8 @@ func TestAFanOutGivesOneTaskToSeveralArms(t *testing.T) {
 	w.fails(4, "fan-out", "show", "none")
 	w.must("arm", "prompt", third.Arm, "pause 60s")
 	e := w.fails(5, "fan-out", "keep", out.ID, kept.Arm)
-	for _, want := range []string{"nothing was removed", third.Arm + " is working", other.Arm + " has 2 untracked files", "--force"} {
+	for _, want := range []string{"nothing was removed", third.Arm + " is working", other.Arm + " has 2 untracked files",
+		"--force"} {
 		if !strings.Contains(e.Message, want) {
 			t.Errorf("the refusal says nothing of %q: %s", want, e.Message)
 		}
@@ -106,7 +108,8 @@ func TestAFanOutGivesOneTaskToSeveralArms(t *testing.T) {
 		t.Errorf("after the refusal: %+v", now)
 	}
 	w.check(os.WriteFile(filepath.Join(other.Worktree, "mine"), []byte("unsaved\n"), 0o600))
-	if text := w.must("fan-out", "keep", out.ID, kept.Arm, "--force"); !strings.Contains(text, "coleo workspace restore "+other.Arm) ||
+	if text := w.must("fan-out", "keep", out.ID, kept.Arm, "--force"); !strings.Contains(text,
+		"coleo workspace restore "+other.Arm) ||
 		!strings.Contains(text, kept.Arm+"  kept     "+kept.Worktree) {
 		t.Errorf("fan-out keep prints\n%s", text)
 	}
@@ -129,8 +132,8 @@ func TestAFanOutSaysWhichArmsWereNotStarted(t *testing.T) {
 	w.template("say", sayTemplate)
 	broken, err := os.ReadFile(w.path("config/harnesses/fake.toml"))
 	w.check(err)
-	w.write("config/harnesses/gone.toml", strings.Replace(strings.Replace(string(broken), `name = "fake"`, `name = "gone"`, 1),
-		`command = "fakeagent"`, `command = "no-such-program"`, 1))
+	w.write("config/harnesses/gone.toml", strings.Replace(strings.Replace(string(broken), `name = "fake"`,
+		`name = "gone"`, 1), `command = "fakeagent"`, `command = "no-such-program"`, 1))
 	for want, args := range map[string][]string{
 		"needs a task":               {},
 		"no harness \"none\"":        {"--harness", "none", "x"},
@@ -208,7 +211,8 @@ func TestAKilledFanOutLeavesArmsWithItsLabel(t *testing.T) {
 			t.Errorf("an arm that asks is %+v", a)
 		}
 	}
-	if e := w.fails(5, "fan-out", "keep", out.ID, out.Table[0].Arm); !strings.Contains(e.Message, out.Table[1].Arm+" asks something") {
+	if e := w.fails(5, "fan-out", "keep", out.ID, out.Table[0].Arm); !strings.Contains(e.Message,
+		out.Table[1].Arm+" asks something") {
 		t.Errorf("keep while one asks: %+v", e)
 	}
 }

@@ -339,7 +339,8 @@ func TestServeIsKilledWhileItHandsAnArmOver(t *testing.T) {
 		w.check(agent.Start())
 		go func() { _ = agent.Wait() }()
 		if folder := "state/arms/" + w.arm(name).ID + "/arm.json"; round < rounds/2 {
-			until(t, "the folder names the host agent", func() bool { return !strings.Contains(w.read(folder), `"host":"local"`) })
+			until(t, "the folder names the host agent",
+				func() bool { return !strings.Contains(w.read(folder), `"host":"local"`) })
 		} else {
 			until(t, "the host agent is live", func() bool { return w.hostAgent() != "" })
 		}
@@ -349,7 +350,10 @@ func TestServeIsKilledWhileItHandsAnArmOver(t *testing.T) {
 		if end := w.awaitRun(r.ID); end.Answer == "" || end.Status != coleo.Idle {
 			t.Errorf("%s: the run ended with %+v", name, end)
 		}
-		until(t, "a host agent has the arm", func() bool { return w.arm(name).Runtime.Distributed && !w.arm(name).Runtime.Stale })
+		until(t, "a host agent has the arm", func() bool {
+			return w.arm(name).Runtime.Distributed &&
+				!w.arm(name).Runtime.Stale
+		})
 		f.checkAnswer("next")
 		if got := f.texts(fakeagent.Prompted); len(got) != 2 || w.agentCLIs(dir) != 1 || w.arm(name).PID != f.pid {
 			t.Errorf("%s: prompted %q, %d agent CLIs, process %d; want two prompts and process %d alone", name, got,

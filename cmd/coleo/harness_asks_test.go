@@ -41,8 +41,9 @@ func TestAHarnessIsJudgedByWhatItsAgentCLIAsks(t *testing.T) {
 			"ok    write", "denied, approved", "asking: 1 of 1 lines of the catalogue are as described"}},
 		"a dialog of another kind": {[]string{"asking", "--asks", "odd"}, 1, []string{
 			"FAIL  odd", "is of the kind permission, want login", "0 of 1 lines"}},
-		"a dialog that nobody knows": {[]string{"asking", "--asks", "write,read"}, 2, []string{`asking has no [[asks]] "read"`}},
-		"a harness without dialogs":  {[]string{"sound", "--asks", "all"}, 2, []string{"sound has no dialogs to test"}},
+		"a dialog that nobody knows": {[]string{"asking", "--asks", "write,read"}, 2,
+			[]string{`asking has no [[asks]] "read"`}},
+		"a harness without dialogs": {[]string{"sound", "--asks", "all"}, 2, []string{"sound has no dialogs to test"}},
 		"checks beside dialogs": {[]string{"asking", "--asks", "all", "--quick"}, 2,
 			[]string{"--asks: leave out --quick, --check and --junit"}},
 		"settings beside dialogs": {[]string{"asking", "--asks", "all", "--settings", "all"}, 2,

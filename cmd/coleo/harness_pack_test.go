@@ -120,7 +120,8 @@ func TestAVersionThatNobodyJudgedIsTold(t *testing.T) {
 		return decode[coleo.Arm](w, "arm", "status", f.name).Runtime.Unjudged
 	}
 	until(t, "status tells the version", func() bool { return unjudged() == "7.7" })
-	for _, args := range [][]string{{"arm", "status", f.name}, {"arm", "explain", f.name}, {"doctor"}, {"harness", "list"}} {
+	for _, args := range [][]string{{"arm", "status", f.name}, {"arm", "explain", f.name}, {"doctor"},
+		{"harness", "list"}} {
 		if out := w.run(args...).out; !strings.Contains(out, "nobody has judged") || !strings.Contains(out, "7.7") {
 			t.Errorf("%q says nothing of the version:\n%s", args, out)
 		}

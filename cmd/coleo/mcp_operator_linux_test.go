@@ -45,10 +45,12 @@ func TestAnArmOperatesOtherArmsAndNeverItself(t *testing.T) {
 	f.write("operator", f.must("token", "create", "op", "--scope", "read,prompt,approve", "--runs-in", "conductor"))
 	file := f.path("operator")
 	s := f.operateFrom("conductor", file)
-	if list := s.ask("tools/list", map[string]any{}); !strings.Contains(list, `"arm_approve"`) || strings.Contains(list, `"arm_kill"`) {
+	if list := s.ask("tools/list", map[string]any{}); !strings.Contains(list, `"arm_approve"`) ||
+		strings.Contains(list, `"arm_kill"`) {
 		t.Errorf("the tools are %s", list)
 	}
-	if got := s.call("arm_list", nil); !strings.Contains(got, `"name":"`+f.name+`"`) || strings.Contains(got, `"isError":true`) {
+	if got := s.call("arm_list", nil); !strings.Contains(got, `"name":"`+f.name+`"`) ||
+		strings.Contains(got, `"isError":true`) {
 		t.Errorf("arm_list = %s", got)
 	}
 
@@ -68,7 +70,8 @@ func TestAnArmOperatesOtherArmsAndNeverItself(t *testing.T) {
 		t.Errorf("its own arm, from elsewhere: %d, want 403", got)
 	}
 	f.wait(f.name, coleo.Idle)
-	if got := s.call("arm_prompt", map[string]any{"arm": f.name, "prompt": "by the conductor"}); !strings.Contains(got, `"proof"`) {
+	if got := s.call("arm_prompt", map[string]any{"arm": f.name, "prompt": "by the conductor"}); !strings.Contains(got,
+		`"proof"`) {
 		t.Fatalf("arm_prompt = %s", got)
 	}
 	f.wait(f.name, coleo.Idle)
@@ -85,9 +88,10 @@ func TestATokenOfAnotherArmIsNothingInside(t *testing.T) {
 	w.spawnShell("sh")
 	w.write("operator", w.must("token", "create", "op"))
 	file := w.path("operator")
-	w.must("arm", "prompt", "sh", "--wait", fmt.Sprintf("COLEO_DIR=%s %s mcp serve --operator --token-file %s </dev/null", w.dir,
-		w.path("bin/coleo"), file))
-	if out := w.must("arm", "logs", "sh"); !strings.Contains(strings.Join(strings.Fields(out), " "), "was not made for that arm") {
+	w.must("arm", "prompt", "sh", "--wait", fmt.Sprintf("COLEO_DIR=%s %s mcp serve --operator --token-file %s </dev/null",
+		w.dir, w.path("bin/coleo"), file))
+	if out := w.must("arm", "logs", "sh"); !strings.Contains(strings.Join(strings.Fields(out), " "),
+		"was not made for that arm") {
 		t.Errorf("the shell shows\n%s", out)
 	}
 	w.check(os.Chmod(file, 0o644))

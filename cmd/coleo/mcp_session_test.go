@@ -40,7 +40,8 @@ func (s *operatorSession) ask(method string, params any) string {
 	until(s.t, "an answer to "+method, func() bool {
 		all, _ := os.ReadFile(s.out)
 		for line := range strings.SplitSeq(string(all), "\n") {
-			if strings.Contains(line, fmt.Sprintf(`"id":%d,`, s.last)) || strings.Contains(line, fmt.Sprintf(`"id":%d}`, s.last)) {
+			if strings.Contains(line, fmt.Sprintf(`"id":%d,`, s.last)) ||
+				strings.Contains(line, fmt.Sprintf(`"id":%d}`, s.last)) {
 				answer = line
 			}
 		}

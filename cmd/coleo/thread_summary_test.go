@@ -39,7 +39,8 @@ func TestM27ALongConversationIsSummarisedOverAllItsPages(t *testing.T) {
 		t.Errorf("the summary is %+v", s)
 	}
 	out := w.must("thread", "summary", "long-id")
-	for _, want := range []string{"First prompt:\n  the first prompt", "Last prompts:\n  prompt 297\n", "Last answer:\n  answer 299"} {
+	for _, want := range []string{"First prompt:\n  the first prompt", "Last prompts:\n  prompt 297\n",
+		"Last answer:\n  answer 299"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, out)
 		}
@@ -47,7 +48,8 @@ func TestM27ALongConversationIsSummarisedOverAllItsPages(t *testing.T) {
 	if again := w.must("thread", "summary", "long-id"); again != out {
 		t.Errorf("a second summary is another one:\n%s", again)
 	}
-	if e := w.fails(4, "thread", "summary", "nothing"); !strings.Contains(e.Message, "no conversation has the id nothing") {
+	if e := w.fails(4, "thread", "summary", "nothing"); !strings.Contains(e.Message,
+		"no conversation has the id nothing") {
 		t.Errorf("a summary of no conversation: %+v", e)
 	}
 }

@@ -19,7 +19,8 @@ func (w *world) conversation(id, folder, prompt, answer string) string {
 	dir := filepath.Join(w.home, ".claude/projects", strings.ReplaceAll(folder, "/", "-"))
 	w.check(os.MkdirAll(dir, 0o700))
 	path := filepath.Join(dir, id+".jsonl")
-	w.check(os.WriteFile(path, fmt.Appendf(nil, `{"type":"user","cwd":%q,"timestamp":"2026-11-22T12:00:00Z","message":{"content":%q}}
+	w.check(os.WriteFile(path, fmt.Appendf(nil,
+		`{"type":"user","cwd":%q,"timestamp":"2026-11-22T12:00:00Z","message":{"content":%q}}
 {"type":"assistant","cwd":%q,"timestamp":"2026-11-22T12:00:01Z","message":{"content":[{"type":"text","text":%q}]}}
 `, folder, prompt, folder, answer), 0o600))
 	return path
@@ -31,7 +32,8 @@ func (w *world) search(words ...string) (ids []string) {
 	w.t.Helper()
 	if !fullText {
 		e := w.fails(2, append([]string{"thread", "search"}, words...)...)
-		if e.Code != coleo.EUnsupported || !strings.Contains(e.Message, "-tags sqlite_fts5") || strings.Contains(e.Message, "\n") {
+		if e.Code != coleo.EUnsupported || !strings.Contains(e.Message, "-tags sqlite_fts5") ||
+			strings.Contains(e.Message, "\n") {
 			w.t.Errorf("a search without full-text search: %+v", e)
 		}
 		return nil
@@ -119,7 +121,8 @@ func TestM6ThreadsOfTheUserAreListedSearchedAndRenamed(t *testing.T) {
 func newKeeper(t *testing.T) (w *world, start func(name, conversation string) (wire.SpawnReply, error)) {
 	t.Helper()
 	w = newWorld(t, "")
-	text := strings.NewReplacer("name = \"fake\"", "name = \"keeper\"", "[capabilities]\n", "[capabilities]\nresume = true\n",
+	text := strings.NewReplacer("name = \"fake\"", "name = \"keeper\"", "[capabilities]\n",
+		"[capabilities]\nresume = true\n",
 		"[launch]\n", "[launch]\nnew_id = true\n").Replace(w.read("config/harnesses/fake.toml"))
 	w.write("config/harnesses/keeper.toml", text)
 	w.must("up")
@@ -163,7 +166,8 @@ func TestM7OneArmHoldsAThread(t *testing.T) {
 			holder = arm.Name
 		}
 	}
-	if e := w.fails(21, "arm", "recover", "one"); e.Code != coleo.EThreadLocked || !strings.Contains(e.Message, "arm "+holder) {
+	if e := w.fails(21, "arm", "recover", "one"); e.Code != coleo.EThreadLocked ||
+		!strings.Contains(e.Message, "arm "+holder) {
 		t.Errorf("recover of the arm that had it: %+v, want %s that names %s", e, coleo.EThreadLocked, holder)
 	}
 	w.must("arm", "kill", holder)

@@ -64,7 +64,8 @@ func TestATokenCommandsWithinItsScopesUntilItIsRevoked(t *testing.T) {
 		t.Errorf("the audit is\n%s", out)
 	}
 	list := decode[struct{ Tokens []coleo.OperatorToken }](f.world, "token", "list").Tokens
-	if len(list) != 1 || list[0].Used.IsZero() || list[0].Expires.Sub(list[0].Created).Round(time.Hour) != 30*24*time.Hour {
+	if len(list) != 1 || list[0].Used.IsZero() || list[0].Expires.Sub(list[0].Created).Round(time.Hour) !=
+		30*24*time.Hour {
 		t.Errorf("the list is %+v", list)
 	}
 	f.fails(5, "token", "create", "ci")
@@ -164,7 +165,10 @@ func TestATokenOfOneTeamReachesNoArmOfAnother(t *testing.T) {
 		f.answerTo(value, "GET", "/api/arms/"+f.name+"/wait?state=dead&timeout=10m", "")
 		close(ended)
 	}()
-	until(t, "the token waits for the arm", func() bool { return f.asOperator(value, "GET", "/api/arms/"+f.name, "") == 200 })
+	until(t, "the token waits for the arm", func() bool {
+		return f.asOperator(value, "GET", "/api/arms/"+f.name,
+			"") == 200
+	})
 	f.must("arm", "label", f.name, "team-")
 	<-ended
 	if got := f.asOperator(value, "GET", "/api/arms/"+f.name, ""); got != 404 {
@@ -175,7 +179,8 @@ func TestATokenOfOneTeamReachesNoArmOfAnother(t *testing.T) {
 // toolsReach calls each operator tool with an arm and a run that the token does not reach.
 func (f *fake) toolsReach(value, arm, id, run string, leaks func(string) bool) {
 	f.t.Helper()
-	client, err := api.NewClient(api.ClientConfig{URL: "http://" + strings.TrimSpace(f.read("state/serve.sock.addr")), Token: value})
+	client, err := api.NewClient(api.ClientConfig{URL: "http://" + strings.TrimSpace(f.read("state/serve.sock.addr")),
+		Token: value})
 	f.check(err)
 	fromUs, toThem := io.Pipe()
 	answers, err := os.Create(f.path("operator.out"))
@@ -195,7 +200,8 @@ func (f *fake) toolsReach(value, arm, id, run string, leaks func(string) bool) {
 			}
 		}
 		text := s.call(tool.Name, arguments)
-		if refused := strings.Contains(text, "not_found") || strings.Contains(text, "conflict"); tool.Name != "arm_list" && !refused ||
+		if refused := strings.Contains(text, "not_found") || strings.Contains(text, "conflict"); tool.Name != "arm_list" &&
+			!refused ||
 			leaks(text) {
 			f.t.Errorf("%s: %s", tool.Name, text)
 		}

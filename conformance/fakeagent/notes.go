@@ -93,7 +93,8 @@ func (p *program) noteReply(reply message, below bool) {
 		p.note(Note{Kind: NotedText, Reply: p.replies, Text: reply.Content, Below: below})
 	}
 	for _, c := range reply.Calls {
-		p.note(Note{Kind: NotedCall, Reply: p.replies, ID: c.ID, Tool: c.Function.Name, Text: c.Function.Arguments, Below: below})
+		p.note(Note{Kind: NotedCall, Reply: p.replies, ID: c.ID, Tool: c.Function.Name, Text: c.Function.Arguments,
+			Below: below})
 	}
 }
 

@@ -65,7 +65,10 @@ func (p *program) use(ctx context.Context, c call, below bool) result {
 	}
 	switch name, isMCP := strings.CutPrefix(c.Function.Name, toolMCP); {
 	case isMCP && p.mcp != nil:
-		return p.permitted(ctx, "call "+name, func() result { return result{p.mcp.use(name, c.Function.Arguments), succeeded} })
+		return p.permitted(ctx, "call "+name, func() result {
+			return result{p.mcp.use(name, c.Function.Arguments),
+				succeeded}
+		})
 	case c.Function.Name == toolWrite:
 		return p.permitted(ctx, "write "+args.Path, func() result { return p.writeFile(args) })
 	case c.Function.Name == toolRun:

@@ -125,7 +125,8 @@ func (l Log) CheckTexts(sent []Sent) error {
 		case i >= len(l.Replies):
 			wrong = append(wrong, fmt.Errorf("the text %q is not told", sent[i].Text))
 		case bare(l.Replies[i].Text) != bare(sent[i].Text):
-			wrong = append(wrong, fmt.Errorf("text %d is told as %q, the model has sent %q", i+1, l.Replies[i].Text, sent[i].Text))
+			wrong = append(wrong, fmt.Errorf("text %d is told as %q, the model has sent %q", i+1, l.Replies[i].Text,
+				sent[i].Text))
 		case !l.inRunOf(l.Replies[i].Run, sent[i].Prompt):
 			wrong = append(wrong, fmt.Errorf("the text %q is told in the run of %q, and belongs to %q", sent[i].Text,
 				l.prompts[l.Replies[i].Run], sent[i].Prompt))

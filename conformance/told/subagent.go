@@ -82,7 +82,8 @@ func (l Log) CheckSubagents(started, below []Made) error {
 	for _, m := range below {
 		for _, c := range l.Calls {
 			if c.ID == m.ID || c.ID == m.Name+"__"+m.ID {
-				wrong = append(wrong, fmt.Errorf("the call %s of %s is told as the arm's, and a subagent has made it", m.ID, m.Name))
+				wrong = append(wrong, fmt.Errorf("the call %s of %s is told as the arm's, and a subagent has made it", m.ID,
+					m.Name))
 			}
 		}
 	}

@@ -61,7 +61,8 @@ type reader struct {
 //   - Each call begins once, and ends once, in the same run. If it has no end, the end of
 //     the run names it.
 func Read(events []coleo.Event) (Log, error) {
-	r := reader{log: Log{ended: map[string]coleo.SubagentEnd{}, prompts: map[string]string{}}, open: map[string]bool{}, ended: map[string]bool{}}
+	r := reader{log: Log{ended: map[string]coleo.SubagentEnd{}, prompts: map[string]string{}}, open: map[string]bool{},
+		ended: map[string]bool{}}
 	for _, e := range events {
 		r.place(e)
 		if !e.Kind.IsWork() {

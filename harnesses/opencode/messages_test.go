@@ -60,7 +60,8 @@ func TestAnswerAndUsageAreReadFromTheDatabase(t *testing.T) {
 		t.Errorf("answer %+v, %v", a, err)
 	}
 	u, err := h.Usage(t.Context(), f)
-	if want := (coleo.Usage{Input: 19, Cached: 4, Written: 3, Output: 5, Reasoning: 1, Cost: 0.5}); err != nil || u != want {
+	if want := (coleo.Usage{Input: 19, Cached: 4, Written: 3, Output: 5, Reasoning: 1, Cost: 0.5}); err != nil ||
+		u != want {
 		t.Errorf("usage %+v, %v; want %+v", u, err, want)
 	}
 }

@@ -31,14 +31,16 @@ type judged struct {
 var judgedTools = map[string]judged{
 	"bash": {category: "execute", command: "command", folder: "workdir", free: []string{"description", "timeout"}},
 	"read": {category: "read", file: "filePath", free: []string{"offset", "limit"}},
-	"grep": {category: "read", free: []string{"pattern", "path", "include"}}, "glob": {category: "read", free: []string{"pattern", "path"}},
+	"grep": {category: "read", free: []string{"pattern", "path", "include"}}, "glob": {category: "read",
+		free: []string{"pattern", "path"}},
 	"write":       {category: "edit", file: "filePath", free: []string{"content"}},
 	"edit":        {category: "edit", file: "filePath", free: []string{"oldString", "newString", "replaceAll"}},
 	"apply_patch": {category: "edit", free: []string{"patchText"}},
 	"webfetch":    {category: "network", free: []string{"url", "format", "timeout"}},
-	"websearch":   {category: "network", free: []string{"query", "numResults", "livecrawl", "type", "contextMaxCharacters"}},
-	"task":        {category: "other", free: []string{"description", "prompt", "subagent_type"}},
-	"skill":       {category: "other", free: []string{"name"}},
+	"websearch": {category: "network", free: []string{"query", "numResults", "livecrawl", "type",
+		"contextMaxCharacters"}},
+	"task":  {category: "other", free: []string{"description", "prompt", "subagent_type"}},
+	"skill": {category: "other", free: []string{"name"}},
 }
 
 // callOf names the call of a tool to which a permission belongs.

@@ -28,8 +28,8 @@ bottom = "cursor"
 	}
 	h := New(spec, Hooks{}, nil, nil)
 	home := t.TempDir()
-	environ := []string{"HOME=" + home, "MINE_API_KEY=secret1", "MINE_REGION=secret2", "OTHER_API_KEY=", "BASE_URL=secret3",
-		"FOREIGN_API_KEY=secret4"}
+	environ := []string{"HOME=" + home, "MINE_API_KEY=secret1", "MINE_REGION=secret2", "OTHER_API_KEY=",
+		"BASE_URL=secret3", "FOREIGN_API_KEY=secret4"}
 	if got := h.Login(environ); !got.LoggedIn || !slices.Equal(got.Env, []string{"MINE_API_KEY"}) || got.Files != nil {
 		t.Errorf("with a key: %+v", got)
 	}

@@ -14,7 +14,8 @@ import (
 // of package pty, which the holder does not use.
 func TestTheProgramSeesWhatPackagePTYWouldShow(t *testing.T) {
 	t.Parallel()
-	const script = "stty size; stty -a; tty; echo $TERM; ps -o pgid=,sid=,tpgid= -p $$ | tr -s ' ' '\\n' | grep . | sort -u | " +
+	const script = "stty size; stty -a; tty; echo $TERM; ps -o pgid=,sid=,tpgid= -p $$ | tr -s ' ' '\\n' | grep . | " +
+		"sort -u | " +
 		"wc -l; python3 -c 'import " +
 		"fcntl,struct,termios;print(struct.unpack(\"HHHH\",fcntl.ioctl(0,termios.TIOCGWINSZ,bytes(8))))' 2>/dev/null"
 	for _, size := range [][2]int{{0, 0}, {100, 30}, {1, 5000}} {

@@ -27,8 +27,8 @@ type stage struct {
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{T: t, arm: Arm{ID: "arm1", Folder: filepath.Join(t.TempDir(), "repo")}}
-	s.diffs = Diffs{Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, Scratch: filepath.Join(t.TempDir(), "scratch"),
-		Now: time.Now, Log: slog.New(slog.NewTextHandler(&s.log, nil))}
+	s.diffs = Diffs{Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()},
+		Scratch: filepath.Join(t.TempDir(), "scratch"), Now: time.Now, Log: slog.New(slog.NewTextHandler(&s.log, nil))}
 	if err := os.Mkdir(s.arm.Folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,8 @@ func TestALargeDiffComesInPieces(t *testing.T) {
 		}
 	}
 	var d changes.Diff
-	if err := json.Unmarshal(data, &d); err != nil || len(d.Files) != 1 || pieces < 3 || strings.Count(string(d.Patch), "+"+line) != 50_000 {
+	if err := json.Unmarshal(data, &d); err != nil || len(d.Files) != 1 || pieces < 3 || strings.Count(string(d.Patch),
+		"+"+line) != 50_000 {
 		t.Errorf("%d pieces, %d files, %v", pieces, len(d.Files), err)
 	}
 	if _, err := s.diffs.Diff(t.Context(), s.arm, o); coleo.ErrorCode(err) != coleo.EStale {
@@ -109,7 +110,8 @@ func TestAFolderThatIsTooLargeIsKeptNoMore(t *testing.T) {
 	for range 2 {
 		s.diffs.Keep(t.Context(), s.arm, changes.AfterTurn, "run")
 	}
-	if text := s.log.String(); strings.Count(text, "gets no more checkpoints") != 1 || !strings.Contains(text, "more than 500 MB") {
+	if text := s.log.String(); strings.Count(text, "gets no more checkpoints") != 1 ||
+		!strings.Contains(text, "more than 500 MB") {
 		t.Errorf("the log has %s", text)
 	}
 }

@@ -25,11 +25,13 @@ type Arm struct {
 // Decide applies the arm's policy to the approval dialog d of the session s. If a needed
 // fact is not known, the decision is to ask, and Why names that fact. Decide returns EStale
 // if the dialog is no longer open.
-func Decide(ctx context.Context, rules files.Paths, a Arm, s coleo.Session, d coleo.Dialog) (coleo.PolicyDecision, error) {
+func Decide(ctx context.Context, rules files.Paths, a Arm, s coleo.Session, d coleo.Dialog) (coleo.PolicyDecision,
+	error) {
 	out := coleo.PolicyDecision{Dialog: d.Fingerprint, Title: d.Title, Mode: a.Config.Policy}
 	out.Subject, out.SubjectCut = subjectOf(d.Subject)
 	out.SubjectCut = out.SubjectCut || d.Truncated
-	request := policy.Request{Arm: a.ID, Start: a.Start, Thread: a.Thread, Cut: true, Now: time.Now()} // without a category, no rule is about it
+	// without a category, no rule is about it
+	request := policy.Request{Arm: a.ID, Start: a.Start, Thread: a.Thread, Cut: true, Now: time.Now()}
 	asked, unknown := askedTool(ctx, s, d.Fingerprint)
 	if coleo.ErrorCode(unknown) == coleo.EStale {
 		return out, unknown

@@ -80,7 +80,8 @@ func TestProgramsAreThoseOfTheAgentCLIsPath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := m.Program("cat"); err == nil && filepath.Base(filepath.Dir(got)) != filepath.Base(dir) || (err == nil) != (want != "") {
+		if got, err := m.Program("cat"); err == nil && filepath.Base(filepath.Dir(got)) != filepath.Base(dir) ||
+			(err == nil) != (want != "") {
 			t.Errorf("with %s, cat is %q, %v; want %q", environ, got, err, want)
 		}
 	}

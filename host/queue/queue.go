@@ -130,8 +130,8 @@ func bounded(was, q coleo.Queue, done string) (coleo.Queue, error) {
 		bytes += size(e)
 	}
 	if bytes > coleo.MaxQueuedBytes {
-		return was, coleo.Errorf(coleo.EConflict, "the prompts of the queue would have %d bytes, more than %d: nothing was %s",
-			bytes, coleo.MaxQueuedBytes, done)
+		return was, coleo.Errorf(coleo.EConflict,
+			"the prompts of the queue would have %d bytes, more than %d: nothing was %s", bytes, coleo.MaxQueuedBytes, done)
 	}
 	return q, nil
 }

@@ -79,11 +79,14 @@ func TestRulesComeFromTheHostTheUserAndTheProject(t *testing.T) {
 func TestAFileThatCannotBeUsedIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(place){
-		"an unknown key":          func(p place) { p.write(p.User, "untrusted = false\n") },
-		"an unknown decision":     func(p place) { p.write(p.User, "[[rule]]\ntool = \"x\"\ndecision = \"yes\"\n") },
-		"a file of others":        func(p place) { p.write(p.Host, ""); p.check(os.Chmod(p.Host, 0o666)) },
-		"a folder as rules":       func(p place) { p.check(os.Mkdir(filepath.Join(p.project, ProjectFile), 0o700)) },
-		"too many rules":          func(p place) { p.write(filepath.Join(p.project, ProjectFile), strings.Repeat("#\n", MaxSize)) },
+		"an unknown key":      func(p place) { p.write(p.User, "untrusted = false\n") },
+		"an unknown decision": func(p place) { p.write(p.User, "[[rule]]\ntool = \"x\"\ndecision = \"yes\"\n") },
+		"a file of others":    func(p place) { p.write(p.Host, ""); p.check(os.Chmod(p.Host, 0o666)) },
+		"a folder as rules":   func(p place) { p.check(os.Mkdir(filepath.Join(p.project, ProjectFile), 0o700)) },
+		"too many rules": func(p place) {
+			p.write(filepath.Join(p.project, ProjectFile),
+				strings.Repeat("#\n", MaxSize))
+		},
 		"a wrong list of trust":   func(p place) { p.write(p.TrustFile, "[]") },
 		"a wrong project's rules": func(p place) { p.write(filepath.Join(p.project, ProjectFile), "preset = 1\n") },
 	} {

@@ -33,7 +33,8 @@ func TestAGrantLastsUntilItsEndOrItsRevocation(t *testing.T) {
 	if err := p.Revoke("g1", now); coleo.ErrorCode(err) != coleo.ENotFound {
 		t.Errorf("a second revocation: %v", err)
 	}
-	if of := ForDecide([]Grant{g}); of[0].Arm != "arm-1" || of[0].Command != "make *" || !of[0].Ends.Equal(g.Ends) || of[0].ID != "g1" {
+	if of := ForDecide([]Grant{g}); of[0].Arm != "arm-1" || of[0].Command != "make *" || !of[0].Ends.Equal(g.Ends) ||
+		of[0].ID != "g1" {
 		t.Errorf("for a decision: %+v", of)
 	}
 }

@@ -10,7 +10,8 @@ import (
 
 // embeddings put a line into another one.
 var embeddings = []string{
-	"%s", "ls; %s", "ls && %s", "ls || %s", "false || %s", "! %s", "ls | %s", "%s | cat", "%s; ls", "%s && ls", "(%s)", "{ %s; }",
+	"%s", "ls; %s", "ls && %s", "ls || %s", "false || %s", "! %s", "ls | %s", "%s | cat", "%s; ls", "%s && " +
+		"ls", "(%s)", "{ %s; }",
 	"echo \"$(%s)\"", "echo \"$(ls; %s)\"", "if true; then %s; fi", "if %s; then ls; fi", "while false; do %s; done",
 	"until true; do %s; done", "for f in a.go; do %s; done", "ls\n%s", "cd . && %s", "%s 2>/dev/null", "LC_ALL=C %s",
 	"q=1; %s", "ls >/dev/null; %s", "cat <<E\nx\nE\n%s", "true && { ls; (%s); }",
@@ -39,7 +40,8 @@ func TestNoAttackIsAllowed(t *testing.T) {
 			}
 		}
 	}
-	for _, long := range []string{"ls " + strings.Repeat("a", 100_000), strings.Repeat("ls;", 40_000), strings.Repeat("$(", 50_000)} {
+	for _, long := range []string{"ls " + strings.Repeat("a", 100_000), strings.Repeat("ls;", 40_000),
+		strings.Repeat("$(", 50_000)} {
 		if w.bash(long) == nil {
 			t.Errorf("a line of %d bytes is allowed", len(long))
 		}

@@ -111,7 +111,8 @@ func newShells(t *testing.T) []*shell {
 		t.Fatal(err)
 	}
 	out := []*shell{{program: "bash", dialect: commandline.Bash}, {program: sh, dialect: commandline.POSIX}}
-	for _, other := range []shell{{program: "dash", dialect: commandline.POSIX}, {program: "zsh", dialect: commandline.Zsh}} {
+	for _, other := range []shell{{program: "dash", dialect: commandline.POSIX},
+		{program: "zsh", dialect: commandline.Zsh}} {
 		if _, err := exec.LookPath(other.program); err == nil {
 			out = append(out, &other)
 		}
@@ -127,7 +128,8 @@ var constructs = map[string]string{
 	"for": "for f in a.go b.txt; do %s; %s; done", "not": "! %s; %s", "document": "cat <<E\nx\nE\n%s; %s",
 	"here string": "cat <<<x; %s; %s", "errors": "%s 2>/dev/null; %s", "function": "f() { %s; }; f; %s",
 	"background": "%s & %s", "case": "case a in a) %s;; esac; %s", "arithmetic": "echo $((1+1)); %s; %s",
-	"process": "cat <(%s); %s", "written": "%s > new; %s", "variable": "x=a.go; cat \"$x\"; %s; %s", "comment": "%s; %s # x",
+	"process": "cat <(%s); %s", "written": "%s > new; %s", "variable": "x=a.go; cat \"$x\"; %s; %s", "comment": "%s; %s " +
+		"# x",
 	"folder": "cd ./sub && %s; %s", "environment": "LC_ALL=C %s; %s",
 }
 
@@ -163,10 +165,13 @@ func (m *maker) line() string {
 }
 
 // pieces of syntax, with a command that shows when it runs.
-var torn = []string{"'", `"`, `\\`, "$", "`", "$(", ")", "(", "((", "))", "<<E\n", "\nE\n", "\nE)", "<<'E'\n", "\n", "#", " # ", ";", "; ",
+var torn = []string{"'", `"`, `\\`, "$", "`", "$(", ")", "(", "((", "))", "<<E\n", "\nE\n", "\nE)", "<<'E'\n", "\n",
+	"#", " # ", ";", "; ",
 	"&&", "||", "|", "&", "{", "}", "{ ", "; }", "[", "]", "!", "~", "*", "?", "=", ">", "<", ">&", "<(", "$'", `$"`, "${", "$[", "${!",
-	"x=1; ", "touch new", "; touch new; ", "$(touch new)", "`touch new`", "a[$(touch new)]", "x='a[$(touch new)]'; ", "$x", `"$x"`,
-	"\\\n", "esac", "done", " in ", "do ", "fi", "then ", "-eq ", "%d ", "\t", "<<<", "2>&1", "/dev/null", "case a in a) ", "function f "}
+	"x=1; ", "touch new", "; touch new; ", "$(touch new)", "`touch new`", "a[$(touch new)]", "x='a[$(touch new)]'; " +
+		"", "$x", `"$x"`,
+	"\\\n", "esac", "done", " in ", "do ", "fi", "then ", "-eq ", "%d ", "\t", "<<<", "2>&1", "/dev/null", "case a in " +
+		"a) ", "function f "}
 
 // torn puts pieces of syntax anywhere into a line.
 func (m *maker) torn(line string) string {

@@ -137,9 +137,11 @@ var ignoreLists = []string{".gitignore", ".ignore", ".rgignore"}
 
 // typeGlobs has the globs of rg's file types that have no hidden files.
 var typeGlobs = map[string][]string{
-	"go": {"*.go"}, "py": {"*.py", "*.pyi"}, "python": {"*.py", "*.pyi"}, "rust": {"*.rs"}, "java": {"*.java", "*.jsp*", "*.properties"},
+	"go": {"*.go"}, "py": {"*.py", "*.pyi"}, "python": {"*.py", "*.pyi"}, "rust": {"*.rs"}, "java": {"*.java", "*.jsp*",
+		"*.properties"},
 	"ts": {"*.ts", "*.tsx", "*.cts", "*.mts"}, "css": {"*.css", "*.scss"}, "toml": {"*.toml", "Cargo.lock"},
-	"js": {"*.js", "*.jsx", "*.vue", "*.cjs", "*.mjs"}, "html": {"*.htm*", "*.ejs"}, "c": {"*.c", "*.h", "*.H", "*.in", "*.cats"},
+	"js": {"*.js", "*.jsx", "*.vue", "*.cjs", "*.mjs"}, "html": {"*.htm*", "*.ejs"}, "c": {"*.c", "*.h", "*.H", "*.in",
+		"*.cats"},
 	"md": {"*.m*"}, "markdown": {"*.m*"}, "ruby": {"*.rb", "*.gemspec", "*.rbw", "Gemfile", "Rakefile", "config.ru"},
 }
 

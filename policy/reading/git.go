@@ -18,12 +18,12 @@ var gitCommands = map[string]gitCommand{
 	"log":  {options: gitLog, patches: true},
 	"show": {options: gitLog, patches: true, always: true, check: onlyCommits},
 	"diff": {options: gitLog, patches: true, always: true, check: onlyRevisions},
-	"rev-parse": {options: options{long: long([]string{"show-toplevel", "abbrev-ref", "short", "is-inside-work-tree", "verify",
-		"git-dir", "show-prefix", "quiet"}, nil)}},
-	"rev-list": {options: options{counts: "n", digits: true, long: long([]string{"count", "all", "no-merges"}, []string{"max-count",
-		"since", "until", "author"})}},
-	"branch": {options: options{flags: "avr", long: long([]string{"all", "remotes", "show-current", "list", "verbose"}, nil)},
-		check: noNames},
+	"rev-parse": {options: options{long: long([]string{"show-toplevel", "abbrev-ref", "short", "is-inside-work-tree",
+		"verify", "git-dir", "show-prefix", "quiet"}, nil)}},
+	"rev-list": {options: options{counts: "n", digits: true, long: long([]string{"count", "all", "no-merges"},
+		[]string{"max-count", "since", "until", "author"})}},
+	"branch": {options: options{flags: "avr", long: long([]string{"all", "remotes", "show-current", "list", "verbose"},
+		nil)}, check: noNames},
 	"tag":        {options: options{flags: "l", long: long([]string{"list"}, nil)}, check: noNames},
 	"remote":     {check: noNames},
 	"describe":   {options: options{long: long([]string{"tags", "always", "all", "long"}, nil)}},
@@ -33,8 +33,9 @@ var gitCommands = map[string]gitCommand{
 	"shortlog":   {options: options{flags: "sne", long: long([]string{"summary", "numbered", "all"}, nil)}},
 }
 
-var gitLog = options{flags: "psz", counts: "nU", texts: "SG", digits: true, long: map[string]value{"oneline": none, "graph": none,
-	"all": none, "decorate": optional, "no-decorate": none, "stat": optional, "shortstat": none, "numstat": none,
+var gitLog = options{flags: "psz", counts: "nU", texts: "SG", digits: true, long: map[string]value{"oneline": none,
+	"graph": none,
+	"all":   none, "decorate": optional, "no-decorate": none, "stat": optional, "shortstat": none, "numstat": none,
 	"name-only": none, "name-status": none, "no-patch": none, "patch": none, "reverse": none, "merges": none, "no-merges": none,
 	"first-parent": none, "follow": none, "abbrev-commit": none, "no-color": none, "color": optional, "summary": none,
 	"max-count": count, "since": text, "until": text, "after": text, "before": text, "author": text, "grep": text,
@@ -132,7 +133,8 @@ func (a arguments) shows(c gitCommand) bool {
 	if !c.always {
 		return false
 	}
-	for _, less := range []string{"s", "no-patch", "stat", "shortstat", "numstat", "name-only", "name-status", "summary", "dirstat"} {
+	for _, less := range []string{"s", "no-patch", "stat", "shortstat", "numstat", "name-only", "name-status", "summary",
+		"dirstat"} {
 		if a.given[less] {
 			return false
 		}
@@ -142,7 +144,8 @@ func (a arguments) shows(c gitCommand) bool {
 
 // onlyFiles reports whether all operands have the form REVISION:FILE.
 func onlyFiles(operands []commandline.Word) bool {
-	return len(operands) > 0 && !slices.ContainsFunc(operands, func(w commandline.Word) bool { return !strings.Contains(w.Text, ":") })
+	return len(operands) > 0 && !slices.ContainsFunc(operands,
+		func(w commandline.Word) bool { return !strings.Contains(w.Text, ":") })
 }
 
 var (
@@ -259,7 +262,8 @@ func (w Workspace) repository(dir string) (string, error) {
 
 // checkRepository refuses a repository with parts in another folder.
 func (w Workspace) checkRepository(path string) (string, error) {
-	for _, part := range []string{"", "config", "HEAD", "objects", "objects/pack", "objects/info", "refs", "packed-refs", "index"} {
+	for _, part := range []string{"", "config", "HEAD", "objects", "objects/pack", "objects/info", "refs", "packed-refs",
+		"index"} {
 		full := filepath.Join(path, part)
 		if resolved, err := w.Machine.Resolve(full); err != nil || resolved != full || w.Machine.Special(full) != "" {
 			return "", fmt.Errorf("%s is not a plain part of a repository", full)
@@ -284,10 +288,11 @@ var (
 // safeSettings lists settings of git that start no program with the known commands, by
 // section. In a section with nil, every setting is safe.
 var safeSettings = map[string][]string{
-	"core": {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode", "symlinks",
-		"autocrlf", "eol", "editor", "quotepath", "abbrev", "safecrlf"},
+	"core": {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode",
+		"symlinks", "autocrlf", "eol", "editor", "quotepath", "abbrev", "safecrlf"},
 	"user": nil, "author": nil, "committer": nil, "init": nil, "pull": nil, "push": nil, "fetch": {"prune"}, "color": nil, "rebase": nil,
-	"merge": {"conflictstyle", "ff"}, "commit": nil, "tag": {"gpgsign", "sort"}, "gpg": {"format"}, "branch": nil, "credential": nil,
+	"merge": {"conflictstyle", "ff"}, "commit": nil, "tag": {"gpgsign",
+		"sort"}, "gpg": {"format"}, "branch": nil, "credential": nil,
 	"remote": {"url", "fetch", "pushurl"}, "alias": nil, "safe": nil, "advice": nil, "help": {"autocorrect"}, "rerere": nil,
 	"diff": {"renames", "algorithm", "colormoved", "mnemonicprefix"}, "log": {"date", "abbrevcommit"}, "column": nil,
 	"http": nil, "url": nil, "sendemail": nil, "github": nil,

@@ -211,7 +211,8 @@ func noFollowing(_ Workspace, _ string, a arguments) error {
 // deep are given.
 func deepNames(all, deep string) func(Workspace, string, arguments) error {
 	return func(w Workspace, dir string, a arguments) error {
-		if !strings.ContainsFunc(all, func(r rune) bool { return a.given[string(r)] }) && !a.given["all"] && !a.given["almost-all"] ||
+		if !strings.ContainsFunc(all, func(r rune) bool { return a.given[string(r)] }) && !a.given["all"] &&
+			!a.given["almost-all"] ||
 			deep != "" && !a.given[deep] && !a.given["recursive"] {
 			return nil
 		}

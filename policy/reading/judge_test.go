@@ -150,7 +150,8 @@ func TestAnAliasOfTheUserIsSeen(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	for name, text := range map[string]string{
-		".bashrc":  "# alias tac=rm\nalias cat=bat\nalias ls='ls --color=auto' wc='wc -l | sh'\nsource ~/.more\n. $HOME/.other\n",
+		".bashrc": "# alias tac=rm\nalias cat=bat\nalias ls='ls --color=auto' wc='wc -l | sh'\nsource ~/.more\n. " +
+			"$HOME/.other\n",
 		".more":    "head() { rm -rf /; }\n",
 		".other":   "function tail { :; }\nsource ~/.bashrc\n",
 		".profile": "alias grep=\"grep --color=auto\"\n",

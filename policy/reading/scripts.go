@@ -38,7 +38,8 @@ var awkScript = func() *regexp.Regexp {
 	const field = `(\$[0-9]+|\$NF|NF|NR|"[^"\\\n]*")`
 	const compare = `(NR|NF|\$[0-9]+)\s*(==|!=|>=|<=)\s*([0-9]+|"[^"\\\n]*")`
 	const pattern = `(/[^/\\\n]*/|` + compare + `(\s*(&&|\|\|)\s*` + compare + `)*)`
-	return regexp.MustCompile(`^\s*(` + pattern + `(\s*,\s*` + pattern + `)?)?\s*(\{\s*print(\s+` + field + `(\s*,?\s*` + field + `)*)?\s*;?\s*\})?\s*$`)
+	return regexp.MustCompile(`^\s*(` + pattern + `(\s*,\s*` + pattern + `)?)?\s*(\{\s*print(\s+` + field + `(\s*,?\s*` +
+		field + `)*)?\s*;?\s*\})?\s*$`)
 }()
 
 func awk(w Workspace, dir string, words []commandline.Word) error {
@@ -56,7 +57,8 @@ func awk(w Workspace, dir string, words []commandline.Word) error {
 var jqFilter = regexp.MustCompile(`^\s*(\.|\.?\[[0-9]*\]|\.[A-Za-z_][A-Za-z0-9_]*|\s*\|\s*(keys|length|type|\.)|\?)+\s*$`)
 
 func jq(w Workspace, dir string, words []commandline.Word) error {
-	a, err := options{flags: "rcSMCje", long: long([]string{"raw-output", "compact-output", "sort-keys"}, nil)}.divide(words)
+	a, err := options{flags: "rcSMCje", long: long([]string{"raw-output", "compact-output", "sort-keys"},
+		nil)}.divide(words)
 	if err != nil {
 		return err
 	}

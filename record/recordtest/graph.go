@@ -65,7 +65,8 @@ func checkGraph(t *testing.T, file string, list []coleo.Activity) {
 		}
 	}
 	for _, c := range All[coleo.ToolCall](list) {
-		if c.Kind != coleo.ToolEdit || len(c.Files) != 1 || path.Base(c.Files[0]) != "new.txt" || ends[c.ID] != coleo.ToolSuccess {
+		if c.Kind != coleo.ToolEdit || len(c.Files) != 1 || path.Base(c.Files[0]) != "new.txt" ||
+			ends[c.ID] != coleo.ToolSuccess {
 			continue
 		}
 		p := c.Files[0]

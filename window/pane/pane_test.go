@@ -229,7 +229,8 @@ func TestAKillInTheWindowIsNoClosedWindow(t *testing.T) {
 		t.Fatalf("the record is %+v, %v", r, err)
 	}
 	process.Signal(r.Process, syscall.SIGKILL)
-	if w := s.tells(coleo.WindowFailed); w.Reason != fmt.Sprintf("the program in it, process %d, was killed", r.Process.PID) {
+	if w := s.tells(coleo.WindowFailed); w.Reason != fmt.Sprintf("the program in it, process %d, was killed",
+		r.Process.PID) {
 		t.Errorf("what is told is %q", w.Reason)
 	}
 	s.kill("shell", syscall.SIGKILL)
@@ -355,7 +356,8 @@ func TestWhatCannotBeOpenedIsRefused(t *testing.T) {
 	if err := os.WriteFile(s.path(asTerminal), []byte(fails), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.open(stays); coleo.ErrorCode(err) != coleo.EInternal || !strings.Contains(err.Error(), "cannot open display") {
+	if err := s.open(stays); coleo.ErrorCode(err) != coleo.EInternal || !strings.Contains(err.Error(),
+		"cannot open display") {
 		t.Errorf("a terminal that fails: %v", err)
 	}
 	if w := s.tells(coleo.WindowFailed); !strings.Contains(w.Reason, "cannot open display") {

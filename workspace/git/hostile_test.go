@@ -252,7 +252,8 @@ func onPrivateIndex(ctx context.Context, s *stage, r *git.Repo) error {
 			return err
 		}
 	}
-	out, err = r.Run(ctx, git.Call{Args: []string{"commit-tree", strings.TrimSpace(string(out)), "-p", "HEAD", "-m", "kept"}, Env: env})
+	out, err = r.Run(ctx, git.Call{Args: []string{"commit-tree", strings.TrimSpace(string(out)), "-p", "HEAD", "-m",
+		"kept"}, Env: env})
 	if err != nil {
 		return err
 	}
@@ -301,10 +302,12 @@ var operations = []operation{
 	{"a worktree", worktree},
 	one("merge-tree", "--write-tree", "main", "other"),
 	one("branch", "-f", "third", "main"), one("symbolic-ref", "HEAD"), one("update-ref", "refs/heads/x", "main"),
-	one("reset", "--hard"), one("reset", "--hard", "other"), one("reset", "--hard", "main"), one("reset", "--soft", "other"),
+	one("reset", "--hard"), one("reset", "--hard", "other"), one("reset", "--hard", "main"), one("reset", "--soft",
+		"other"),
 	one("reset", "--hard", "main"), one("show-ref"), one("merge-base", "main", "other"),
 	one("check-ref-format", "--branch", "x"), one("cat-file", "blob", "main:file"),
-	one("checkout-index", "-f", "-a"), one("read-tree", "-u", "-m", "HEAD", "other"), one("read-tree", "--reset", "-u", "main"),
+	one("checkout-index", "-f", "-a"), one("read-tree", "-u", "-m", "HEAD", "other"), one("read-tree", "--reset", "-u",
+		"main"),
 }
 
 func TestNoProgramOfAHostileRepositoryRuns(t *testing.T) {
@@ -336,7 +339,8 @@ func TestNoProgramOfAHostileRepositoryRuns(t *testing.T) {
 // TestEachCommandOnTheListIsTested keeps the list of commands within what the test above runs.
 func TestEachCommandOnTheListIsTested(t *testing.T) {
 	t.Parallel()
-	tested := map[string]bool{"write-tree": true, "commit-tree": true, "update-index": true, "fast-import": true} // with others
+	// with others
+	tested := map[string]bool{"write-tree": true, "commit-tree": true, "update-index": true, "fast-import": true}
 	for _, o := range operations {
 		words := strings.Fields(o.name)
 		tested[words[0]] = true
@@ -360,8 +364,8 @@ func TestTheTrapsOfTheHostileRepositoryWork(t *testing.T) {
 			s.repository()
 			s.plant(place)
 			var all []string
-			for _, args := range [][]string{{"status"}, {"diff"}, {"--no-pager", "-c", "diff.external=", "log", "-p", "--textconv"}, {"add", "-A"},
-				{"cat-file", "-p", strings.Repeat("1", 40)}, {"commit", "-m", "x"},
+			for _, args := range [][]string{{"status"}, {"diff"}, {"--no-pager", "-c", "diff.external=", "log", "-p",
+				"--textconv"}, {"add", "-A"}, {"cat-file", "-p", strings.Repeat("1", 40)}, {"commit", "-m", "x"},
 				{"commit-tree", "-S", "-m", "x", "HEAD^{tree}"},
 				{"-c", "commit.gpgSign=false", "commit", "--no-verify", "-qm", "x"},
 				{"worktree", "add", "-f", filepath.Join(s.TempDir(), "w"), "other"},

@@ -61,7 +61,8 @@ func lookFor(program string, environ []string) string {
 		}
 		for _, dir := range filepath.SplitList(list) {
 			path := filepath.Join(dir, program)
-			if info, err := os.Stat(path); err == nil && filepath.IsAbs(dir) && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			if info, err := os.Stat(path); err == nil && filepath.IsAbs(dir) && info.Mode().IsRegular() &&
+				info.Mode()&0o111 != 0 {
 				return path
 			}
 		}

@@ -205,7 +205,8 @@ func (r *Repo) stays(path string) error {
 	if err == nil && (within(r.Common, real) || within(r.Git, real)) {
 		return nil
 	}
-	return coleo.Errorf(coleo.EInvalid, "%s is a symbolic link out of the git folder: git is not run in this repository", path)
+	return coleo.Errorf(coleo.EInvalid, "%s is a symbolic link out of the git folder: git is not run in this repository",
+		path)
 }
 
 func within(dir, path string) bool {

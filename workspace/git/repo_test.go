@@ -151,7 +151,8 @@ func TestOutputIsBoundedAndErrorsAreShort(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	for _, args := range [][]string{nil, {"add", "-A"}, {"worktree", "add", "x"}, {"-c", "a.b=c", "status"}, {"fetch"},
-		{"diff", "--ext-diff"}, {"log", "--output=x"}, {"merge", "other"}, {"rebase", "other"}, {"cherry-pick", "other"}, {"stash"}, {"config", "-l"}} {
+		{"diff", "--ext-diff"}, {"log", "--output=x"}, {"merge", "other"}, {"rebase", "other"}, {"cherry-pick",
+			"other"}, {"stash"}, {"config", "-l"}} {
 		if _, err := r.Output(t.Context(), args...); coleo.ErrorCode(err) != coleo.EInternal || git.ExitCode(err) > 0 {
 			t.Errorf("git %v: the error is %v", args, err)
 		}

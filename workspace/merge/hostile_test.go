@@ -38,15 +38,16 @@ func (s *stage) plant(w workspace.Workspace) {
 	s.check(os.MkdirAll(filepath.Join(s.root, "marks"), 0o755))
 	hooks := filepath.Join(s.root, "hooks")
 	for _, dir := range []string{hooks, filepath.Join(s.repo, ".git/hooks")} {
-		for _, name := range []string{"pre-commit", "commit-msg", "prepare-commit-msg", "post-commit", "pre-merge-commit", "post-merge",
-			"post-checkout", "pre-rebase", "post-rewrite", "post-index-change", "reference-transaction"} {
+		for _, name := range []string{"pre-commit", "commit-msg", "prepare-commit-msg", "post-commit", "pre-merge-commit",
+			"post-merge", "post-checkout", "pre-rebase", "post-rewrite", "post-index-change", "reference-transaction"} {
 			s.write(filepath.Join(dir, name), "#!/bin/sh\n"+s.trap("hook-"+name)+"\n")
 			s.check(os.Chmod(filepath.Join(dir, name), 0o755))
 		}
 	}
 	attributes := "* filter=evil merge=evil diff=evil\n"
 	traps := fmt.Sprintf("[core]\n\tfsmonitor = %q\n\thooksPath = %q\n\teditor = %q\n\tattributesFile = %q\n"+
-		"[merge \"evil\"]\n\tdriver = %q\n\trecursive = evil\n[filter \"evil\"]\n\tclean = %q\n\tsmudge = %q\n\trequired = true\n"+
+		"[merge \"evil\"]\n\tdriver = %q\n\trecursive = evil\n[filter \"evil\"]\n\tclean = %q\n\tsmudge = %q\n\trequired = "+
+		"true\n"+
 		"[diff \"evil\"]\n\ttextconv = %q\n\tcommand = %q\n[commit]\n\tgpgSign = true\n[gpg]\n\tprogram = %q\n",
 		s.trap("fsmonitor"), hooks, s.trap("editor"), filepath.Join(s.root, "attributes"), s.trap("driver"), s.trap("clean"),
 		s.trap("smudge"), s.trap("textconv"), s.trap("external"), filepath.Join(hooks, "pre-commit"))
@@ -153,7 +154,8 @@ func TestAnArmThatMovesItsGitFolderIsRefused(t *testing.T) {
 	refs := s.refs()
 	for _, wish := range []changes.MergeWish{{}, {Commit: "x"}} {
 		_, err := s.merge(w, wish)
-		if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "its .git was changed") || s.refs() != refs {
+		if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "its .git was changed") ||
+			s.refs() != refs {
 			t.Errorf("the error is %v", err)
 		}
 	}

@@ -261,7 +261,8 @@ func (j *job) checkFree() error {
 	if err != nil || path == "" {
 		return err
 	}
-	return coleo.Errorf(coleo.EConflict, "the branch %s is checked out in %s, whose files would no longer fit it: nothing was "+
+	return coleo.Errorf(coleo.EConflict, "the branch %s is checked out in %s, whose files would no longer fit it: "+
+		"nothing was "+
 		"merged; --into NEW puts the result on a new branch, and 'git merge --ff-only NEW' "+
 		"there takes it", j.into, path)
 }

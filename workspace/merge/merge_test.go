@@ -29,7 +29,8 @@ func TestAMergeMakesAMergeCommitAndTouchesNothingElse(t *testing.T) {
 		fmt.Sprintf("%s %s %s Person Merge branch 'coleo/fix' into base", m.After, first, tip) {
 		t.Errorf("the merge commit is %s", got)
 	}
-	if m.Before != first || m.Commit != tip || m.Into != "base" || len(m.Commits) != 1 || m.Commits[0].Subject != "add new" ||
+	if m.Before != first || m.Commit != tip || m.Into != "base" || len(m.Commits) != 1 ||
+		m.Commits[0].Subject != "add new" ||
 		len(m.Files) != 1 || m.Files[0].Path != "new" || m.Files[0].Kind != changes.Added {
 		t.Errorf("the result is %+v", m)
 	}
@@ -128,7 +129,8 @@ func TestConflictsAreNamedAndNothingIsChanged(t *testing.T) {
 			if !slices.Equal(got, want) || m.After != "" {
 				t.Errorf("the conflicts are %q, want %q; after is %q", got, want, m.After)
 			}
-			if s.person() != before || s.refs() != refs || s.files(w.Path) != files || s.must(w.Path, "ls-files", "-s") != index ||
+			if s.person() != before || s.refs() != refs || s.files(w.Path) != files ||
+				s.must(w.Path, "ls-files", "-s") != index ||
 				s.must(s.repo, "rev-parse", "coleo/fix") != conflicting {
 				t.Error("something was changed")
 			}
@@ -149,7 +151,8 @@ func TestUncommittedWorkIsRefusedOrCommittedFirst(t *testing.T) {
 	s.check(os.Symlink("/etc/passwd", filepath.Join(w.Path, "link")))
 	refs, files := s.refs(), s.files(w.Path)
 	_, err := s.merge(w, changes.MergeWish{})
-	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "2 uncommitted files (file, gone); 2 untracked files (dir/untracked?, link)") ||
+	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(),
+		"2 uncommitted files (file, gone); 2 untracked files (dir/untracked?, link)") ||
 		!strings.Contains(err.Error(), "--commit") {
 		t.Fatalf("the error is %v", err)
 	}
@@ -157,11 +160,13 @@ func TestUncommittedWorkIsRefusedOrCommittedFirst(t *testing.T) {
 		t.Fatal("a refused merge has changed refs")
 	}
 	m := s.merged(w, changes.MergeWish{Commit: "all of it"})
-	if got := s.must(s.repo, "log", "-1", "--format=%H %P %an %s", "coleo/fix"); got != m.Committed+" "+head+" Person all of it" {
+	if got := s.must(s.repo, "log", "-1", "--format=%H %P %an %s", "coleo/fix"); got !=
+		m.Committed+" "+head+" Person all of it" {
 		t.Errorf("the commit is %s", got)
 	}
 	if got := s.must(s.repo, "ls-tree", "-r", "-z", "--name-only", "base"); got !=
-		".gitignore\x00dir/untracked\n\x00file\x00link\x00" || s.show("base", "file") != "hidden" || s.show("base", "link") != "/etc/passwd" {
+		".gitignore\x00dir/untracked\n\x00file\x00link\x00" || s.show("base", "file") != "hidden" || s.show("base", "link") !=
+		"/etc/passwd" {
 		t.Errorf("base has %q", got)
 	}
 	if got := s.must(w.Path, "status", "--porcelain"); got != "" || s.files(w.Path) != files {
@@ -186,7 +191,8 @@ func TestADryRunTellsAllAndWritesNothing(t *testing.T) {
 	if m := s.merged(w, changes.MergeWish{Into: "main", Commit: "x", DryRun: true}); m.CheckedOut != s.repo {
 		t.Errorf("main is checked out in %q", m.CheckedOut)
 	}
-	if s.refs() != refs || s.objects() != objects || s.person() != person || s.must(w.Path, "status", "--porcelain") != "?? untracked" {
+	if s.refs() != refs || s.objects() != objects || s.person() != person ||
+		s.must(w.Path, "status", "--porcelain") != "?? untracked" {
 		t.Error("the dry run has written something")
 	}
 	if left, _ := os.ReadDir(filepath.Join(s.trees.Dir, "tmp")); len(left) > 0 {
@@ -208,11 +214,14 @@ func TestWrongMergesSayWhatIsWrong(t *testing.T) {
 		"into an option":                    {nil, changes.MergeWish{Into: "-f"}, coleo.EInvalid, "cannot name a branch"},
 		"into the branch before":            {nil, changes.MergeWish{Into: "@{-1}"}, coleo.EInvalid, "cannot name a branch"},
 		"in an unknown way":                 {nil, changes.MergeWish{Way: "octopus"}, coleo.EInvalid, "no way to merge"},
-		"a rebase with a message":           {nil, changes.MergeWish{Way: changes.WayRebase, Message: "x"}, coleo.EInvalid, "takes none"},
+		"a rebase with a message": {nil, changes.MergeWish{Way: changes.WayRebase, Message: "x"}, coleo.EInvalid,
+			"takes none"},
 		"the base is gone": {func(s *stage, _ workspace.Workspace) { s.must(s.repo, "branch", "-D", "base") },
 			changes.MergeWish{}, coleo.EInvalid, "has no branch base"},
-		"the base is gone, and a new branch would begin there": {func(s *stage, _ workspace.Workspace) { s.must(s.repo, "branch", "-D", "base") },
-			changes.MergeWish{Into: "next"}, coleo.EInvalid, "is gone"},
+		"the base is gone, and a new branch would begin there": {func(s *stage, _ workspace.Workspace) {
+			s.must(s.repo,
+				"branch", "-D", "base")
+		}, changes.MergeWish{Into: "next"}, coleo.EInvalid, "is gone"},
 		"into a branch that stands for a checked out one": {func(s *stage, _ workspace.Workspace) {
 			s.must(s.repo, "symbolic-ref", "refs/heads/alias", "refs/heads/main")
 		}, changes.MergeWish{Into: "alias"}, coleo.EInvalid, "stands for another"},
@@ -304,7 +313,8 @@ func TestTheTreeIsCheckedBeforeTheBranchMoves(t *testing.T) {
 		}
 	}
 	before := func(context.Context, changes.Merged) error { return fails }
-	if _, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{}, merge.Hooks{Before: before}); !errors.Is(err, fails) {
+	if _, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{}, merge.Hooks{Before: before}); !errors.Is(err,
+		fails) {
 		t.Errorf("the error is %v", err)
 	}
 	if s.refs() != refs {
@@ -329,7 +339,8 @@ func TestALostRaceIsComputedAnew(t *testing.T) {
 	}
 	_, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{}, merge.Hooks{Before: before})
 	s.check(err)
-	if got := s.must(s.repo, "ls-tree", "--name-only", "base"); got != ".gitignore\na\nfile\nperson-1\nperson-2" || calls != 3 {
+	if got := s.must(s.repo, "ls-tree", "--name-only", "base"); got != ".gitignore\na\nfile\nperson-1\nperson-2" ||
+		calls != 3 {
 		t.Errorf("base has %q after %d calls", got, calls)
 	}
 	s.commit(w, "b", "b\n", "add b")

@@ -69,7 +69,8 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 	_, err = j.tree.Run(ctx, git.Call{Args: []string{"update-index", "-z", "--add", "--remove", "--replace", "--stdin"},
 		Env: env, Stdin: strings.NewReader(paths)})
 	if err != nil {
-		return coleo.Errorf(coleo.EConflict, "the work of arm %s could not be committed: nothing was merged: %w", j.arm.Name, err)
+		return coleo.Errorf(coleo.EConflict, "the work of arm %s could not be committed: nothing was merged: %w",
+			j.arm.Name, err)
 	}
 	tree, err := j.tree.Run(ctx, git.Call{Args: []string{"write-tree"}, Env: env})
 	if err != nil {
@@ -122,7 +123,8 @@ func (j *job) checkHidden(ctx context.Context) error {
 	}
 	for entry := range strings.SplitSeq(string(out), "\x00") {
 		if tag, name, _ := strings.Cut(entry, " "); strings.EqualFold(tag, "S") {
-			return coleo.Errorf(coleo.EUnsupported, "the worktree of arm %s leaves out files such as %s (git's sparse checkout): "+
+			return coleo.Errorf(coleo.EUnsupported, "the worktree of arm %s leaves out files such as %s (git's sparse "+
+				"checkout): "+
 				"nothing was merged; let the arm commit its work itself", j.arm.Name, changes.Show(name))
 		}
 	}

@@ -88,7 +88,8 @@ func (f *follower) script(name, text string) {
 	} else if len(line) > 0 && path.Dir(line[0]) != "/bin" && path.Dir(line[0]) != "/usr/bin" {
 		line = nil
 	}
-	if !strings.HasPrefix(first, "#!") || len(line) == 0 || len(line) > 2 || !slices.Contains(shells, path.Base(line[0])) ||
+	if !strings.HasPrefix(first, "#!") || len(line) == 0 || len(line) > 2 ||
+		!slices.Contains(shells, path.Base(line[0])) ||
 		len(line) == 2 && !plainFlags(line[1]) {
 		f.unclear("%s is not a script of sh or bash", name)
 		return

@@ -146,7 +146,8 @@ func readBlob(ctx context.Context, r *git.Repo, f *File, most int64) (string, er
 		return "", err
 	}
 	if size, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64); err != nil || size > most {
-		return "", coleo.Errorf(coleo.EInvalid, "%s has more than %d bytes, which nobody reads: make it smaller", f.Path, most)
+		return "", coleo.Errorf(coleo.EInvalid, "%s has more than %d bytes, which nobody reads: make it smaller",
+			f.Path, most)
 	}
 	data, err := r.Output(ctx, "cat-file", "blob", f.Blob)
 	sum := sha256.Sum256(data)
@@ -176,8 +177,8 @@ func (s Script) SameIn(ctx context.Context, r *git.Repo, tree string) error {
 	list := parseTree(out)
 	for _, f := range s.Files {
 		if now := list[f.Path]; now.Blob != f.Blob || now.Mode != f.Mode {
-			return coleo.Errorf(coleo.EForbidden, "%s is not the same as in the commit %.12s, from which %s is taken", f.Path, s.Commit,
-				s.Path)
+			return coleo.Errorf(coleo.EForbidden, "%s is not the same as in the commit %.12s, from which %s is taken", f.Path,
+				s.Commit, s.Path)
 		}
 	}
 	return nil

@@ -47,7 +47,8 @@ func (p *project) check(err error) {
 
 func (p *project) git(args ...string) string {
 	p.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-c", "core.autocrlf=false"}, args...)...)
+	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-c", "core.autocrlf=false"},
+		args...)...)
 	cmd.Dir, cmd.Env = p.dir, p.environ
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -108,10 +109,13 @@ func TestM28AScriptThatCannotRunIsRefused(t *testing.T) {
 			p.write(script.Setup, "#!/bin/sh\n")
 			p.check(os.Chmod(filepath.Join(p.dir, script.Setup), 0o600))
 		}, "no permission to run", true},
-		{"10 MB", func(p *project) { p.write(script.Setup, "#!/bin/sh\n"+strings.Repeat("# x\n", 10<<18)) }, "make it smaller", true},
-		{"line ends of Windows", func(p *project) { p.write(script.Setup, "#!/bin/sh\r\ntrue\r\n") }, "line ends of Windows", true},
+		{"10 MB", func(p *project) { p.write(script.Setup, "#!/bin/sh\n"+strings.Repeat("# x\n", 10<<18)) },
+			"make it smaller", true},
+		{"line ends of Windows", func(p *project) { p.write(script.Setup, "#!/bin/sh\r\ntrue\r\n") }, "line ends of Windows",
+			true},
 		{"no interpreter", func(p *project) { p.write(script.Setup, "true\n") }, "must begin with a line", true},
-		{"an interpreter of the repository", func(p *project) { p.write(script.Setup, "#!tools/sh\n") }, "absolute path", true},
+		{"an interpreter of the repository", func(p *project) { p.write(script.Setup, "#!tools/sh\n") },
+			"absolute path", true},
 		{"bytes of a program", func(p *project) { p.write(script.Setup, "#!/bin/sh\n\x00") }, "no", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -239,7 +243,8 @@ func TestM28TheDifferenceToWhatWasTrustedIsShown(t *testing.T) {
 	p.write("two", "2\n")
 	now, _, err := p.read()
 	p.check(err)
-	if err := trusts.Require(now); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(), "has changed since") {
+	if err := trusts.Require(now); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(),
+		"has changed since") {
 		t.Errorf("a changed script: %v", err)
 	}
 	earlier, trusted, err := trusts.Of(now)

@@ -92,7 +92,8 @@ func (r Runner) Run(ctx context.Context, s Start) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s was ended: %w", s.Script.Path, ctx.Err())
 	case inTime.Err() != nil:
-		return coleo.Errorf(coleo.ETimeout, "%s was ended, because it took longer than %v; %s", s.Script.Path, limit, out.end(s.Output))
+		return coleo.Errorf(coleo.ETimeout, "%s was ended, because it took longer than %v; %s", s.Script.Path, limit,
+			out.end(s.Output))
 	}
 	return coleo.Errorf(coleo.EInternal, "%s failed: %w; %s", s.Script.Path, err, out.end(s.Output))
 }

@@ -48,7 +48,8 @@ kitty. The other terminals have never been run with Coleo.`
   coleo arm open fix -t kitty`
 	c.Flags().StringVarP(&terminal, "terminal", "t", string(window.Tmux),
 		"`TERMINAL`: "+strings.Join(terminalNames(), ", "))
-	_ = c.RegisterFlagCompletionFunc("terminal", cobra.FixedCompletions(terminalNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("terminal", cobra.FixedCompletions(terminalNames(),
+		cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 

@@ -87,7 +87,8 @@ func recoverArm(ctx context.Context, client *api.Client, name string, f recoverF
 // awaitRecovered waits until a recovered arm is ready. If the agent CLI has ended because
 // it does not have the arm's conversation, awaitRecovered recovers the arm once more. That
 // begins a new conversation.
-func awaitRecovered(ctx context.Context, client *api.Client, reply wire.SpawnReply, f recoverFlags) (wire.SpawnReply, error) {
+func awaitRecovered(ctx context.Context, client *api.Client, reply wire.SpawnReply,
+	f recoverFlags) (wire.SpawnReply, error) {
 	ready, err := awaitReady(ctx, client, reply.Arm, f.timeout)
 	if coleo.ErrorCode(err) == coleo.EExited && reply.Resumed {
 		ended, lookErr := client.Arm(ctx, reply.Arm.ID)

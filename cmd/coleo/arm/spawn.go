@@ -172,7 +172,8 @@ func newSpawnCommand() *cobra.Command {
 	flags.StringVar((*string)(&f.sandbox.Kind), "sandbox", "", "`KIND` of sandbox: none (default) or bwrap")
 	flags.StringVar((*string)(&f.sandbox.Network), "sandbox-net", "", "`NETWORK` of the sandbox: all (default) or none")
 	flags.StringVar((*string)(&f.q.OnLimit), "on-limit", "", "`MODE`: wait (default) or ask")
-	flags.StringVar(&f.q.ContinueWith, "continue-with", "", "prompt after a limit has passed (`TEXT`, default \"continue\")")
+	flags.StringVar(&f.q.ContinueWith, "continue-with", "",
+		"prompt after a limit has passed (`TEXT`, default \"continue\")")
 	flags.BoolVar(&f.q.Recover, "recover", false, "continue the last conversation of a stopped arm")
 	flags.BoolVar(&f.local, "allow-local", false, "run without a host agent if there is none")
 	flags.StringVarP(&f.terminal, "terminal", "t", "", "show it in a window of `TERMINAL`")

@@ -118,7 +118,8 @@ func number(c *cobra.Command, client *api.Client, args []string) (int, error) {
 func parse(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, coleo.Errorf(coleo.EInvalid, "%q is not the number of a checkpoint: 'coleo arm checkpoint list' shows them", text)
+		return 0, coleo.Errorf(coleo.EInvalid, "%q is not the number of a checkpoint: 'coleo arm checkpoint list' shows them",
+			text)
 	}
 	return n, nil
 }
@@ -145,9 +146,11 @@ func newRestoreCommand() *cobra.Command {
 }
 
 func restoredText(arm string, r changes.Restored) string {
-	lines := []string{fmt.Sprintf("Checkpoint %d is restored: %d files written, %d deleted.", r.N, len(r.Written), len(r.Deleted))}
+	lines := []string{fmt.Sprintf("Checkpoint %d is restored: %d files written, %d deleted.", r.N, len(r.Written),
+		len(r.Deleted))}
 	for _, l := range r.Left {
 		lines = append(lines, fmt.Sprintf("  not restored: %s: %s", changes.Show(l.Name()), escaped(l.Why)))
 	}
-	return strings.Join(append(lines, fmt.Sprintf("To undo this: coleo arm checkpoint restore %s %d", arm, r.Before)), "\n")
+	return strings.Join(append(lines, fmt.Sprintf("To undo this: coleo arm checkpoint restore %s %d", arm, r.Before)),
+		"\n")
 }

@@ -57,7 +57,8 @@ all kept. --drop deletes them.`,
 				if err != nil {
 					return err
 				}
-				return verb.Say(c, fmt.Sprintf("%d comments are sent, as the prompt of run %s.", sent.Comments, sent.Receipt.ID), sent)
+				return verb.Say(c, fmt.Sprintf("%d comments are sent, as the prompt of run %s.", sent.Comments, sent.Receipt.ID),
+					sent)
 			case drop:
 				list, err := client.DropComments(c.Context(), args[0])
 				if err != nil {
@@ -84,7 +85,8 @@ func commentsText(list []changes.Comment) string {
 	}
 	var lines []string
 	for _, c := range list {
-		lines = append(lines, fmt.Sprintf("%s:%d: %s", changes.Show(c.Path), c.Line, visible(strings.ReplaceAll(c.Text, "\n", " "))))
+		lines = append(lines, fmt.Sprintf("%s:%d: %s", changes.Show(c.Path), c.Line,
+			visible(strings.ReplaceAll(c.Text, "\n", " "))))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -187,7 +187,8 @@ func whyText(w *changes.Why, arm string) string {
 		lines = append(lines, line)
 	}
 	if w.Time != nil {
-		lines = append(lines, fmt.Sprintf("moment coleo arm screen %s --at %s", arm, w.Time.UTC().Format("2006-01-02T15:04:05.000Z")))
+		lines = append(lines, fmt.Sprintf("moment coleo arm screen %s --at %s", arm,
+			w.Time.UTC().Format("2006-01-02T15:04:05.000Z")))
 	}
 	var b strings.Builder
 	for _, line := range lines {

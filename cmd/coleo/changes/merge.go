@@ -94,7 +94,8 @@ func mergedText(arm string, m changes.Merged, ask bool) string {
 		}
 		return strings.Join(append(lines, fmt.Sprintf("%s: %s -> %s", into, from, shortID(m.After))), "\n")
 	}
-	lines = append(lines, fmt.Sprintf("%s can be merged into %s (%s): %s. Nothing was changed.", branch, into, m.Way, about))
+	lines = append(lines, fmt.Sprintf("%s can be merged into %s (%s): %s. Nothing was changed.", branch, into,
+		m.Way, about))
 	for _, c := range m.Commits {
 		lines = append(lines, fmt.Sprintf("  commit %s %s", shortID(c.ID), escaped(c.Subject)))
 	}
@@ -105,14 +106,16 @@ func mergedText(arm string, m changes.Merged, ask bool) string {
 		lines = append(lines, "not complete: "+m.Cut)
 	}
 	if m.CheckedOut != "" {
-		lines = append(lines, fmt.Sprintf("But %s is checked out in %s, so the merge would be refused: --into NEW puts the result on a new branch.",
+		lines = append(lines, fmt.Sprintf("But %s is checked out in %s, so the merge would be refused: --into NEW puts the "+
+			"result on a new branch.",
 			into, escaped(m.CheckedOut)))
 	}
 	return strings.Join(lines, "\n")
 }
 
 func conflictText(arm string, m changes.Merged, ask bool) string {
-	lines := []string{fmt.Sprintf("%s cannot be merged into %s. Nothing was changed. In conflict:", escaped(m.Branch), escaped(m.Into))}
+	lines := []string{fmt.Sprintf("%s cannot be merged into %s. Nothing was changed. In conflict:", escaped(m.Branch),
+		escaped(m.Into))}
 	for _, c := range m.Conflicts {
 		line := fmt.Sprintf("  %s: %s", changes.Show(c.Name()), escaped(c.Kind))
 		if c.Commit != "" {

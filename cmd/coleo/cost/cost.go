@@ -85,8 +85,9 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	if age, err := time.ParseDuration(text); err == nil && age >= 0 {
 		return now.Add(-age), nil
 	}
-	return time.Time{}, coleo.Errorf(coleo.EInvalid, "--since %q is neither a time, as 2026-01-31 or 2026-01-31T15:04:05Z, nor "+
-		"an age, as 12h or 7d", text)
+	return time.Time{}, coleo.Errorf(coleo.EInvalid,
+		"--since %q is neither a time, as 2026-01-31 or 2026-01-31T15:04:05Z, nor "+
+			"an age, as 12h or 7d", text)
 }
 
 func printReport(c *cobra.Command, keys []cost.Key, r cost.Report) error {

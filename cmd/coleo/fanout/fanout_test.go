@@ -25,7 +25,8 @@ func TestEachArmHasANameOfItsOwn(t *testing.T) {
 		{2, []string{"a", "b"}, "fan-x-a fan-x-b"},
 		{5, []string{"a", "b"}, "fan-x-a-1 fan-x-b-1 fan-x-a-2 fan-x-b-2 fan-x-a-3"},
 	} {
-		f := flags{count: c.count, harnesses: c.harnesses, q: wire.SpawnRequest{Labels: coleo.Labels{"team": "a"}, InitialPrompt: "p"}}
+		f := flags{count: c.count, harnesses: c.harnesses, q: wire.SpawnRequest{Labels: coleo.Labels{"team": "a"},
+			InitialPrompt: "p"}}
 		var names []string
 		for i := range c.count {
 			q := f.request(i, "x", "commit")
@@ -61,10 +62,11 @@ func TestWhenAnArmHasSettled(t *testing.T) {
 		task string
 		want bool
 	}{
-		"its task has ended":               {arm(coleo.StatusIdle, coleo.Idle, nil), ended, "r", true},
-		"its task runs":                    {arm(coleo.StatusBusy, coleo.Processing, nil), open, "r", false},
-		"idle, and the end is on its way":  {arm(coleo.StatusIdle, coleo.Idle, nil), open, "r", false},
-		"its task is queued":               {arm(coleo.StatusIdle, coleo.Idle, func(a *coleo.Arm) { a.Queue = &coleo.QueueState{Length: 1} }), nil, "r", false},
+		"its task has ended":              {arm(coleo.StatusIdle, coleo.Idle, nil), ended, "r", true},
+		"its task runs":                   {arm(coleo.StatusBusy, coleo.Processing, nil), open, "r", false},
+		"idle, and the end is on its way": {arm(coleo.StatusIdle, coleo.Idle, nil), open, "r", false},
+		"its task is queued": {arm(coleo.StatusIdle, coleo.Idle,
+			func(a *coleo.Arm) { a.Queue = &coleo.QueueState{Length: 1} }), nil, "r", false},
 		"its task is about to be typed":    {arm(coleo.StatusIdle, coleo.Idle, nil), nil, "", false},
 		"it has got no task":               {arm(coleo.StatusIdle, coleo.Idle, old), nil, "", true},
 		"its known task has not begun yet": {arm(coleo.StatusIdle, coleo.Idle, old), nil, "r", false},
@@ -109,7 +111,8 @@ func TestAllOthersAreRemovedAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := []coleo.Arm{
-		{ID: "1", Name: "kept", Config: tree}, {ID: "2", Name: "other", Config: tree}, {ID: "3", Name: "under kept", ParentArmID: "1"},
+		{ID: "1", Name: "kept", Config: tree}, {ID: "2", Name: "other", Config: tree}, {ID: "3", Name: "under kept",
+			ParentArmID: "1"},
 		{ID: "4", Name: "under other", ParentArmID: "2"}, {ID: "5", Name: "deeper under kept", ParentArmID: "3"},
 		{ID: "6", Name: "an orphan", ParentArmID: "gone"},
 	}

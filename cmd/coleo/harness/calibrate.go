@@ -131,9 +131,11 @@ func calibrate(c *cobra.Command, name string, f calibrateFlags) error {
 	}
 	switch {
 	case len(r.Breaks) > 0 && r.Text == nil:
-		return coleo.Errorf(coleo.EInternal, "no change of %s was found with which all recordings read as labelled", desc.File)
+		return coleo.Errorf(coleo.EInternal, "no change of %s was found with which all recordings read as labelled",
+			desc.File)
 	case len(brokenOff) > 0:
-		return coleo.Errorf(coleo.EInternal, "%d of %d sessions were broken off, so what they would have shown is not judged: %s",
+		return coleo.Errorf(coleo.EInternal, "%d of %d sessions were broken off, so what they would have shown is not "+
+			"judged: %s",
 			len(brokenOff), len(fresh), strings.Join(brokenOff, ", "))
 	}
 	return nil

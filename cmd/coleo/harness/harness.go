@@ -142,7 +142,8 @@ usage, and 3 if the agent CLI is not installed.`,
 		"test with these settings of users instead: `NAMES`, separated by commas, or all")
 	c.Flags().StringVar(&f.asks, "asks", "",
 		"test these dialogs of the agent CLI instead: `NAMES`, separated by commas, or all")
-	c.Flags().StringVar((*string)(&f.sandbox.Kind), "sandbox", "none", "run the agent CLI in a sandbox: `KIND` none or bwrap")
+	c.Flags().StringVar((*string)(&f.sandbox.Kind), "sandbox", "none",
+		"run the agent CLI in a sandbox: `KIND` none or bwrap")
 	c.Flags().BoolVar(&f.isolated, "isolated", false, "this process is in the namespace already")
 	_ = c.Flags().MarkHidden("isolated")
 	return c

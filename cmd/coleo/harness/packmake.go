@@ -103,7 +103,8 @@ lists them. Any other key is refused with its line.`,
 	}
 	c.Flags().StringVar(&key, "key", "", "`FILE` with the private key")
 	c.Flags().StringVar(&order.Harness, "harness", "", "`NAME` of the harness")
-	c.Flags().StringSliceVar(&order.Versions, "versions", nil, "`VERSIONS` of the agent CLI on which the rules were judged")
+	c.Flags().StringSliceVar(&order.Versions, "versions", nil,
+		"`VERSIONS` of the agent CLI on which the rules were judged")
 	c.Flags().Int64Var(&order.Serial, "serial", 0, "`NUMBER` that is higher than that of each earlier pack")
 	c.Flags().StringVar(&order.Expires, "expires", "", "last `DATE` on which the pack is used, such as 2027-01-31")
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` for the pack")

@@ -52,7 +52,8 @@ func check(c *cobra.Command, args []string) error {
 		len(args) == 3 && (args[1] == "set" || args[1] == "patch"):
 		return nil
 	}
-	return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, and then get, set JSON or patch JSON", c.CommandPath())
+	return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, and then get, set JSON or patch JSON",
+		c.CommandPath())
 }
 
 func run(c *cobra.Command, client *api.Client, args []string) (wire.Memo, error) {

@@ -74,8 +74,8 @@ func (j judged) String() string {
 	if j.Tool != "" {
 		tool = fmt.Sprintf("  %s (%s)", harmless(j.Tool), j.Category)
 	}
-	return fmt.Sprintf("%s  %s  by %s%s\n  %s%s\n  why: %s\n  %s", j.Time.Local().Format(time.DateTime), j.Decision, j.Rule, tool,
-		strings.ReplaceAll(subject, "\n", "\n  "), cut, j.Why, became)
+	return fmt.Sprintf("%s  %s  by %s%s\n  %s%s\n  why: %s\n  %s", j.Time.Local().Format(time.DateTime), j.Decision,
+		j.Rule, tool, strings.ReplaceAll(subject, "\n", "\n  "), cut, j.Why, became)
 }
 
 // decisions returns what the policy of an arm has decided, the oldest first.

@@ -33,8 +33,9 @@ With --scope session, the grant ends when the arm ends or is started again. With
 The policy must be on ('coleo arm spawn --policy read'). A grant never allows what
 a rule denies. 'coleo policy grants' lists the grants. This does not work inside
 an arm.`,
-		Example: "  coleo policy grant fix 'go test ./...' --for 2h\n  coleo policy grant fix --tool WebSearch --scope session",
-		Args:    verb.AtMost(2, "the name of an arm, and a command in quotes"),
+		Example: "  coleo policy grant fix 'go test ./...' --for 2h\n  coleo policy grant fix --tool WebSearch --scope " +
+			"session",
+		Args: verb.AtMost(2, "the name of an arm, and a command in quotes"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			if len(args) == 0 {
 				return coleo.Errorf(coleo.EInvalid, "name the arm that is granted something")

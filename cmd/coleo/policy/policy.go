@@ -64,7 +64,8 @@ no boundary.`,
 	f := c.Flags()
 	f.StringVar(&t.preset, "preset", "", `"read" allows what only reads files of the work folder`)
 	f.StringVarP(&t.workdir, "workdir", "w", ".", "the work folder of the arm")
-	f.StringVar(&t.shell, "shell", "", "the shell that would run the command (default $SHELL, else bash); only bash, sh and zsh are known")
+	f.StringVar(&t.shell, "shell", "", "the shell that would run the command (default $SHELL, else bash); only bash, sh "+
+		"and zsh are known")
 	f.StringVar(&t.rules, "rules", "", "a file of rules")
 	f.StringVar(&t.tool, "tool", "Bash", "the name of the tool that would run the command")
 	return c

@@ -34,7 +34,8 @@ func past(t *testing.T, commands ...string) *history {
 		}
 		dialog := coleo.Fingerprint(rune('a' + i))
 		add(coleo.EventPolicy, coleo.PolicyDecision{Dialog: dialog, Decision: "ask", Category: "execute", Subject: command})
-		add(coleo.EventDecision, coleo.Decided{Dialog: coleo.Dialog{Fingerprint: dialog}, Decision: coleo.Decision{Choice: choice}})
+		add(coleo.EventDecision, coleo.Decided{Dialog: coleo.Dialog{Fingerprint: dialog},
+			Decision: coleo.Decision{Choice: choice}})
 	}
 	return &h
 }
@@ -56,7 +57,8 @@ func TestWhatAPolicyHasApprovedIsNoReasonForARule(t *testing.T) {
 	t.Parallel()
 	h := past(t, "make", "make", "make")
 	for i := range h.answered {
-		raw, _ := json.Marshal(coleo.Decided{Dialog: h.answered[i].Dialog, Decision: h.answered[i].Decision, Policy: "user: x"})
+		raw, _ := json.Marshal(coleo.Decided{Dialog: h.answered[i].Dialog, Decision: h.answered[i].Decision,
+			Policy: "user: x"})
 		if err := h.add(coleo.Event{Kind: coleo.EventDecision, Payload: raw}); err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +71,8 @@ func TestWhatAPolicyHasApprovedIsNoReasonForARule(t *testing.T) {
 // What is suggested can be applied, and is a policy then.
 func TestTheSuggestedDiffCanBeApplied(t *testing.T) {
 	t.Parallel()
-	for _, before := range []string{"", "preset = \"read\"\n", "preset = \"read\"\n\n[[rule]]\ntool = \"x\"\ndecision = \"deny\"\n"} {
+	for _, before := range []string{"", "preset = \"read\"\n",
+		"preset = \"read\"\n\n[[rule]]\ntool = \"x\"\ndecision = \"deny\"\n"} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "policy.toml")
 		if before != "" {
@@ -88,7 +91,8 @@ func TestTheSuggestedDiffCanBeApplied(t *testing.T) {
 			t.Fatal(err)
 		}
 		scope, err := files.Parse("user", path, after)
-		if n := len(scope.Rules); err != nil || n < 2 || scope.Rules[n-1].Command != "go vet" || !strings.HasPrefix(string(after), before) {
+		if n := len(scope.Rules); err != nil || n < 2 || scope.Rules[n-1].Command != "go vet" ||
+			!strings.HasPrefix(string(after), before) {
 			t.Errorf("after %q: %+v, %v, in\n%s", before, scope, err, after)
 		}
 	}

@@ -65,7 +65,8 @@ is not trusted. --revoke ends the trust. This does not work inside an arm.`,
 
 // pathsOf returns where the rules of policies are.
 func pathsOf(s setup.Setup) files.Paths {
-	return files.Paths{Host: config.HostPolicy, User: s.PolicyFile(), TrustFile: s.PolicyTrust(), GrantFile: s.PolicyGrants()}
+	return files.Paths{Host: config.HostPolicy, User: s.PolicyFile(), TrustFile: s.PolicyTrust(),
+		GrantFile: s.PolicyGrants()}
 }
 
 func distrust(c *cobra.Command, s setup.Setup, paths files.Paths, dir string) error {

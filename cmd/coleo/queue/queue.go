@@ -55,7 +55,8 @@ func newFollowUpCommand() *cobra.Command {
 
 // FileFlag adds the flag --file, which names files for a prompt.
 func FileFlag(c *cobra.Command, files *[]string) {
-	c.Flags().StringArrayVar(files, "file", nil, "`PATH` of a file on the arm's machine, to name in the prompt; may be repeated")
+	c.Flags().StringArrayVar(files, "file", nil,
+		"`PATH` of a file on the arm's machine, to name in the prompt; may be repeated")
 }
 
 // Paths returns the paths of files as absolute paths. A relative path begins at the

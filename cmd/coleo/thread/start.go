@@ -84,8 +84,8 @@ func (f *startFlags) say(c *cobra.Command, client *api.Client, reply wire.SpawnR
 		}
 		reply.Arm = arm
 	}
-	line := reply.ModelChange.FirstLine() + fmt.Sprintf("%s: arm %s (%s, process %d, %s)", what, reply.Arm.Name, reply.Arm.Harness, reply.Arm.PID,
-		strings.ReplaceAll(string(reply.Arm.State), "_", " "))
+	line := reply.ModelChange.FirstLine() + fmt.Sprintf("%s: arm %s (%s, process %d, %s)", what, reply.Arm.Name,
+		reply.Arm.Harness, reply.Arm.PID, strings.ReplaceAll(string(reply.Arm.State), "_", " "))
 	return verb.Say(c, line, reply)
 }
 

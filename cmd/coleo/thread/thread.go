@@ -29,8 +29,8 @@ ID is the agent CLI's own id of a conversation, or the beginning of it.`
 func Command() *cobra.Command {
 	c := verb.Group("thread", "List, search and continue the conversations of agent CLIs")
 	c.Long = help
-	c.AddCommand(newListCommand(), newSearchCommand(), newShowCommand(), newSummaryCommand(), newRenameCommand(), newDeleteCommand(),
-		newCloneCommand(), newResumeCommand())
+	c.AddCommand(newListCommand(), newSearchCommand(), newShowCommand(), newSummaryCommand(), newRenameCommand(),
+		newDeleteCommand(), newCloneCommand(), newResumeCommand())
 	return c
 }
 
@@ -163,7 +163,8 @@ func printMatches(c *cobra.Command, threads []coleo.Thread) error {
 				text.WriteString(p.Text)
 			}
 		}
-		if _, err := fmt.Fprintf(w, "%s  %s  %s  %s\n    %s\n", t.ID, t.Harness, when(t), titleOf(t), text.String()); err != nil {
+		if _, err := fmt.Fprintf(w, "%s  %s  %s  %s\n    %s\n", t.ID, t.Harness, when(t), titleOf(t),
+			text.String()); err != nil {
 			return err
 		}
 	}
@@ -195,8 +196,8 @@ func find(ctx context.Context, client *api.Client, id string) (coleo.Thread, err
 	case len(out.Threads) == 1:
 		return out.Threads[0], nil
 	case len(out.Threads) > 1:
-		return coleo.Thread{}, coleo.Errorf(coleo.EInvalid, "%d conversations have an id that begins with %s: give more of it",
-			len(out.Threads), id)
+		return coleo.Thread{}, coleo.Errorf(coleo.EInvalid,
+			"%d conversations have an id that begins with %s: give more of it", len(out.Threads), id)
 	}
 	return coleo.Thread{}, coleo.Errorf(coleo.ENotFound,
 		"no conversation has the id %s: 'coleo thread list --all' lists them", id)

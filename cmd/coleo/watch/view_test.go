@@ -56,7 +56,8 @@ func TestTheViewShowsMessagesAndTheEndOfTheScreen(t *testing.T) {
 	t.Parallel()
 	v := sample()
 	got := picture(v, 80, 24)
-	for _, want := range []string{" one  idle", "you", "a[2Jquestion tab", "more rows: x shows them", "❯ composer", "q quit"} {
+	for _, want := range []string{" one  idle", "you", "a[2Jquestion tab", "more rows: x shows them", "❯ composer",
+		"q quit"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the view lacks %q:\n%s", want, got)
 		}

@@ -65,7 +65,8 @@ func question(arg string) (wire.WhyQuestion, int, error) {
 	file, number, _ := cutLast(arg, ":")
 	line, err := strconv.Atoi(number)
 	if file == "" || err != nil || line < 1 {
-		return wire.WhyQuestion{}, 0, coleo.Errorf(coleo.EInvalid, "%q is no file and line: write FILE:LINE, such as main.go:12", arg)
+		return wire.WhyQuestion{}, 0, coleo.Errorf(coleo.EInvalid,
+			"%q is no file and line: write FILE:LINE, such as main.go:12", arg)
 	}
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -126,7 +127,8 @@ func readLine(path string, number int) (text string, same int, err error) {
 	case !found:
 		return "", 0, coleo.Errorf(coleo.EInvalid, "%s has no line %d: its last line is %d", path, number, n)
 	case len(text) > maxLine:
-		return "", 0, coleo.Errorf(coleo.EInvalid, "line %d of %s has more than %d bytes: ask for a shorter line", number, path, maxLine)
+		return "", 0, coleo.Errorf(coleo.EInvalid, "line %d of %s has more than %d bytes: ask for a shorter line", number,
+			path, maxLine)
 	}
 	return text, times[text], nil
 }
@@ -136,7 +138,8 @@ func readLine(path string, number int) (text string, same int, err error) {
 func answer(a graph.Answer, asked string, same int, now time.Time) string {
 	out := []string{clean(asked+": "+strings.TrimSpace(a.Text), 78), capital(a.Note) + "."}
 	if a.Certainty == graph.Wrote && same > 1 {
-		out = append(out, fmt.Sprintf("%d lines of the file have this text. The call may have written another of them.", same))
+		out = append(out, fmt.Sprintf("%d lines of the file have this text. The call may have written another of them.",
+			same))
 	}
 	row := func(name, text string) {
 		if text != "" {

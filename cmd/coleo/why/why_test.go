@@ -39,7 +39,8 @@ func TestTheQuestionHasTheLineAndTheRealPath(t *testing.T) {
 		}
 	}
 	for arg, want := range map[string]string{
-		file + ":4": "its last line is 3", file: "is no file and line", file + ":0": "is no file and line", ":1": "is no file and line",
+		file + ":4": "its last line is 3", file: "is no file and line", file +
+			":0": "is no file and line", ":1": "is no file and line",
 		dir + ":1": "is no file", filepath.Join(dir, "none") + ":1": "no such file",
 	} {
 		if _, _, err := question(arg); coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), want) {
@@ -54,8 +55,9 @@ func full() graph.Answer {
 	return graph.Answer{
 		Path: "/w/a.go", Line: 7, Text: "\t" + long, Certainty: graph.Wrote, Note: "this call wrote exactly this line",
 		Arm: "id", ArmName: "fix",
-		Run:  &graph.Node{ID: "R1", Prompt: &graph.Prompt{Text: "do\x1b[31m it\n" + long, Offset: 4096}},
-		Call: &graph.Node{ID: "R1/c", Turn: 2, Start: at, End: at, Call: &graph.Call{Name: "Write", Files: []string{"/w/a.go"}}},
+		Run: &graph.Node{ID: "R1", Prompt: &graph.Prompt{Text: "do\x1b[31m it\n" + long, Offset: 4096}},
+		Call: &graph.Node{ID: "R1/c", Turn: 2, Start: at, End: at, Call: &graph.Call{Name: "Write",
+			Files: []string{"/w/a.go"}}},
 		Approval: &graph.Node{Start: at, Approval: &graph.Approval{Choice: coleo.Approve,
 			Matched: graph.MatchOrder}},
 		Approver: &coleo.Caller{Kind: coleo.CallerCookie, ID: "b1"}, ApproverMatched: "time", Generation: 3,
@@ -66,8 +68,10 @@ func full() graph.Answer {
 func TestTheAnswerTellsEverythingIn80Columns(t *testing.T) {
 	t.Parallel()
 	out := answer(full(), "a.go:7", 2, full().Call.Start.Add(90*time.Second))
-	for _, want := range []string{"a.go:7: long words", "This call wrote exactly this line.", "2 lines of the file have this text",
-		"prompt    do [31m it long", "call      Write: /w/a.go (turn 2)", "(1m ago)", "by browser b1, by the time", "by the order alone",
+	for _, want := range []string{"a.go:7: long words", "This call wrote exactly this line.",
+		"2 lines of the file have this text",
+		"prompt    do [31m it long", "call      Write: /w/a.go (turn 2)", "(1m ago)", "by browser b1, by the time", "by " +
+			"the order alone",
 		"coleo arm screen fix --at 2026-01-02T03:04:05.060Z", "byte 4096 of the recording of start 3", "coleo run graph R1",
 		"Commands that name the file", "sed long"} {
 		if !strings.Contains(out, want) {

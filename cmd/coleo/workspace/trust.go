@@ -161,7 +161,8 @@ func shownScript(s trustState) string {
 		fmt.Fprintf(&out, "It is not trusted. To trust it: --yes %s", s.Hash)
 	default:
 		fmt.Fprintf(&out, "It may start other files of the repository: %s.\nIt is not trusted. To trust it:\n"+
-			"  with everything in the commit: --yes %s\n  with the named files alone:    --yes %s", harmless(s.Why), s.Hash, s.NamedHash)
+			"  with everything in the commit: --yes %s\n  with the named files alone:    --yes "+
+			"%s", harmless(s.Why), s.Hash, s.NamedHash)
 	}
 	return out.String()
 }
@@ -172,7 +173,8 @@ func harmless(s string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x2069:
+		case r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2060 &&
+			r <= 0x2069:
 			return '?'
 		}
 		return r

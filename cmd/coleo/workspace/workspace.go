@@ -306,6 +306,7 @@ func chosen(ctx context.Context, trees workspace.Workspaces, name string) (works
 			return all[n], nil
 		}
 	}
-	return workspace.Kept{}, coleo.Errorf(coleo.ENotFound, "nothing is kept of an arm called %q: 'coleo workspace kept' lists "+
-		"what is", name)
+	return workspace.Kept{}, coleo.Errorf(coleo.ENotFound,
+		"nothing is kept of an arm called %q: 'coleo workspace kept' lists "+
+			"what is", name)
 }

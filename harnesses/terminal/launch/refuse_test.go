@@ -125,7 +125,8 @@ func TestAFileOfTwoPartsHasBoth(t *testing.T) {
 	spec, home := refusing(t), t.TempDir()
 	spec.Settings = nil
 	spec.Launch.Parts = append(spec.Launch.Parts, rules.Part{Files: map[string]string{
-		".x/settings.json": `{"ui":{"rows":true},"model":"n"}`, ".x/more.toml": "first = 1\n[last]\nmore = 2\n", ".x/own": "own"}})
+		".x/settings.json": `{"ui":{"rows":true},"model":"n"}`, ".x/more.toml": "first = 1\n[last]\nmore = " +
+			"2\n", ".x/own": "own"}})
 	if _, err := Plan(spec, &coleo.SpawnConfig{Arm: "a", Nonce: "n", Dir: t.TempDir(), Workdir: t.TempDir(),
 		Binary: "/bin/true", Profile: coleo.ProfileHermetic, Home: home}, nil); err != nil {
 		t.Fatal(err)

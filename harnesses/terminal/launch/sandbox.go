@@ -33,7 +33,8 @@ func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, program, argv []string, env 
 		return nil, coleo.Errorf(coleo.EUnsupported, "%s was not started: %s names another folder for its files, and a "+
 			"sandbox has only the usual ones: unset it", s.Title, s.Launch.Sandbox.FolderEnv[named])
 	case len(program) == 0:
-		return nil, coleo.Errorf(coleo.EUnsupported, "%s was not started: a sandbox needs the holder program of Coleo", s.Title)
+		return nil, coleo.Errorf(coleo.EUnsupported, "%s was not started: a sandbox needs the holder program of Coleo",
+			s.Title)
 	}
 	search := filepath.SplitList(env["PATH"])
 	bwrap, err := sandbox.Find(filepath.SplitList(lookupEnv(c.Environ, "PATH")))
@@ -98,7 +99,8 @@ func addFolder(box *sandbox.Box, c *coleo.SpawnConfig) error {
 				"agent CLI write in its work folder: choose a folder for this work alone", folder, what)
 		}
 	}
-	box.Writable = append(box.Writable, sandbox.Place{Path: filepath.Clean(named), Source: folder}, sandbox.Place{Path: folder})
+	box.Writable = append(box.Writable, sandbox.Place{Path: filepath.Clean(named), Source: folder},
+		sandbox.Place{Path: folder})
 	return nil
 }
 

@@ -42,10 +42,10 @@ func newBoxed(t *testing.T) *boxed {
 	if err := os.WriteFile(filepath.Join(dir, "bin/bwrap"), nil, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	b.c = coleo.SpawnConfig{Arm: "a", Nonce: "n", Dir: filepath.Join(dir, "state/g1"), Workdir: filepath.Join(b.home, "work"),
-		Binary: "/bin/true", Sandbox: &coleo.Sandbox{Kind: coleo.SandboxBwrap},
-		Environ: []string{"HOME=" + b.home, "PATH=" + filepath.Join(dir, "bin") + ":/usr/bin", "X_KEY=k", "XDG_RUNTIME_DIR=/run/u",
-			"SSH_AUTH_SOCK=/run/a", "TMPDIR=/run/t"}}
+	b.c = coleo.SpawnConfig{Arm: "a", Nonce: "n", Dir: filepath.Join(dir, "state/g1"), Workdir: filepath.Join(b.home,
+		"work"), Binary: "/bin/true", Sandbox: &coleo.Sandbox{Kind: coleo.SandboxBwrap},
+		Environ: []string{"HOME=" + b.home, "PATH=" + filepath.Join(dir, "bin") + ":/usr/bin", "X_KEY=k",
+			"XDG_RUNTIME_DIR=/run/u", "SSH_AUTH_SOCK=/run/a", "TMPDIR=/run/t"}}
 	return b
 }
 

@@ -90,7 +90,8 @@ func (l *library) draw(r *rand.Rand, kind string) broke {
 		if *breaksItem != "" && it.name != *breaksItem {
 			continue
 		}
-		if (it.kind == "rule" || it.kind == "dialog") && used[it.name] || it.kind == "composer" && kind != "removed" && kind != "order" {
+		if (it.kind == "rule" || it.kind == "dialog") && used[it.name] || it.kind == "composer" && kind != "removed" &&
+			kind != "order" {
 			items = append(items, i)
 		}
 	}

@@ -100,7 +100,8 @@ func (e *editor) others(all []taped) []*rules.Picture {
 	var shots []shot
 	for i := range all {
 		for _, p := range spread(all[i].shots, 12) {
-			if !p.isShort() && p.want.state != e.group.want.state && (p.state == p.want.state && e.comesLater(p.rule) || p.state == "") {
+			if !p.isShort() && p.want.state != e.group.want.state && (p.state == p.want.state && e.comesLater(p.rule) ||
+				p.state == "") {
 				shots = append(shots, p)
 			}
 		}
@@ -258,7 +259,8 @@ func (e *editor) newFeatures() []feature {
 // mayLookAt reports whether a new condition for the wanted state is allowed to look at
 // a part of the screen. The transcript can show anything, so it is no sign of idle.
 func (e *editor) mayLookAt(where string) bool {
-	return e.group.want.state != coleo.Idle || !strings.HasPrefix(where, "above") && where != "bottom 6" && where != "bottom 12"
+	return e.group.want.state != coleo.Idle || !strings.HasPrefix(where, "above") && where != "bottom 6" &&
+		where != "bottom 12"
 }
 
 // longPattern is the smallest length of a new condition for a dialog. A shorter

@@ -97,7 +97,8 @@ func tape(spec *rules.Spec, c Case) (taped, error) {
 		return taped{}, coleo.Errorf(coleo.EInvalid, "the label of %s: %v", c.Name, err)
 	}
 	t := taped{Case: c, want: want}
-	label := reading.Pictures(spec, reading.Recording{Cast: c.Cast, Until: -1}, func(at time.Duration, p *rules.Picture, v rules.Verdict) {
+	label := reading.Pictures(spec, reading.Recording{Cast: c.Cast, Until: -1}, func(at time.Duration, p *rules.Picture,
+		v rules.Verdict) {
 		n := len(t.shots)
 		if n > 0 && sameRows(t.shots[n-1].screen, p.Screen) {
 			return

@@ -103,7 +103,8 @@ type pairTrial struct {
 func (p *pairTrial) breaks(b broke) bool {
 	d := p.library.desc
 	d.Text = []byte(b.text)
-	return b.text != "" && b.text != string(p.library.desc.Text) && p.wrong(d, p.given) > p.wrong(p.library.desc, p.given) &&
+	return b.text != "" && b.text != string(p.library.desc.Text) && p.wrong(d, p.given) > p.wrong(p.library.desc,
+		p.given) &&
 		p.wrong(d, p.heldOut) > p.wrong(p.library.desc, p.heldOut)
 }
 
@@ -138,8 +139,8 @@ func (p *pairTrial) mends(t *testing.T, pair string, b broke, number int) bool {
 		left = p.wrong(after, p.heldOut) - p.wrong(p.library.desc, p.heldOut)
 		ok = harmed <= 0 && left <= 0
 	}
-	t.Logf("%d %s %s %s\n  mended=%v, harmed %d, held out wrong %d, in %s, timed out %v\n  %s", number, pair, b.kind, b.what, ok,
-		harmed, left, time.Since(began).Round(time.Second), result.TimedOut, strings.Join(result.Changes, "\n  "))
+	t.Logf("%d %s %s %s\n  mended=%v, harmed %d, held out wrong %d, in %s, timed out %v\n  %s", number, pair, b.kind,
+		b.what, ok, harmed, left, time.Since(began).Round(time.Second), result.TimedOut, strings.Join(result.Changes, "\n  "))
 	if harmed > 0 {
 		t.Errorf("%s: %d old recordings read worse", b.what, harmed)
 	}

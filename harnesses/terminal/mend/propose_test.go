@@ -50,7 +50,8 @@ func TestAChangeOfTheProgramIsMended(t *testing.T) {
 			`where = "title", pattern = '(?m)^busy'`}, `+when = [{ where = "bottom 1", pattern = '(?m)^busy' }]`},
 		"the edge of the composer is another": {[]string{`'^─{5,}'`, `'^═{5,}'`}, `+bottom = '^─{5,}'`},
 		"a title is another":                  {[]string{`^(Run it\?)$`, `^(Walk it\?)$`}, `+title = '^(Run it\?)$'`},
-		"an option has moved":                 {[]string{`bottom 1", pattern = '^y/n'`, `bottom 1", pattern = '^Y_N'`}, `+when = [{ where = "bottom 1", pattern = '^y/n' }]`},
+		"an option has moved": {[]string{`bottom 1", pattern = '^y/n'`, `bottom 1", pattern = '^Y_N'`},
+			`+when = [{ where = "bottom 1", pattern = '^y/n' }]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -73,7 +74,8 @@ func TestANewRuleOfIdleAsksForTheComposer(t *testing.T) {
 	t.Parallel()
 	const hint = "\x1b[2J\x1b[H> \r\n───────\r\n? for shortcuts\x1b[H"
 	fresh := labelled(t, program(t), "new", pictures(hint, casttest.Busy, hint, casttest.Asks, hint))
-	d := program(t, "[[rule]]\nname = \"composer\"\nstate = \"idle\"\nwhen = [{ where = \"composer\", pattern = '(?s).*' }]\n", "")
+	d := program(t, "[[rule]]\nname = \"composer\"\nstate = \"idle\"\nwhen = [{ where = \"composer\", pattern = "+
+		"'(?s).*' }]\n", "")
 	r, err := Propose(d, []Case{fresh}, nil, Options{Seed: 1})
 	if err != nil || r.Text == nil {
 		t.Fatalf("Propose = %+v, %v; want a change", r, err)
@@ -206,7 +208,8 @@ func TestALabelMayStandForSeveralReadings(t *testing.T) {
 	// While the screen changes it reads as before or as after, and as nothing else.
 	change, _ := parseLabel("0.00 working, 1.00 changing, 5.00 idle")
 	for label, ok := range map[string]bool{"0.00 processing, 3.00 idle": true, "0.00 processing, 5.20 idle": true,
-		"0.00 processing, 0.90 idle": false, "0.00 processing, 6.00 idle": false, "0.00 processing, 3.00 error, 5.00 idle": false} {
+		"0.00 processing, 0.90 idle": false, "0.00 processing, 6.00 idle": false, "0.00 processing, 3.00 error, 5.00 " +
+			"idle": false} {
 		if seen, _ := parseLabel(label); agrees(change, seen, 0.3) != ok {
 			t.Errorf("%s agrees: %v, want %v", label, !ok, ok)
 		}
@@ -238,7 +241,8 @@ func TestALabelMayStandForSeveralReadings(t *testing.T) {
 
 func TestNoPatternThatMatchesAllIsProposed(t *testing.T) {
 	t.Parallel()
-	for pattern, want := range map[string]bool{`(?s).*`: true, `^`: true, `x?`: true, `^$`: false, `x`: false, `^(a|b)?$`: false} {
+	for pattern, want := range map[string]bool{`(?s).*`: true, `^`: true, `x?`: true, `^$`: false, `x`: false,
+		`^(a|b)?$`: false} {
 		if matchesAll(pattern) != want {
 			t.Errorf("matchesAll(%s) = %v, want %v", pattern, !want, want)
 		}

@@ -94,10 +94,12 @@ func TestStateIsNoPartOfAFingerprint(t *testing.T) {
 	}
 	provider := func(status, second string) string {
 		return "  Select an open-source provider\n  Choose a local AI server for this session.\n\n" +
-			"› 1. LM Studio · " + status + "\n  2. " + second + " · ○ Not running\n\n  ↑/↓ choose · enter select · esc LM Studio · ^c exit"
+			"› 1. LM Studio · " + status + "\n  2. " + second +
+			" · ○ Not running\n\n  ↑/↓ choose · enter select · esc LM Studio · ^c exit"
 	}
 	form := func(title, typed string) string {
-		return "────────────────────────────\n " + title + "\n\n Name: " + typed + "\n\n enter accept · ctrl+d decline · esc cancel"
+		return "────────────────────────────\n " + title + "\n\n Name: " + typed +
+			"\n\n enter accept · ctrl+d decline · esc cancel"
 	}
 	own := "Use your own OpenAI API key"
 	for name, c := range map[string]struct{ harness, picture, state, other string }{
@@ -109,14 +111,16 @@ func TestStateIsNoPartOfAFingerprint(t *testing.T) {
 			strings.Replace(question("☐", " ", " ", " ] Type something"), "fruits do", "fruits did", 1)},
 		"Claude Code: the option that was chosen before": {"claude",
 			numbered.Replace(strings.ReplaceAll(fruits("☐", "", "", "] Other"), "[", "")),
-			numbered.Replace(strings.Replace(strings.ReplaceAll(fruits("☐", "", "", "] Other"), "[", ""), "Apple", "Apple ✔", 1)),
+			numbered.Replace(strings.Replace(strings.ReplaceAll(fruits("☐", "", "", "] Other"), "[", ""), "Apple",
+				"Apple ✔", 1)),
 			numbered.Replace(strings.Replace(strings.ReplaceAll(fruits("☐", "", "", "] Other"), "[", ""), "Apple", "Pear", 1))},
 		"Claude Code: a tick in the list of MCP servers": {"claude", servers("✔", "two"), servers(" ", "two"),
 			servers("✔", "three")},
 		"Codex: the status of a provider": {"codex", provider("○ Not running", "Ollama"), provider("● Running", "Ollama"),
 			provider("○ Not running", "Other")},
-		"Codex: a key that is typed":    {"codex", key(own, ""), key(own, "sk-test"), key("Use your own provider", "")},
-		"Copilot: a text that is typed": {"copilot", form("Copilot needs information.", ""), form("Copilot needs information.", "me"), ""},
+		"Codex: a key that is typed": {"codex", key(own, ""), key(own, "sk-test"), key("Use your own provider", "")},
+		"Copilot: a text that is typed": {"copilot", form("Copilot needs information.", ""),
+			form("Copilot needs information.", "me"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

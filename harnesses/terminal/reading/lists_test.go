@@ -17,7 +17,8 @@ func TestAListWithoutNumbersHasOptions(t *testing.T) {
 		options        []string
 		marked         int
 	}{
-		"the first is marked": {"\n\n  Remove this server?\n\n  Its tools are gone then.\n\n  ❯ No, cancel\n    Yes, remove\n\n" +
+		"the first is marked": {"\n\n  Remove this server?\n\n  Its tools are gone then.\n\n  ❯ No, cancel\n    Yes, " +
+			"remove\n\n" +
 			"  Enter to confirm · Esc to cancel", "Remove this server?", []string{"No, cancel", "Yes, remove"}, 0},
 		"the second is marked": {"\n\n  Remove this server?\n\n    No, cancel\n  ❯ Yes, remove\n\n" +
 			"  Enter to confirm · Esc to cancel", "Remove this server?", []string{"No, cancel", "Yes, remove"}, 1},

@@ -303,7 +303,8 @@ func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *co
 		next.Since = now
 	}
 	r.reading = next
-	if next.State == last.State && next.Detail == last.Detail && next.Background == last.Background && sameDialog(next.Dialog, last.Dialog) {
+	if next.State == last.State && next.Detail == last.Detail && next.Background == last.Background &&
+		sameDialog(next.Dialog, last.Dialog) {
 		return
 	}
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})

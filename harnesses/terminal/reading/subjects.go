@@ -112,8 +112,8 @@ func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) 
 	case v.Dialog.Kind != coleo.DialogPermission:
 		return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported, "the dialog does not ask about a tool")
 	case len(r.spec.Policy.Tools) == 0:
-		return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported, "no hook of %s reports the call that the dialog is about",
-			r.spec.Title)
+		return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported,
+			"no hook of %s reports the call that the dialog is about", r.spec.Title)
 	case r.DialogDoubtful():
 		return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported, "the screen may show an answered dialog once more")
 	}
@@ -129,11 +129,13 @@ func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) 
 	}
 	switch len(found) {
 	case 0:
-		return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported, "no call that the hook has reported fits what the dialog shows")
+		return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported,
+			"no call that the hook has reported fits what the dialog shows")
 	case 1:
 		return found[0], nil
 	}
-	return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported, "%d different calls fit what the dialog shows", len(found))
+	return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported, "%d different calls fit what the dialog shows",
+		len(found))
 }
 
 // requestOf returns a reported call if the verdict's dialog asks about it, and otherwise nil. If
@@ -168,9 +170,11 @@ func (r *Reader) requestOf(c tool, v rules.Verdict) (*coleo.ToolRequest, error) 
 			q.Files = append(q.Files, text)
 		case slices.Contains(t.Free, name) || slices.Contains(t.Free, "*"):
 		case !isText:
-			return nil, coleo.Errorf(coleo.EUnsupported, "the call of %s has an input that is no text: %s", t.Name, oneLine(name))
+			return nil, coleo.Errorf(coleo.EUnsupported, "the call of %s has an input that is no text: %s", t.Name,
+				oneLine(name))
 		case !slices.Contains(t.Shows, name):
-			return nil, coleo.Errorf(coleo.EUnsupported, "the call of %s has an input that is not known: %s", t.Name, oneLine(name))
+			return nil, coleo.Errorf(coleo.EUnsupported, "the call of %s has an input that is not known: %s", t.Name,
+				oneLine(name))
 		}
 	}
 	slices.Sort(q.Files)

@@ -332,10 +332,11 @@ func TestAScreenThatHasSettledIsIdleWithTheSignOfTheEnd(t *testing.T) {
 		end   record.Entry
 		want  coleo.State
 	}{
-		"work was seen":     {false, []string{casttest.Busy, casttest.Idle}, record.Entry{Kind: record.End}, coleo.Idle},
-		"no work was seen":  {false, nil, record.Entry{Kind: record.End}, coleo.Processing},
-		"an answer ends it": {false, []string{casttest.Busy, casttest.Idle}, record.Entry{Kind: record.Answer, MayEnd: true}, coleo.Idle},
-		"another turn ran":  {true, []string{casttest.Busy, casttest.Idle}, record.Entry{Kind: record.End}, coleo.Processing},
+		"work was seen":    {false, []string{casttest.Busy, casttest.Idle}, record.Entry{Kind: record.End}, coleo.Idle},
+		"no work was seen": {false, nil, record.Entry{Kind: record.End}, coleo.Processing},
+		"an answer ends it": {false, []string{casttest.Busy, casttest.Idle}, record.Entry{Kind: record.Answer, MayEnd: true},
+			coleo.Idle},
+		"another turn ran": {true, []string{casttest.Busy, casttest.Idle}, record.Entry{Kind: record.End}, coleo.Processing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -33,7 +33,8 @@ func TestAPromptThatADialogHidIsSettled(t *testing.T) {
 		"its text stands in the composer": {func(b *bench) { b.shows(holds) }, []string{"prompt ", "state idle"}},
 		"nothing is seen of it":           {func(b *bench) { b.shows(casttest.Idle) }, []string{"prompt ", "state idle"}},
 		"the record names it": {func(b *bench) {
-			b.shows(casttest.Busy).records(record.Prompt, "now", "").records(record.End, "", record.Finished).shows(casttest.Idle)
+			b.shows(casttest.Busy).records(record.Prompt, "now", "").records(record.End, "",
+				record.Finished).shows(casttest.Idle)
 		}, []string{"state processing", "turn late", "state idle"}},
 		"the hook names it": {func(b *bench) {
 			b.shows(casttest.Busy).reports(`{"event":"Prompt","prompt":"now"}`).reports(`{"event":"Stop"}`).shows(casttest.Idle)

@@ -143,7 +143,8 @@ func (w *witness) forgive() {
 // check ends the claim if the screen has contradicted it for the time bound. It returns the kind
 // and the note of the change that the Reader must tell, or "" for both. The result next is how long
 // to wait until the next check.
-func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) (kind coleo.ChangeKind, note string, next time.Duration) {
+func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) (kind coleo.ChangeKind, note string,
+	next time.Duration) {
 	if w.claim == "" || screen == "" {
 		return "", "", IdleLook
 	}

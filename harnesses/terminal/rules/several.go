@@ -151,7 +151,8 @@ func (v Verdict) fillText(d coleo.Decision) (Steps, error) {
 // text it returns an EInvalid error.
 func checkText(text string) error {
 	if strings.TrimSpace(text) != text || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		return coleo.Errorf(coleo.EInvalid, "the text %q must be one line without blanks around it and control characters", text)
+		return coleo.Errorf(coleo.EInvalid, "the text %q must be one line without blanks around it and control characters",
+			text)
 	}
 	return nil
 }

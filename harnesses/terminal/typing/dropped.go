@@ -42,7 +42,8 @@ func (t *Typist) submitAgain(ctx context.Context, s submission) outcome {
 
 // decidedOr waits until the outcome of a prompt is known, or until a check passes. It returns the
 // last outcome. The result passed is true if the check passed while the outcome was not known.
-func (t *Typist) decidedOr(ctx context.Context, s submission, check Check, limit time.Duration) (last outcome, passed bool) {
+func (t *Typist) decidedOr(ctx context.Context, s submission, check Check,
+	limit time.Duration) (last outcome, passed bool) {
 	last, _ = await(ctx, t.view, limit, func(r *reading.Reader) (outcome, bool) {
 		now := outcomeOf(r, s)
 		passed = !now.decided() && check(r) == nil

@@ -96,15 +96,16 @@ func TestASubmitKeyThatWasDroppedIsPressedAgain(t *testing.T) {
 		prompts int
 		proof   coleo.Proof
 	}{
-		"taken at once":              {dropping{}, "do it\r", 1, coleo.ProofStarted},
-		"dropped once":               {dropping{enters: 1}, again, 1, coleo.ProofStarted},
-		"dropped twice":              {dropping{enters: 2}, again, 0, ""},
-		"read late, and taken":       {dropping{stalls: 35 * time.Second}, "do it\r.", 1, coleo.ProofStarted},
-		"read late, and dropped":     {dropping{stalls: 35 * time.Second, enters: 1}, again, 1, coleo.ProofStarted},
-		"not read":                   {dropping{stalls: time.Hour}, "do it\r.", 0, ""},
-		"the probe is not read":      {dropping{enters: 1, deaf: true, stalls: time.Nanosecond}, "do it\r.", 0, ""},
-		"a dialog after it":          {dropping{enters: 1, asks: true}, "do it\r", 0, coleo.ProofStarted},
-		"a dialog, and it came late": {dropping{enters: 1, asks: true, stalls: 35 * time.Second}, "do it\r.", 0, coleo.ProofStarted},
+		"taken at once":          {dropping{}, "do it\r", 1, coleo.ProofStarted},
+		"dropped once":           {dropping{enters: 1}, again, 1, coleo.ProofStarted},
+		"dropped twice":          {dropping{enters: 2}, again, 0, ""},
+		"read late, and taken":   {dropping{stalls: 35 * time.Second}, "do it\r.", 1, coleo.ProofStarted},
+		"read late, and dropped": {dropping{stalls: 35 * time.Second, enters: 1}, again, 1, coleo.ProofStarted},
+		"not read":               {dropping{stalls: time.Hour}, "do it\r.", 0, ""},
+		"the probe is not read":  {dropping{enters: 1, deaf: true, stalls: time.Nanosecond}, "do it\r.", 0, ""},
+		"a dialog after it":      {dropping{enters: 1, asks: true}, "do it\r", 0, coleo.ProofStarted},
+		"a dialog, and it came late": {dropping{enters: 1, asks: true, stalls: 35 * time.Second}, "do it\r.", 0,
+			coleo.ProofStarted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,8 +10,9 @@ import (
 )
 
 // shellSpec describes a program that has a shell mode. ESCAPE leaves it, and stops its work.
-var shellSpec = strings.NewReplacer("submit = \"ENTER\"", "submit = \"ENTER\"\nclear = \"CTRL_U\"\nleave = \"ESCAPE\"\n"+
-	"interrupt = \"ESCAPE\"", "first = \"^> ?\"", "first = \"^[>!] ?\"\ntrap = \"(?m)^!\"", "[[rule]]",
+var shellSpec = strings.NewReplacer("submit = \"ENTER\"",
+	"submit = \"ENTER\"\nclear = \"CTRL_U\"\nleave = \"ESCAPE\"\n"+
+		"interrupt = \"ESCAPE\"", "first = \"^> ?\"", "first = \"^[>!] ?\"\ntrap = \"(?m)^!\"", "[[rule]]",
 	"[capabilities]\ninterrupt = true\n[[rule]]\nname = \"busy\"\nstate = \"processing\"\n"+
 		"when = [{ where = \"below composer\", pattern = \"busy\" }]\n[[rule]]").Replace(stageSpec)
 

@@ -156,7 +156,8 @@ func TestM2TextInTheComposerStopsTheKeys(t *testing.T) {
 		done := st.switching("three")
 		st.await("the first key", func() bool { return st.typed() == "\t" })
 		st.say("\x1b[H\x1b[2J> by hand\r\n-----\r\nin two\x1b[1;10H")
-		if err := <-done; coleo.ErrorCode(err) != coleo.EBusy || !strings.Contains(err.Error(), "holds text: typed: TAB; seen: two") {
+		if err := <-done; coleo.ErrorCode(err) != coleo.EBusy || !strings.Contains(err.Error(),
+			"holds text: typed: TAB; seen: two") {
 			t.Errorf("error = %v", err)
 		}
 		if got := st.typed(); got != "\t" {

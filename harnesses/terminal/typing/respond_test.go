@@ -157,7 +157,8 @@ func TestAQuestionOfTrustIsAnsweredWhenTheStartIsOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				spec := "ready = [{ where = \"screen\", pattern = \"Welcome\" }]\n" + strings.Replace(listSpec("digit"), "\nkind = \"permission\"", "\nkind = \""+c.kind+"\"", 1)
+				spec := "ready = [{ where = \"screen\", pattern = \"Welcome\" }]\n" + strings.Replace(listSpec("digit"),
+					"\nkind = \"permission\"", "\nkind = \""+c.kind+"\"", 1)
 				st := setStage(t, spec, 60, 12)
 				st.show.Update(func(r *reading.Reader) bool { r.ExpectReady(true); return true })
 				st.say(list(">1. Yes", " 2. No"))
