@@ -30,3 +30,22 @@ func TestAnOrderThatWasGivenUpIsNotCarriedOutLater(t *testing.T) {
 		t.Errorf("the agent CLI was prompted %q", got)
 	}
 }
+
+// TestDownEndsAnArmWhoseStartWasCutOff: serve and the host agent are killed before the host agent
+// has read the order to start the arm. No host agent ever has this arm.
+func TestDownEndsAnArmWhoseStartWasCutOff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.must("up")
+	agent := w.onlyProcess("agent")
+	w.check(syscall.Kill(agent, syscall.SIGSTOP))
+	spawned := make(chan result, 1)
+	go func() { spawned <- w.run(w.startWith("cut")...) }()
+	until(t, "serve has a row of the arm", func() bool { return strings.Contains(w.must("arm", "list"), "cut") })
+	w.kill9(w.onlyProcess("serve"))
+	w.kill9(agent)
+	if r := <-spawned; r.code == 0 {
+		t.Errorf("a start that was cut off: %v", r)
+	}
+	w.must("down", "--arms")
+}

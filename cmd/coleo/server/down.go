@@ -1,14 +1,17 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
+	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/host"
@@ -19,6 +22,9 @@ const (
 	// not be faster, because most of the time is spent waiting for the agent CLIs and
 	// the disk.
 	killsAtOnce = 16
+	// cutOffTime is how long serve may take to learn from a host agent that the start of an arm
+	// was never ordered there. A host agent reports every 1.5 s (bus.PulseEvery).
+	cutOffTime = 15 * time.Second
 )
 
 func newDownCommand() *cobra.Command {
@@ -108,7 +114,7 @@ func killAll(c *cobra.Command, s setup.Setup) error {
 		room <- struct{}{}
 		ending.Go(func() {
 			defer func() { <-room }()
-			_, err := client.Kill(c.Context(), arm.ID)
+			err := killOne(c.Context(), client, arm)
 			mu.Lock()
 			defer mu.Unlock()
 			if failed = errors.Join(failed, err); err == nil {
@@ -118,4 +124,19 @@ func killAll(c *cobra.Command, s setup.Setup) error {
 	}
 	ending.Wait()
 	return failed
+}
+
+// killOne ends an arm. If serve was killed while it ordered the arm's start, the host agent may not
+// know the arm. Then killOne waits until the host agent's report says that the arm does not run.
+func killOne(ctx context.Context, client *api.Client, arm coleo.Arm) error {
+	_, err := client.Kill(ctx, arm.ID)
+	if coleo.ErrorCode(err) != coleo.ENotFound {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, cutOffTime)
+	defer cancel()
+	if _, waiting := client.WaitArm(limited, arm.ID, coleo.Dead); waiting != nil {
+		return err
+	}
+	return nil
 }
