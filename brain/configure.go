@@ -208,7 +208,7 @@ func (b *Brain) checkHostUnderstands(host string, o bus.SpawnOrder) error {
 	}
 	given := len(o.Env) > 0 || len(o.Config.EnvNames) > 0 || o.Script != ""
 	given = given || o.Config.Scripted() || o.Config.OnPartition == coleo.PartitionFreeze
-	if !given && o.Config.Fork == "" && o.Config.Worktree == nil {
+	if !given && o.Config.Fork == "" && o.Config.Worktree == nil && o.First == nil {
 		return nil
 	}
 	b.mu.Lock()
@@ -218,11 +218,11 @@ func (b *Brain) checkHostUnderstands(host string, o bus.SpawnOrder) error {
 		return nil // a host agent without a beat cannot be asked, so the order fails later
 	}
 	if (!given || m.beat.TakesGiven) && (o.Config.Fork == "" || m.beat.TakesForks) &&
-		(o.Config.Worktree == nil || m.beat.TakesWorktrees) {
+		(o.Config.Worktree == nil || m.beat.TakesWorktrees) && (o.First == nil || m.beat.TakesSubarms) {
 		return nil
 	}
 	return unsent{coleo.Errorf(coleo.EUnsupported,
 		"nothing was started: the host agent %s has version %s, which does not support environment variables for "+
-			"arms, the scripted model, freeze, copies of conversations or worktrees: run 'coleo down' and 'coleo up' to "+
-			"update it", host, m.beat.Version)}
+			"arms, the scripted model, freeze, copies of conversations, worktrees or a first prompt: run 'coleo down' and "+
+			"'coleo up' to update it", host, m.beat.Version)}
 }

@@ -42,6 +42,10 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}
+	firstPrompt, err := b.firstPrompt(q.InitialPrompt)
+	if err != nil {
+		return wire.SpawnReply{}, err
+	}
 	host, err := b.placeArm(arm.Harness, q, arm.AgentID)
 	if err != nil {
 		return wire.SpawnReply{}, err
@@ -77,7 +81,7 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 	order := bus.SpawnOrder{
 		ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover && !forgotten(arm), Env: q.Env,
 		Script: q.Script,
-		Drawn:  !known, InsteadOf: change,
+		Drawn:  !known, InsteadOf: change, First: firstPrompt,
 	}
 	if parent != nil && len(q.Env) == 0 && len(config.EnvNames) > 0 {
 		order.EnvOf = parent.ID
@@ -96,10 +100,25 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 	reply.Spawned = true
 	tellChange(&reply, change)
 	reply.Warning = joinWarnings(localWarning(reply.Arm), warning)
-	if q.InitialPrompt != "" {
-		go b.sendFirst(b.ctx, arm.ID, q.InitialPrompt)
+	if firstPrompt != nil {
+		reply.FirstRun = firstPrompt.ID
 	}
 	return reply, nil
+}
+
+// firstPrompt returns the entry of the queue for the first prompt of a start, or nil if text is "".
+// It returns EInvalid if no queue takes the text.
+func (b *Brain) firstPrompt(text string) (*coleo.Queued, error) {
+	switch {
+	case text == "":
+		return nil, nil
+	case strings.TrimSpace(text) == "":
+		return nil, coleo.Errorf(coleo.EInvalid, "the first prompt is blank: nothing was started")
+	case len(text) > coleo.MaxQueuedBytes:
+		return nil, coleo.Errorf(coleo.EInvalid, "the first prompt has %d bytes, more than %d: nothing was started",
+			len(text), coleo.MaxQueuedBytes)
+	}
+	return &coleo.Queued{ID: rand.Text(), Text: text, Added: b.Now().UTC()}, nil
 }
 
 // The method named returns the arm with the given name, and true. If there is no such arm, it

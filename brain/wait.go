@@ -196,20 +196,3 @@ func (b *Brain) willRun(ctx context.Context, prompt string) error {
 		return nil
 	}
 }
-
-// initialPromptTimeout is how long a first prompt waits until its new arm is idle. After that time
-// the prompt is not sent.
-const initialPromptTimeout = 5 * time.Minute
-
-// sendFirst waits until a new arm is idle, and then sends the arm's first prompt.
-func (b *Brain) sendFirst(life context.Context, id, prompt string) {
-	ctx, cancel := context.WithTimeout(life, initialPromptTimeout)
-	defer cancel()
-	_, err := b.WaitArm(ctx, id, []coleo.State{coleo.Idle})
-	if err == nil {
-		_, err = b.Prompt(ctx, id, coleo.Prompt{Text: prompt}, "")
-	}
-	if err != nil && life.Err() == nil {
-		b.Log.Warn("send the first prompt", "arm", id, "error", err)
-	}
-}

@@ -102,7 +102,8 @@ type SpawnOrder struct {
 	// subarm was started before, the host agent starts nothing and reports the subarm. So serve can
 	// send the order again.
 	Request string `json:"request,omitempty"`
-	// First is the first prompt of a subarm. It is in the queue when the subarm has started.
+	// First is the first prompt of the start. The host agent puts it at the head of the arm's queue,
+	// in the same write as the intended start.
 	First *coleo.Queued `json:"first,omitempty"`
 	// InsteadOf says which model was asked for, if the one in Config is another one.
 	InsteadOf *coleo.ModelFallback `json:"instead_of,omitempty"`

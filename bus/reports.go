@@ -143,7 +143,8 @@ type Beat struct {
 	TakesFiles bool `json:"takes_files,omitempty"`
 	// TakesTools means that the host agent knows SpawnConfig.Tools.
 	TakesTools bool `json:"takes_tools,omitempty"`
-	// TakesSubarms means that the host agent knows the tools for subarms.
+	// TakesSubarms means that the host agent knows the tools for subarms, and the first prompt of
+	// a SpawnOrder.
 	TakesSubarms bool `json:"takes_subarms,omitempty"`
 	// TakesPolicy means that the host agent knows SpawnConfig.Policy. With an older host
 	// agent, a person answers each dialog.

@@ -34,7 +34,13 @@ func (s *stage) has(id string) bool {
 // moves hands an arm of host local over to the host agent.
 func (s *stage) moves(local *stage, id string) bus.ArmReport {
 	s.t.Helper()
-	must[struct{}](local, bus.OpRelease, bus.ReleaseOrder{Arm: id, To: s.named})
+	s.until("the host lets the arm go", func() bool { // it refuses while it looks at the arm's queue
+		err := local.ask(bus.OpRelease, bus.ReleaseOrder{Arm: id, To: s.named}, nil)
+		if err != nil && coleo.ErrorCode(err) != coleo.EBusy {
+			s.t.Fatal(err)
+		}
+		return err == nil
+	})
 	return must[bus.ArmReport](s, bus.OpTake, bus.ArmOrder{Arm: id})
 }
 

@@ -90,14 +90,14 @@ func waits(r *store.ArmRecord, id string) bool {
 	return slices.ContainsFunc(queueOf(r).Entries, func(e coleo.Queued) bool { return e.ID == id })
 }
 
-// queueFirst puts the first prompt of a subarm into its queue, in the same write as the intended
-// start. So the prompt is never lost, even if the host agent is killed during the start.
+// queueFirst puts the first prompt of a start at the head of the queue, in the same write as the
+// intended start. So the prompt is never lost, even if the host agent is killed during the start.
 func queueFirst(r *store.ArmRecord, first *coleo.Queued) []coleo.Event {
 	if first == nil || waits(r, first.ID) {
 		return nil
 	}
 	q := queueOf(r)
-	q.Entries = append(slices.Clip(q.Entries), *first)
+	q.Entries = slices.Insert(slices.Clone(q.Entries), 0, *first)
 	return setQueue(r, q, coleo.QueueAdded, first.ID)
 }
 

@@ -48,7 +48,7 @@ type SpawnRequest struct {
 	// MemoSchema is a JSON Schema. Serve refuses a memo of the arm that does not fit it.
 	MemoSchema json.RawMessage `json:"memoSchema,omitempty" doc:"JSON Schema that the arm's memo must fit"`
 
-	InitialPrompt string `json:"initialPrompt,omitempty" doc:"Sent as soon as the agent CLI takes input"`
+	InitialPrompt string `json:"initialPrompt,omitempty" doc:"First prompt; it goes through the queue of the arm"`
 	ContextBudget int    `json:"contextBudget,omitempty" doc:"Tokens"`
 
 	AgentID            string `json:"agentId,omitempty" doc:"Host agent that must run the arm"`
@@ -126,6 +126,7 @@ type SpawnReply struct {
 	Provider      string             `json:"provider,omitempty"`
 	Model         string             `json:"model,omitempty"`
 	Arm           coleo.Arm          `json:"arm"`
+	FirstRun      string             `json:"firstRun,omitempty"`      // id of the run that the first prompt begins
 	Warning       string             `json:"warning,omitempty"`       // one line for users
 	ModelFallback string             `json:"modelFallback,omitempty"` // why the model is not the requested one
 	// ModelChange has both models with their prices, if the model is not the requested one.

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -123,21 +121,6 @@ func TestTwoPromptsEachGetTheirAnswer(t *testing.T) {
 	if end := f.awaitRun(second.ID); end.Answer != "the-second" {
 		t.Errorf("the second answer is %q", end.Answer)
 	}
-}
-
-func TestTheFirstPromptGoesOutWhenTheArmIsReady(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, "[arms]\nharness = \"fake\"\n")
-	dir := w.workdir("one", fakeagent.Script{Start: []string{"pause 1s"}})
-	w.must("arm", "spawn", "-n", "one", "-w", dir, "-p", "say begun", "--no-wait")
-	f := &fake{world: w, name: "one", workdir: dir}
-	until(t, "the first prompt arrives",
-		func() bool { return slices.Equal(f.texts(fakeagent.Prompted), []string{"say begun"}) })
-	until(t, "its run ends", func() bool {
-		ends := w.events("one", coleo.EventRunEnd)
-		var end coleo.RunEnd
-		return len(ends) == 1 && json.Unmarshal(ends[0].Payload, &end) == nil && end.Answer == "begun"
-	})
 }
 
 func TestM10InterruptStopsTheTurn(t *testing.T) {

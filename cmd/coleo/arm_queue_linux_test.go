@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
 	"math/rand/v2"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/conformance"
 	"coleo.dev/conformance/fakeagent"
+	"coleo.dev/wire"
 )
 
 // briefly begins a prompt whose turn takes a moment, so that kills meet turns and queues.
@@ -197,4 +199,24 @@ func TestAQueueOfAnArmWithoutAHostAgentGoesOnWithServeAndWithAHostAgent(t *testi
 	if got := f.texts(fakeagent.Prompted); !slices.Equal(got, []string{"say at-once", "say one", "say two"}) {
 		t.Errorf("the agent CLI was prompted %q", got)
 	}
+}
+
+// TestTheFirstPromptGoesOutWhenTheArmIsReadyAlsoWithoutServe: serve is killed before the arm is
+// ready. The first prompt is in the queue of the host agent by then.
+func TestTheFirstPromptGoesOutWhenTheArmIsReadyAlsoWithoutServe(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "[arms]\nharness = \"fake\"\n")
+	dir := w.workdir("one", fakeagent.Script{Start: []string{"pause 1s"}})
+	made := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", dir, "-p", "say begun", "--no-wait")
+	w.kill9(w.onlyProcess("serve")) // the first prompt is on the disk of its host agent
+	w.must("up")
+	f := &fake{world: w, name: "one", workdir: dir}
+	until(t, "the first prompt arrives",
+		func() bool { return slices.Equal(f.texts(fakeagent.Prompted), []string{"say begun"}) })
+	until(t, "its run ends", func() bool {
+		ends := w.events("one", coleo.EventRunEnd)
+		var end coleo.RunEnd
+		return len(ends) == 1 && json.Unmarshal(ends[0].Payload, &end) == nil && end.Answer == "begun" &&
+			ends[0].Run == made.FirstRun
+	})
 }
