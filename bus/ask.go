@@ -15,20 +15,21 @@ import (
 )
 
 const (
-	// While Ask waits for a report, it asks the host agent every watchEvery whether the
-	// host agent still works on the order.
+	// watchEvery is the time between two checks while Ask waits for a report. In each check, Ask
+	// asks the host agent whether the host agent still works on the order.
 	watchEvery = time.Second
-	// A host agent counts as gone if nobody listens for its orders during goneAfter. A reconnect
-	// takes much less time.
+	// goneAfter is how long nobody may listen for the orders of a host agent. After that time, the
+	// host agent counts as gone. A reconnect takes much less time.
 	goneAfter = 3 * time.Second
-	// If a host agent has not replied to opAlive for silentAfter, Ask gives up the
-	// order. A host agent normally replies within a millisecond. On a loaded machine it
-	// takes longer, but much less than silentAfter. The host agent knows this limit, so
-	// it types nothing for an order that Ask has given up.
+	// silentAfter is how long a host agent may send no reply to opAlive. After that time, Ask gives
+	// up the order. A host agent normally replies within a millisecond. On a loaded machine, the
+	// reply takes longer, but much less than silentAfter. The host agent knows this limit, so it
+	// types nothing for an order that Ask has given up.
 	silentAfter = 10 * time.Second
-	// The host agent must finish at least answerTime before the caller's deadline. So the host
-	// agent's own error, which says what was done, arrives in time. If a tenth of the caller's time
-	// is shorter than answerTime, Ask uses the tenth instead.
+	// answerTime is the time that remains for the report. The host agent must finish at least
+	// answerTime before the caller's deadline. So the host agent's own error, which says what was
+	// done, arrives in time. If a tenth of the caller's time is shorter than answerTime, Ask uses
+	// that tenth instead.
 	answerTime = 2 * time.Second
 )
 
@@ -103,8 +104,8 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	return json.Unmarshal(r.Data, out)
 }
 
-// The method watch calls the function gone when the report of an order can no longer arrive. This
-// is the case if the host agent has ended, is silent, or was started after the order was sent.
+// watch calls gone when the report of an order can no longer arrive. The report can no longer
+// arrive if the host agent has ended, is silent, or was started after the order was sent.
 func (c *Conn) watch(ctx context.Context, host string, o order, gone context.CancelCauseFunc) {
 	op, sent := o.Op, time.Now()
 	var silent time.Time             // since when nobody listens; zero if somebody listens
@@ -145,9 +146,9 @@ func (c *Conn) watch(ctx context.Context, host string, o order, gone context.Can
 	}
 }
 
-// The method age asks a host agent how long it has listened for orders. If the host agent does not
-// say, the result is the constant forever. The message also says until when the caller is certain
-// to wait for the report of the order with the given id.
+// age returns how long a host agent has listened for orders. If the host agent does not say, age
+// returns the constant forever. The message to the host agent also contains the time until which
+// the caller is certain to wait for the report of the order.
 func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) (time.Duration, error) {
 	const forever = time.Duration(1<<63 - 1)
 	ctx, cancel := context.WithTimeout(ctx, watchEvery)
@@ -168,9 +169,8 @@ func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) 
 	return age, json.Unmarshal(r.Data, &age)
 }
 
-// The type unreachable is the error for a host agent that cannot be asked. A host agent's own
-// report can have the same code, but not this type, because it means that the host agent could not
-// reach something.
+// unreachable is the error for a host agent that cannot be asked. If a host agent itself could not
+// reach something, its report can have the same code, but never has this type.
 type unreachable struct {
 	because *coleo.Error
 	sent    bool // a host agent got the order, but has ended since
@@ -179,21 +179,21 @@ type unreachable struct {
 // Error returns a message that says that the host agent cannot be asked.
 func (u unreachable) Error() string { return u.because.Message }
 
-// Unwrap returns the coleo.Error with its code.
+// Unwrap returns the coleo.Error, which contains the code.
 func (u unreachable) Unwrap() error { return u.because }
 
-// The type unanswered is the error for an order that was sent, but whose report did not arrive. The
-// host agent may have carried out the order, or may still do so.
+// unanswered is the error for an order that was sent, but whose report did not arrive. The host
+// agent may have carried out the order, or may still do so.
 type unanswered struct{ because *coleo.Error }
 
 // Error returns a message that says that the report did not arrive.
 func (u unanswered) Error() string { return u.because.Message }
 
-// Unwrap returns the coleo.Error with its code.
+// Unwrap returns the coleo.Error, which contains the code.
 func (u unanswered) Unwrap() error { return u.because }
 
-// Unanswered returns true for an error after which nobody knows whether the order was carried out.
-// Any other error is either the host agent's own report, or means that no host agent got the order.
+// Unanswered reports whether err means that nobody knows whether the order was carried out. Any
+// other error is the host agent's own report, or means that no host agent got the order.
 func Unanswered(err error) bool {
 	var gone unreachable
 	return errors.As(err, new(unanswered)) || errors.As(err, &gone) && gone.sent
@@ -202,9 +202,9 @@ func Unanswered(err error) bool {
 // Unreachable reports whether err means that no host agent listens.
 func Unreachable(err error) bool { return errors.As(err, new(unreachable)) }
 
-// Serve starts to listen for the orders to a host, and then returns. Until ctx ends, it calls the
-// function handle for each order, in a new goroutine, and sends the result as the report of the
-// order.
+// Serve starts to listen for the orders to a host, and then returns. Until ctx ends, each order is
+// passed to the function handle in a new goroutine. The result of handle is sent as the report of
+// the order.
 func (c *Conn) Serve(ctx context.Context, host string,
 	handle func(ctx context.Context, op Op, data json.RawMessage) (any, error)) error {
 	began := time.Now()
@@ -233,8 +233,8 @@ func (c *Conn) Serve(ctx context.Context, host string,
 	return c.nc.Flush()
 }
 
-// The method answer sends the report of an order. If it cannot send the report, it sends an error
-// instead, which says that the order was carried out.
+// answer sends the report of an order. If answer cannot send the report, it sends an error instead.
+// The error says that the order was carried out.
 func (c *Conn) answer(msg *nats.Msg, op Op, r report) {
 	payload, err := json.Marshal(r)
 	if limit := c.nc.MaxPayload(); err == nil && int64(len(payload)) > limit {

@@ -47,8 +47,8 @@ func Dial(path string, key Key, name string) (*Conn, error) {
 	return c, nil
 }
 
-// The NATS client requires an address, and placeholderURL is one. Nothing connects to it, because
-// each connection has its own dialer.
+// placeholderURL exists because the NATS client requires an address. Nothing connects to this
+// address, because each connection has its own dialer.
 const placeholderURL = "nats://bus.invalid"
 
 func dial(key Key, name string, way ...nats.Option) (*Conn, error) {
@@ -133,8 +133,8 @@ const (
 // Beat publishes a beat of a host agent. It does not wait for the delivery.
 func (c *Conn) Beat(b Beat) error { return c.publish(beatSubject, b) }
 
-// Beats starts to listen for beats, and then returns. Until ctx ends, the function take is called
-// with each beat. RollCall makes every host agent send a beat.
+// Beats starts to listen for beats, and then returns. Until ctx ends, each beat is passed to the
+// function take. RollCall makes every host agent send a beat.
 func (c *Conn) Beats(ctx context.Context, take func(Beat)) error {
 	return subscribe(ctx, c, beatSubject, take)
 }
@@ -142,24 +142,24 @@ func (c *Conn) Beats(ctx context.Context, take func(Beat)) error {
 // RollCall asks every host agent to send a beat now.
 func (c *Conn) RollCall() error { return c.publish(rollSubject, struct{}{}) }
 
-// RollCalls starts to listen for roll calls, and then returns. Until ctx ends, the function beat is
-// called for each roll call.
+// RollCalls starts to listen for roll calls, and then returns. Until ctx ends, each roll call leads
+// to a call of the function beat.
 func (c *Conn) RollCalls(ctx context.Context, beat func()) error {
 	return subscribe(ctx, c, rollSubject, func(struct{}) { beat() })
 }
 
-// Grown says that the log of a host has grown.
+// Grown is the message that the log of a host has grown.
 type Grown struct {
 	Host  string `json:"host"`
 	Epoch string `json:"epoch"`
 	Head  uint64 `json:"head"`
 }
 
-// Grew publishes that the log of a host has grown. It does not wait for the delivery.
+// Grew publishes a message that the log of a host has grown. It does not wait for the delivery.
 func (c *Conn) Grew(g Grown) error { return c.publish(grewSubject, g) }
 
-// Growth starts to listen for Grown messages, and then returns. Until ctx ends, the function take
-// is called with each of these messages.
+// Growth starts to listen for Grown messages, and then returns. Until ctx ends, each of these
+// messages is passed to the function take.
 func (c *Conn) Growth(ctx context.Context, take func(Grown)) error {
 	return subscribe(ctx, c, grewSubject, take)
 }

@@ -11,16 +11,16 @@ import (
 	"coleo.dev/boottime"
 )
 
-// waitingSenders has the orders that this process is carrying out. For each order it has the time
-// until which the sender is certain to wait. The times are on the clock of package boottime. The
-// zero value is ready for use.
+// waitingSenders stores the orders that this process is carrying out. For each order it stores the
+// time until which the sender is certain to wait. The times are on the clock of package boottime.
+// The zero value is ready for use.
 type waitingSenders struct {
 	mu   sync.Mutex
 	ends map[string]time.Duration
 }
 
-// The method add adds an order. The argument end is the time until which the order's sender is
-// certain to wait. The function done removes the order.
+// add adds an order. The parameter end is the time until which the order's sender is certain to
+// wait. The function done removes the order.
 func (w *waitingSenders) add(id string, end time.Duration) (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -35,8 +35,8 @@ func (w *waitingSenders) add(id string, end time.Duration) (done func()) {
 	}
 }
 
-// The method renew changes the time until which the sender of an order is certain to wait. It
-// ignores a time that is earlier than the present one, because renewals can arrive out of order.
+// renew changes the time until which the sender of an order is certain to wait. It ignores a time
+// that is earlier than the stored one, because renewals can arrive out of order.
 func (w *waitingSenders) renew(id string, end time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -52,9 +52,9 @@ func (w *waitingSenders) until(id string) time.Duration {
 	return w.ends[id]
 }
 
-// carryOut carries out an order while the order's sender waits for the report. If the
-// sender no longer waits when the order arrives, carryOut refuses the order. The sender
-// and the host agent use the same clock, because both are on this machine.
+// carryOut carries out an order while the order's sender waits for the report. If the sender no
+// longer waits when the order arrives, carryOut refuses the order. The sender and the host agent
+// use the same clock, because both run on this machine.
 func (c *Conn) carryOut(ctx context.Context, o order,
 	handle func(context.Context, Op, json.RawMessage) (any, error)) report {
 	if o.Waiting != 0 { // 0 is from a sender of an older version

@@ -16,23 +16,24 @@ const (
 	// claimTime is how long a host agent's own claim can take to arrive over the bus. It normally
 	// takes about a millisecond.
 	claimTime = 2 * time.Second
-	// claimQuiet is how long a host agent waits for more claims after its own claim has
-	// arrived. All host agents with the same id get the question at the same moment. A
-	// claim that takes longer is found in the next contest.
+	// claimQuiet is how long a host agent waits for more claims after its own claim has arrived.
+	// All host agents with the same id get the question at the same moment. If a claim arrives
+	// later, the next contest finds it.
 	claimQuiet = 100 * time.Millisecond
 )
 
-// Claim says that a host agent has an id. Host agents with the same id receive it.
+// Claim is a host agent's message that it has an id. Host agents with the same id receive the
+// message.
 type Claim struct {
 	Instance string `json:"instance"` // a random value for each run of the host agent
 	Hostname string `json:"hostname"`
 	PID      int    `json:"pid"`
-	// Age is how long this run has had the id. Claims are compared by this duration,
-	// because the clocks of machines can be wrong.
+	// Age is how long this run of the host agent has had the id. Claims are compared by this
+	// duration, because the clocks of machines can be wrong.
 	Age time.Duration `json:"age"`
 }
 
-// The method before reports whether a claim wins against another one. The claim with the higher Age
+// before reports whether the claim c wins against the other claim. The claim with the higher Age
 // wins. If the ages are equal, the lower Instance wins.
 func (c Claim) before(other Claim) bool {
 	if c.Age != other.Age {
@@ -43,8 +44,8 @@ func (c Claim) before(other Claim) bool {
 
 func claimSubject(host string) string { return "coleo.host." + token(host) + ".claim" }
 
-// Claims starts to listen for the question who has the id of this host, and then returns. Until ctx
-// ends, the reply to each question is the claim that the function mine returns.
+// Claims starts to listen for requests for the claims to the id of this host, and then returns.
+// Until ctx ends, the reply to each request is the claim that the function mine returns.
 func (c *Conn) Claims(ctx context.Context, host string, mine func() Claim) error {
 	sub, err := c.nc.Subscribe(claimSubject(host), func(msg *nats.Msg) {
 		if payload, err := json.Marshal(mine()); err == nil {

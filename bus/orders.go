@@ -22,7 +22,8 @@ const (
 	OpList   Op = "list"   // nothing -> []ArmReport
 	OpReport Op = "report" // ArmOrder -> ArmReport
 	OpPrompt Op = "prompt" // PromptOrder -> coleo.Receipt
-	// PromptOrder -> coleo.Receipt: a prompt with a check, which an older host agent would ignore
+	// OpChecked is PromptOrder -> coleo.Receipt: a prompt with a check. It is separate from
+	// OpPrompt, because an older host agent would ignore the check.
 	OpChecked   Op = "checked"
 	OpRespond   Op = "respond"   // RespondOrder -> nothing
 	OpInterrupt Op = "interrupt" // ArmOrder -> coleo.Interruption
@@ -73,50 +74,51 @@ func (o Op) Types() bool {
 	}
 }
 
-// SpawnOrder starts an arm. Serve sets Config.Generation to a number above all
-// generations of the arm that serve knows on any host. If this host knows a generation
-// that is not lower, the host agent uses a higher number. The host agent sets
-// Config.Dir, Nonce and Environ.
+// SpawnOrder starts an arm. Serve sets Config.Generation to a number above all generations of the
+// arm that serve knows on any host. If the host agent knows the same or a higher generation of the
+// arm, it uses a number above that one. The host agent sets Config.Dir, Nonce and Environ.
 type SpawnOrder struct {
 	ID      string            `json:"id"`
 	Name    string            `json:"name"`
 	Harness string            `json:"harness"`
 	Config  coleo.SpawnConfig `json:"config"`
 	Resume  bool              `json:"resume,omitempty"` // resume the arm's last conversation
-	// Env has the environment variables that the user has given to the arm. Their
-	// values are in no other message. If Env is empty, the host agent uses the
-	// variables that it has stored for the arm.
+	// Env contains the environment variables that the user has given to the arm. No other message
+	// contains their values. If Env is empty, the host agent uses the variables that it has stored
+	// for the arm.
 	Env map[string]string `json:"env,omitempty"`
-	// EnvOf is the id of another arm of this host whose variables the new arm also gets. It is
-	// empty if Env is not. If the host agent does not have these variables, it refuses the order.
+	// EnvOf is the id of another arm of this host. The new arm also gets the variables of that arm.
+	// If Env is not empty, EnvOf is empty. If the host agent does not have the variables of that
+	// arm, it refuses the order.
 	EnvOf string `json:"env_of,omitempty"`
-	// Script has the replies of the scripted model, as JSON. If Script is empty, the
-	// host agent uses the script that it has stored for the arm.
+	// Script contains the replies of the scripted model, as JSON. If Script is empty, the host
+	// agent uses the script that it has stored for the arm.
 	Script string `json:"script,omitempty"`
 
 	// Drawn means that serve has made a new random ID for this order. So the arm was never started.
-	// It has no files, and no process has its mark.
+	// It has no files, and no process carries the arm's mark.
 	Drawn bool `json:"drawn,omitempty"`
 
-	// Request is for a subarm. It is the id of the request that this order carries out. If the
-	// subarm was started before, the host agent starts nothing and reports the subarm. So serve can
-	// send the order again.
+	// Request is the id of the request that this order carries out. It is set only for a subarm. If
+	// the subarm was started before, the host agent starts nothing and reports the subarm. So serve
+	// can send the order again.
 	Request string `json:"request,omitempty"`
 	// First is the first prompt of the start. The host agent puts it at the head of the arm's queue,
 	// in the same write as the intended start.
 	First *coleo.Queued `json:"first,omitempty"`
-	// InsteadOf says which model was asked for, if the one in Config is another one.
+	// InsteadOf says which model was asked for, if Config contains another model.
 	InsteadOf *coleo.ModelFallback `json:"instead_of,omitempty"`
 }
 
 // ArmOrder is an order about one arm.
 type ArmOrder struct {
 	Arm string `json:"arm"`
-	// Generation is for OpKill, which ends the arm only if the arm's last start has
-	// this generation. 0 means any generation.
+	// Generation is for OpKill. OpKill ends the arm only if the arm's last start has this
+	// generation. 0 means any generation.
 	Generation int `json:"generation,omitempty"`
-	// Force is for OpRemove. With it, the host agent keeps the unsaved work of the arm's worktree
-	// under a ref. Without it, the host agent refuses to remove an arm with such work.
+	// Force is for OpRemove. If Force is true, the host agent keeps the unsaved work of the arm's
+	// worktree under a ref. If Force is false, the host agent refuses to remove an arm with unsaved
+	// work.
 	Force bool `json:"force,omitempty"`
 }
 
@@ -146,7 +148,7 @@ type ThreadOrder struct {
 	Limit   int    `json:"limit,omitempty"` // maximum number of messages; 0 means no messages
 }
 
-// ThreadChangeOrder changes what Coleo stores of one conversation.
+// ThreadChangeOrder changes what Coleo stores about one conversation.
 type ThreadChangeOrder struct {
 	Harness string             `json:"harness"`
 	ID      string             `json:"id"`
@@ -173,8 +175,7 @@ type ModeOrder struct {
 	coleo.ModeOrder
 }
 
-// ModeReport is the report of an order for a mode. Chosen has the present choices of the user for
-// the arm.
+// ModeReport is the report of a ModeOrder. Chosen contains the user's present choices for the arm.
 type ModeReport struct {
 	coleo.ModeSwitch
 	Chosen *coleo.Chosen `json:"chosen,omitempty"`
@@ -184,21 +185,21 @@ type ModeReport struct {
 type ModelOrder struct {
 	Arm string `json:"arm"`
 	coleo.ModelOrder
-	// InsteadOf says which model was asked for, if it was another one.
+	// InsteadOf says which model was asked for, if the order contains another model.
 	InsteadOf *coleo.ModelFallback `json:"instead_of,omitempty"`
 }
 
-// ModelReport is the report of an order for a model. Chosen has the present choices of the user for
-// the arm.
+// ModelReport is the report of a ModelOrder. Chosen contains the user's present choices for the
+// arm.
 type ModelReport struct {
 	coleo.ModelSwitch
 	Chosen *coleo.Chosen `json:"chosen,omitempty"`
 }
 
-// PermitOrder allows typing into the listed arms for some time. The end of that time, Until, is on
-// the clock with the id Clock. If the host agent's clock has another id, the order allows nothing.
-// The report always has the host agent's clock. To ask for the clock, serve sends an order with an
-// empty Clock.
+// PermitOrder allows typing into the listed arms until a certain time. Until is that time, on the
+// host agent's clock with the id Clock. If the host agent's clock has another id, the order allows
+// nothing. The report always contains the host agent's clock. To ask for the clock, serve sends an
+// order with an empty Clock.
 type PermitOrder struct {
 	Clock string        `json:"clock,omitempty"`
 	Until time.Duration `json:"until,omitempty"`
@@ -218,13 +219,13 @@ type RenameOrder struct {
 	Name string `json:"name"`
 }
 
-// LabelOrder gives an arm the labels Labels, in place of the labels that it has.
+// LabelOrder replaces the labels of an arm with the given labels.
 type LabelOrder struct {
 	Arm    string       `json:"arm"`
 	Labels coleo.Labels `json:"labels"`
 }
 
-// LabelReport says what the user has chosen for the arm now, the labels among it.
+// LabelReport contains the user's present choices for the arm, including the labels.
 type LabelReport struct {
 	Chosen *coleo.Chosen `json:"chosen,omitempty"`
 }
@@ -238,7 +239,7 @@ type RespondOrder struct {
 	Lease    string            `json:"lease,omitempty"`
 }
 
-// AnswerOrder answers a suspension that is no dialog.
+// AnswerOrder answers a suspension that is not a dialog.
 type AnswerOrder struct {
 	Arm      string         `json:"arm"`
 	ID       string         `json:"id"`
@@ -246,14 +247,15 @@ type AnswerOrder struct {
 	By       string         `json:"by,omitempty"` // who answers, for people
 }
 
-// SettleOrder says what became of a request that an arm's model has made.
+// SettleOrder reports the outcome of a request that an arm's model has made.
 type SettleOrder struct {
 	ID      string               `json:"id"`
 	Outcome coleo.RequestOutcome `json:"outcome"`
 }
 
 // DiffOrder asks for the changes of an arm. A diff can be larger than a message of the bus, so the
-// report has its first piece. An order with the ID and the offset From asks for a later piece.
+// report contains only the first piece of the diff. To ask for a later piece, serve sends an order
+// with the ID of the diff and the offset From.
 type DiffOrder struct {
 	Arm  string       `json:"arm"`
 	Wish changes.Wish `json:"wish"`
@@ -261,28 +263,28 @@ type DiffOrder struct {
 	From int          `json:"from,omitempty"`
 }
 
-// Piece is a part of the JSON of a changes.Diff, which has Total bytes.
+// Piece is a part of a changes.Diff in JSON. Total is the size of the whole JSON, in bytes.
 type Piece struct {
 	ID    string `json:"id,omitempty"`
 	Data  []byte `json:"data"`
 	Total int    `json:"total"`
 }
 
-// RestoreOrder puts the files of the checkpoint N back.
+// RestoreOrder restores the files of the checkpoint with the number N.
 type RestoreOrder struct {
 	Arm string `json:"arm"`
 	N   int    `json:"n"`
 }
 
-// MergeOrder merges the work of an arm that has a worktree into another branch.
+// MergeOrder merges an arm's work into another branch. The arm must have a worktree.
 type MergeOrder struct {
 	Arm  string            `json:"arm"`
 	Wish changes.MergeWish `json:"wish"`
 	By   string            `json:"by,omitempty"` // who asked for it
 }
 
-// ScreenOrder asks for the screen of an arm at the time At. If At is zero, it asks for the present
-// screen.
+// ScreenOrder asks for the screen that an arm had at the time At. If At is zero, it asks for the
+// present screen.
 type ScreenOrder struct {
 	Arm string    `json:"arm"`
 	At  time.Time `json:"at,omitzero"`
@@ -298,9 +300,9 @@ type RecordOrder struct {
 	From       int64  `json:"from"`
 }
 
-// OutputOrder asks for a piece of an arm's output, which begins at the byte offset
-// From. A negative offset counts from the end of the output. If there is no output at
-// the offset yet, the host agent waits for output for at most the time Wait.
+// OutputOrder asks for a piece of an arm's output. The piece begins at the byte offset From. A
+// negative offset counts from the end of the output. If there is no output at the offset yet, the
+// host agent waits for output. Wait is the longest time for this.
 type OutputOrder struct {
 	Arm  string        `json:"arm"`
 	From int64         `json:"from"`
@@ -323,8 +325,8 @@ type ResizeOrder struct {
 	Rows  int    `json:"rows"`
 }
 
-// LeaseOrder takes, renews or releases the lease of an arm. Holder is the name under which users
-// see the owner of the lease.
+// LeaseOrder takes, renews or releases the lease of an arm. Holder is the name that users see for
+// the owner of the lease.
 type LeaseOrder struct {
 	Arm     string `json:"arm"`
 	ID      string `json:"id,omitempty"` // the lease to renew or release; if empty, take a new lease
@@ -332,9 +334,9 @@ type LeaseOrder struct {
 	Release bool   `json:"release,omitempty"`
 }
 
-// EventsOrder asks for the events of a host's log that follow one event. Its number is After, and
-// its epoch is Epoch. If Epoch is set and the log does not have this event, the report begins with
-// the log's first event.
+// EventsOrder asks for the events that follow one event in a host's log. After is the number of
+// that event, and Epoch is its epoch. If Epoch is set and the log does not contain that event, the
+// report begins with the log's first event.
 type EventsOrder struct {
 	After uint64 `json:"after"`
 	Epoch string `json:"epoch,omitempty"` // "" means any epoch

@@ -6,8 +6,8 @@ import (
 	"coleo.dev"
 )
 
-// ArmReport is what a host agent knows of an arm. The host agent collects these facts
-// again for each report.
+// ArmReport is what a host agent knows about an arm. The host agent collects these facts again for
+// each report.
 type ArmReport struct {
 	ID         string        `json:"id"`
 	Name       string        `json:"name"`
@@ -19,17 +19,18 @@ type ArmReport struct {
 	Attached   bool          `json:"attached"` // the host agent has a live session
 	Proof      Proof         `json:"proof"`
 	Process    ProcessState  `json:"process"`
-	// Blocked is the reason why the arm cannot continue. For example, its journal cannot be
-	// written. Then the agent CLI waits until its output can be written again.
+	// Blocked is the reason why the arm cannot continue. For example, the arm's output cannot be
+	// written to its journal. In that case, the agent CLI waits until its output can be written
+	// again.
 	Blocked      string      `json:"blocked,omitempty"`
 	LastOutput   time.Time   `json:"last_output,omitzero"`
 	LastActivity time.Time   `json:"last_activity,omitzero"`
 	Lease        coleo.Lease `json:"lease,omitzero"`
 	// Queue is the summary of the arm's queue, or nil.
 	Queue *coleo.QueueState `json:"queue,omitempty"`
-	// Config is the configuration of the arm's last start. It lacks the nonce, the environment, and
-	// values that are only for that start. If serve has lost its database, serve takes the
-	// configuration from this field.
+	// Config is the configuration of the arm's last start. It does not contain the nonce, the
+	// environment, or values that apply only to that start. If serve has lost its database, serve
+	// takes the configuration from this field.
 	Config *coleo.SpawnConfig `json:"config,omitempty"`
 }
 
@@ -62,8 +63,8 @@ type PulseOrder struct {
 	Known string `json:"known,omitempty"` // the Mark of the sender's last pulse; "" if the sender has none
 }
 
-// Pulse is what a host agent knows of its arms at one moment, without asking their
-// holders. Serve relies on a pulse for SilentAfter.
+// Pulse is what a host agent knows about its arms at one moment, without asking their holders.
+// Serve relies on a pulse for SilentAfter.
 type Pulse struct {
 	PID   int        `json:"pid"`
 	Epoch string     `json:"epoch"` // Epoch and Head: the end of the log before the host agent looked at the arms
@@ -71,7 +72,7 @@ type Pulse struct {
 	Arms  []ArmPulse `json:"arms"`
 	Of    string     `json:"of,omitempty"` // the id of the arm if the pulse is about one arm; "" if it is about all arms
 
-	// Mark stands for the content of Arms in a pulse about all arms. Different contents have
+	// Mark identifies the content of Arms in a pulse about all arms. Different contents have
 	// different marks. If Mark equals PulseOrder.Known, Same is true, and Arms is left out.
 	Mark string `json:"mark,omitempty"`
 	Same bool   `json:"same,omitempty"`
@@ -82,8 +83,8 @@ type ArmPulse struct {
 	ID         string `json:"id"`
 	Generation int    `json:"generation"`
 	Attached   bool   `json:"attached"` // the host agent has a live session and reads the arm's screen
-	// Starting means that the host agent is carrying out an order to start, to end or
-	// to attach to the arm.
+	// Starting means that the host agent is carrying out an order to start the arm, to end the arm,
+	// or to attach to the arm.
 	Starting bool         `json:"starting,omitempty"`
 	Process  ProcessState `json:"process"`
 	PID      int          `json:"pid,omitempty"`     // the pid of the agent CLI
@@ -94,9 +95,9 @@ type ArmPulse struct {
 	Unjudged string `json:"unjudged,omitempty"` // the version of the agent CLI, if the rules were not judged on it
 }
 
-// PulseEvery is the time between two pulse requests from serve to the same host agent.
-// A request takes about 100 µs. A host agent checks a living process at most every 2 s,
-// so only for every second request.
+// PulseEvery is the time between two pulse requests from serve to the same host agent. A request
+// takes about 100 µs. A host agent checks a living process at most every 2 s, so it does this only
+// for every second request.
 //
 // If a host agent sends no reply for SilentAfter, serve reports that nobody watches the arms of
 // that host. This time is long enough for one lost reply. Serve checks for silence before each
@@ -106,8 +107,8 @@ const (
 	SilentAfter = 3500 * time.Millisecond
 )
 
-// A Beat is a message that a host agent publishes by itself. It does so every BeatEvery, and after
-// each start and end of an arm.
+// Beat is a message that a host agent publishes without being asked. The host agent publishes a
+// beat every BeatEvery, and whenever an arm has started or ended.
 type Beat struct {
 	ID           string    `json:"id"`
 	Hostname     string    `json:"hostname"`
@@ -117,14 +118,14 @@ type Beat struct {
 	StartedAt    time.Time `json:"started_at"`
 	Capabilities []string  `json:"capabilities"` // the harnesses whose agent CLI is installed
 	MaxArms      int       `json:"max_arms"`
-	// Arms has the arms whose session has proved its identity, and whose process is
-	// alive and not stopped by a signal.
+	// Arms lists the arms whose session has proved its identity, and whose process is alive and not
+	// stopped by a signal.
 	Arms []ArmBeat `json:"arms"`
-	// Of is the id of the arm if the beat is about one arm. In such a beat, the other
-	// arms have not changed. Of is "" if the beat is about all arms.
+	// Of is the id of the arm if the beat is about one arm. A beat about one arm also means that
+	// the other arms have not changed. Of is "" if the beat is about all arms.
 	Of string `json:"of,omitempty"`
-	// Pulse is the pulse of the arm in Of, for the log position in Epoch and Head. It
-	// is nil in the beat of an older host agent.
+	// Pulse is the pulse of the arm whose id is Of. It belongs to the log position in Epoch and
+	// Head. In the beat of an older host agent, Pulse is nil.
 	Pulse *ArmPulse `json:"pulse,omitempty"`
 	Epoch string    `json:"epoch"`
 	Head  uint64    `json:"head"`
@@ -138,8 +139,8 @@ type Beat struct {
 	// TakesLocal means that the host agent knows OpTake. Such a host agent attaches to
 	// an arm of host local only after OpTake.
 	TakesLocal bool `json:"takes_local,omitempty"`
-	// TakesFiles means that the host agent adds the Files of a prompt to its text. An older
-	// host agent would send the prompt without them.
+	// TakesFiles means that the host agent adds the Files of a prompt to the prompt's text. An
+	// older host agent would send the prompt without them.
 	TakesFiles bool `json:"takes_files,omitempty"`
 	// TakesTools means that the host agent knows SpawnConfig.Tools.
 	TakesTools bool `json:"takes_tools,omitempty"`
@@ -152,7 +153,8 @@ type Beat struct {
 	// TakesWorktrees means that the host agent knows SpawnConfig.Worktree. An older host agent
 	// would start the arm in the named folder itself.
 	TakesWorktrees bool `json:"takes_worktrees,omitempty"`
-	// TakesDefault means that an order can change the model of the next start alone.
+	// TakesDefault means that an order can change the model of the next start without a change of
+	// the present model.
 	TakesDefault bool `json:"takes_default,omitempty"`
 	// TakesSandbox means that the host agent knows SpawnConfig.Sandbox. An older host agent
 	// would start the agent CLI without a sandbox.

@@ -14,7 +14,7 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// readyTimeout bounds the start of the NATS server. The start was measured at 38 ms.
+// readyTimeout limits how long the start of the NATS server can take. A measured start took 38 ms.
 const readyTimeout = 10 * time.Second
 
 // maxPayload is the maximum size of one message, in bytes. A prompt of 100 kB or a
@@ -34,11 +34,11 @@ type Server struct {
 	joined sync.WaitGroup
 }
 
-// Listen starts a server at the unix socket path. The argument hosts is the key with which host
+// Listen starts a server at the unix socket path. The parameter hosts is the key with which host
 // agents connect. A connection with this key cannot give orders. The server calls the function
-// admit for each process that connects. If the function returns an error, the server refuses the
-// process. If admit is nil, the server accepts every process of this user. Listen returns the
-// errors of localsocket.Listen.
+// admit for each process that connects. If admit returns an error, the server refuses the process.
+// If admit is nil, the server accepts every process of this user. Listen returns the errors of
+// localsocket.Listen.
 func Listen(path string, hosts Key, admit func(localsocket.Peer) error) (*Server, error) {
 	own, err := NewKey()
 	if err != nil {
@@ -80,8 +80,7 @@ func hostPermissions() *natsserver.Permissions {
 	}
 }
 
-// The method accept accepts connections at the socket, and connects each of them to the NATS
-// server.
+// accept accepts connections at the socket, and connects each of them to the NATS server.
 func (s *Server) accept() {
 	for {
 		conn, err := s.socket.Accept()
@@ -119,7 +118,7 @@ func (s *Server) Dial(name string) (*Conn, error) {
 	return dial(s.own, name, nats.InProcessServer(s.ns))
 }
 
-// Close shuts down the server, ends its connections and waits until both is done.
+// Close shuts down the server, ends its connections, and waits until all of this is done.
 func (s *Server) Close() {
 	_ = s.socket.Close()
 	s.ns.Shutdown()
@@ -127,8 +126,8 @@ func (s *Server) Close() {
 	s.joined.Wait()
 }
 
-// socketDialer connects a NATS client to the unix socket path. It ignores the address
-// of the NATS client.
+// socketDialer connects a NATS client to the unix socket path. It ignores the address that the NATS
+// client passes to it.
 type socketDialer struct{ path string }
 
 // Dial connects to the unix socket. It ignores its arguments.

@@ -1,8 +1,8 @@
-// Package changes describes what an arm has changed in its folder since the commit at which
-// its work began.
+// Package changes describes what an arm has changed in its folder since the commit at which its
+// work began.
 //
-// The package has the types, and parses what git prints. Its functions are pure. It does
-// not run git: package changes/folder does.
+// The package contains the types, and parses what git prints. Its functions are pure. Package
+// changes does not run git: package changes/folder does.
 package changes
 
 import (
@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of a Diff. A Diff that reaches one of them says so in Cut.
+// These constants are the bounds of a Diff. If MaxFiles or MaxPatch cuts something off, the field
+// Cut of the Diff says so.
 const (
 	MaxFiles = 5_000    // files
 	MaxPatch = 10 << 20 // bytes of the patch
@@ -19,26 +20,27 @@ const (
 	MaxFile = MaxPatch
 )
 
-// Wish says which changes a Diff shall show, and in which detail.
+// Wish says which changes a Diff contains, and in how much detail.
 type Wish struct {
 	// Paths are files and folders, relative to the arm's folder or absolute. An empty list
 	// means the whole repository.
 	Paths []string `json:"paths,omitempty"`
-	// Stat leaves out the patch and the hunks.
+	// Stat means that the Diff contains no patch and no hunks.
 	Stat bool `json:"stat,omitempty"`
-	// Binary puts binary files into the patch. Otherwise the patch only says that binary
-	// files differ, and git cannot apply the patch.
+	// Binary means that the patch contains the changes of binary files. Otherwise the patch only
+	// says that binary files differ, and git cannot apply the patch.
 	Binary bool `json:"binary,omitempty"`
-	// Checkpoint is a number of a checkpoint, and asks for what changed since the checkpoint
-	// before it. nil asks for the present changes of the folder.
+	// Checkpoint is the number of a checkpoint. The Diff then contains what changed between the
+	// previous checkpoint and this one. If Checkpoint is nil, the Diff contains the present changes
+	// of the folder.
 	Checkpoint *int `json:"checkpoint,omitempty"`
 }
 
 // Diff is what changed between two trees of files.
 type Diff struct {
 	Root string `json:"root"` // the top folder of the repository; paths are relative to it
-	// Alias is the path of Root with the symbolic links that the arm's configuration has;
-	// "" if it has none.
+	// Alias is the path of Root with the symbolic links that the path in the arm's configuration
+	// contains. If that path contains none, Alias is "".
 	Alias string    `json:"alias,omitempty"`
 	Base  string    `json:"base"`           // the commit that the files are compared with; "" if there was none
 	Head  string    `json:"head,omitempty"` // the commit that is HEAD now; "" if there is none yet
@@ -46,9 +48,9 @@ type Diff struct {
 	Files []File    `json:"files"`          // sorted by path
 	// Left lists the files that were not compared, each with a reason.
 	Left []Left `json:"left,omitempty"`
-	// Cut says for people what a bound has cut off; "" if nothing.
+	// Cut describes, for people, what a bound has cut off. If nothing was cut off, Cut is "".
 	Cut string `json:"cut,omitempty"`
-	// Patch is a patch for git apply. In JSON it is base64, because files can have any bytes.
+	// Patch is a patch for git apply. In JSON it is base64, because files can contain any bytes.
 	Patch []byte `json:"patch,omitempty"`
 }
 
@@ -66,18 +68,19 @@ const (
 
 // File is one file that changed.
 type File struct {
-	// Path is the file's path relative to Root. OldPath is the path before a rename; ""
-	// without a rename. RawPath and RawOldPath have the bytes of a path that is not UTF-8.
+	// Path is the file's path relative to Root. OldPath is the path before a rename. Without a
+	// rename, OldPath is "". RawPath and RawOldPath contain the bytes of a path that is not UTF-8.
 	Path       string `json:"path"`
 	RawPath    []byte `json:"rawPath,omitempty"`
 	OldPath    string `json:"oldPath,omitempty"`
 	RawOldPath []byte `json:"rawOldPath,omitempty"`
 	Kind       Kind   `json:"kind" enum:"added,deleted,modified,renamed,retyped"`
-	// OldMode and NewMode are modes as git writes them, such as 100644, 100755 (executable),
-	// 120000 (symbolic link) and 160000 (submodule); "" if there is no file.
+	// OldMode and NewMode are modes as git writes them, such as 100644, 100755 (executable), 120000
+	// (symbolic link) and 160000 (submodule). If there is no old file, OldMode is "". If there is
+	// no new file, NewMode is "".
 	OldMode string `json:"oldMode,omitempty"`
 	NewMode string `json:"newMode,omitempty"`
-	// Binary means that git treats the file as binary and counts no lines. Otherwise
+	// Binary means that git treats the file as binary and counts no lines. If Binary is false,
 	// LinesAdded and LinesDeleted are the numbers of lines.
 	Binary       bool `json:"binary,omitempty"`
 	LinesAdded   int  `json:"linesAdded"`
@@ -88,8 +91,8 @@ type File struct {
 	Unstaged  bool `json:"unstaged,omitempty"`  // in the work folder
 	Untracked bool `json:"untracked,omitempty"` // in the work folder; git does not know the file
 	Conflict  bool `json:"conflict,omitempty"`  // a merge left it with conflicts
-	// Offset and Length say where the file's part of the patch is, in bytes. Length is 0 if
-	// the patch does not have the file.
+	// Offset and Length say where the file's part of the patch is, in bytes. Length is 0 if the
+	// patch does not contain the file.
 	Offset int    `json:"offset,omitempty"`
 	Length int    `json:"length,omitempty"`
 	Hunks  []Hunk `json:"hunks,omitempty"`
@@ -98,7 +101,7 @@ type File struct {
 // Name returns the bytes of the file's path.
 func (f File) Name() string { return nameOf(f.Path, f.RawPath) }
 
-// OldName returns the bytes of the path from before a rename, or "".
+// OldName returns the bytes of the file's path before a rename. Without a rename, it returns "".
 func (f File) OldName() string { return nameOf(f.OldPath, f.RawOldPath) }
 
 func nameOf(text string, raw []byte) string {
@@ -108,8 +111,8 @@ func nameOf(text string, raw []byte) string {
 	return text
 }
 
-// named returns a name as valid UTF-8 for JSON. raw has the bytes of a name that is not
-// UTF-8; nil otherwise.
+// named returns a name as valid UTF-8 for JSON. If the name is not UTF-8, the result raw contains
+// the bytes of the name. Otherwise raw is nil.
 func named(name string) (text string, raw []byte) {
 	if utf8.ValidString(name) {
 		return name, nil
@@ -117,8 +120,9 @@ func named(name string) (text string, raw []byte) {
 	return string([]rune(name)), []byte(name) // each byte that is not UTF-8 becomes U+FFFD
 }
 
-// Hunk is one changed place of a file. Line numbers count from 1. If a side has no lines,
-// its start is the line before the place.
+// Hunk is one changed place in a file. Line numbers count from 1. If the place has no old lines,
+// OldStart is the line before the place. If it has no new lines, NewStart is the line before the
+// place.
 type Hunk struct {
 	OldStart int    `json:"oldStart"`
 	OldLines int    `json:"oldLines"`
@@ -130,7 +134,7 @@ type Hunk struct {
 	Why      *Why   `json:"why,omitempty"` // nil unless the caller asked for it
 }
 
-// Why says which call of which run made a hunk. Certainty is as in package graph.
+// Why says which call of which run made a hunk. Package graph defines the values of Certainty.
 type Why struct {
 	Certainty string `json:"certainty" enum:"wrote,changed,possible,nothing"`
 	Note      string `json:"note"` // for people: what the certainty means here
@@ -138,14 +142,14 @@ type Why struct {
 	Prompt    string `json:"prompt,omitempty"`
 	Call      string `json:"call,omitempty"` // the id of the call
 	Tool      string `json:"tool,omitempty"` // its name
-	// Time is when the call ended, or when it began if the end is not known. The recording
-	// of the start Generation shows that moment. Offset is the position of the prompt in
-	// that recording, in bytes.
+	// Time is when the call ended. If the end is not known, Time is when the call began. Generation
+	// is the start of the arm whose recording shows that moment. Offset is the position of the
+	// prompt in that recording, in bytes.
 	Time       *time.Time `json:"time,omitempty"`
 	Generation int        `json:"generation,omitempty"`
 	Offset     int64      `json:"offset,omitempty"`
-	// Approval is the answer to the call's dialog; "" if no dialog is matched with the
-	// call. Policy is the rule that answered, and Approver is the caller who answered.
+	// Approval is the answer to the call's dialog. It is "" if no dialog is matched with the call.
+	// Policy is the rule that answered, and Approver is the caller who answered.
 	Approval string `json:"approval,omitempty"`
 	Policy   string `json:"policy,omitempty"`
 	Approver string `json:"approver,omitempty"`
@@ -168,7 +172,7 @@ func LeaveOut(path, why string) Left {
 // Name returns the bytes of the path.
 func (l Left) Name() string { return nameOf(l.Path, l.RawPath) }
 
-// The reasons of checkpoints.
+// These are the reasons for which Coleo makes a checkpoint.
 const (
 	AtStart       = "start"          // the arm was about to start
 	AfterTurn     = "turn"           // a turn has ended

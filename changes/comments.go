@@ -8,7 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// The bounds of one arm's comments. The agent CLI gets all comments as one prompt.
+// These constants are the bounds of one arm's comments. The agent CLI gets all comments as one
+// prompt.
 const (
 	MaxComments = 100
 	MaxComment  = 4 << 10 // bytes of the text of one comment
@@ -49,7 +50,7 @@ func AddComment(list []Comment, c Comment) ([]Comment, error) {
 	return all, nil
 }
 
-// CommentPrompt returns the prompt that has all comments.
+// CommentPrompt returns the prompt that contains all comments.
 func CommentPrompt(list []Comment) string {
 	var b strings.Builder
 	b.WriteString("Comments on your changes. Please go through all of them:\n")

@@ -12,64 +12,67 @@ type MergeWay string
 
 // The ways of a merge.
 const (
-	// WayMerge makes a merge commit, also if the branch could be moved without one. So one
-	// revert undoes the work of an arm, as on GitHub and GitLab.
+	// WayMerge makes a merge commit, even if git could move the branch without one. So one revert
+	// undoes the work of an arm, as on GitHub and GitLab.
 	WayMerge MergeWay = "merge"
 	// WaySquash makes one commit with all changes.
 	WaySquash MergeWay = "squash"
-	// WayRebase makes each commit anew on top of the branch. Commits that are on top of it
-	// already stay as they are.
+	// WayRebase makes each commit again on top of the branch. It does not change commits that are
+	// already on top of the branch.
 	WayRebase MergeWay = "rebase"
 )
 
-// MergeWish says how somebody wants an arm's work merged.
+// MergeWish says how somebody wants to merge an arm's work.
 type MergeWish struct {
 	Way MergeWay `json:"way,omitempty" enum:"merge,squash,rebase"` // "" is WayMerge
-	// Into is the branch that gets the work. "" is the one from which the arm's worktree was
-	// made. A branch that does not exist begins at that one.
+	// Into is the branch that gets the work. If Into is "", that is the branch from which the arm's
+	// worktree was made. If the branch Into does not exist, it begins at the branch from which the
+	// arm's worktree was made.
 	Into string `json:"into,omitempty"`
-	// Commit is the message for uncommitted work of the arm, which is committed first. If it
-	// is "", uncommitted work is an error.
+	// Commit is the message for a commit of the arm's uncommitted work. Coleo makes this commit
+	// before the merge. If Commit is "", uncommitted work is an error.
 	Commit string `json:"commit,omitempty"`
-	// Message is the message of the merge commit or of the one commit of a squash. "" leaves
-	// it to Coleo. A rebase takes none.
+	// Message is the message of the merge commit or of the single commit of a squash. If Message is
+	// "", Coleo writes the message. A rebase takes no message.
 	Message string `json:"message,omitempty"`
-	// DryRun finds out what would happen, and changes nothing.
+	// DryRun means that Coleo finds out what would happen, and changes nothing.
 	DryRun bool `json:"dryRun,omitempty"`
 }
 
-// MergeFrom is an arm's work that is merged, and the branch that gets it.
+// MergeFrom describes an arm's work that is merged, and the branch that gets the work.
 type MergeFrom struct {
 	Way    MergeWay `json:"way" enum:"merge,squash,rebase"`
 	Branch string   `json:"branch"` // of the arm, without refs/heads/
 	Commit string   `json:"commit"` // its newest commit
 	Into   string   `json:"into"`   // the branch that gets the work, without refs/heads/
-	// Before is the commit of Into before the merge; "" if the branch is new. After is the one
-	// after it.
+	// Before is the commit of Into before the merge. It is "" if the branch is new. After is the
+	// commit of Into after the merge.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
-	// Committed is the commit that Coleo has made of uncommitted work; "" if there was none.
+	// Committed is the commit that Coleo has made of uncommitted work. It is "" if there was no
+	// uncommitted work.
 	Committed string `json:"committed,omitempty"`
 }
 
-// Merged is what a merge has done, or what a dry run says that it would do. If there are
-// Conflicts, nothing was changed.
+// Merged describes what a merge has done, or what it would do in a dry run. If Conflicts is not
+// empty, nothing was changed.
 type Merged struct {
 	MergeFrom
 	DryRun bool `json:"dryRun,omitempty"`
-	// Nothing means that Into has all of the work already. Nothing was changed.
+	// Nothing means that Into already contains all of the work. So nothing was changed.
 	Nothing bool `json:"nothing,omitempty"`
-	// CheckedOut is the work folder that has Into checked out. A dry run sets it, because the
-	// merge would be refused.
+	// CheckedOut is the work folder that has the branch Into checked out. Only a dry run sets it,
+	// because Coleo would refuse the real merge.
 	CheckedOut string `json:"checkedOut,omitempty"`
-	// Commits are those of the arm that Into does not have, the newest first. Files are what
-	// changes in Into.
+	// Commits lists the arm's commits that Into does not contain, the newest first. Files lists the
+	// files that change in Into.
 	Commits   []MergeCommit `json:"commits,omitempty"`
 	Files     []File        `json:"files,omitempty"`
 	Conflicts []Conflict    `json:"conflicts,omitempty"`
-	// Cut says for people what a bound has cut off.
+	// Cut describes, for people, what a bound has cut off.
 	Cut string `json:"cut,omitempty"`
-	// Asked is the prompt that hands the conflicts to the arm, if that was asked for.
+	// Asked is the receipt of the prompt that hands the conflicts to the arm. It is set only if the
+	// caller asked for this prompt.
 	Asked *coleo.Receipt `json:"asked,omitempty"`
 }
 
@@ -84,7 +87,7 @@ type Conflict struct {
 	Path    string `json:"path"`
 	RawPath []byte `json:"rawPath,omitempty"` // its bytes, if they are no UTF-8
 	Kind    string `json:"kind"`              // in git's words: contents, modify/delete, rename/delete, …
-	// Commit is the commit of the arm that conflicts, in a rebase.
+	// Commit is the arm's commit that conflicts. It is set only in a rebase.
 	Commit string `json:"commit,omitempty"`
 }
 
@@ -98,7 +101,8 @@ func NewConflict(path, kind, commit string) Conflict {
 	return c
 }
 
-// mostInPrompt is how many conflicts a prompt names. The arm finds the others by git.
+// mostInPrompt is the largest number of conflicts that a prompt names. The arm finds the other
+// conflicts with git.
 const mostInPrompt = 100
 
 // MergePrompt returns the prompt that hands the conflicts of a merge to the arm.

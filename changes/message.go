@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The lines of a checkpoint's commit message.
+// These strings begin the lines of a checkpoint's commit message.
 const (
 	titleLine = "coleo: checkpoint: "
 	timeLine  = "Time: "
@@ -70,8 +70,8 @@ func readLeft(text string) (Left, bool) {
 	return LeaveOut(name, why), nameErr == nil && whyErr == nil
 }
 
-// Show returns a path for people, in one line. It quotes a path that has control characters
-// or is not UTF-8.
+// Show returns a path for people, in one line. It quotes a path that contains control characters or
+// is not UTF-8.
 func Show(path string) string {
 	if quoted := strconv.Quote(path); strings.ContainsAny(quoted, `\`) {
 		return quoted

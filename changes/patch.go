@@ -7,14 +7,14 @@ import (
 	"strconv"
 )
 
-// part is the part of a patch about one file. A retyped file has two parts.
+// part is the part of a patch that describes one file. A retyped file has two parts.
 type part struct {
 	offset, length int
 	hunks          []Hunk
 }
 
-// These strings begin only headers: a patch puts a mark before every line of a file's
-// content, and the lines of a binary file have no blank.
+// fileStart and hunkStart match only headers. A patch puts a mark before every line of a file's
+// content. The lines of a binary file contain no blanks.
 var (
 	fileStart = []byte("diff --git ")
 	hunkStart = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)`)
@@ -70,9 +70,9 @@ func CutPatch(patch []byte) []byte {
 	return patch[:last+1] // empty if the patch has only one file
 }
 
-// Assemble returns the files of the entries, with their positions in the patch. The entries
-// and the patch have the same files in the same order, but the patch may end earlier. The
-// parameter where has the flags of each file, by path.
+// Assemble returns the files of the entries, with their positions in the patch. The entries and the
+// patch contain the same files in the same order, but the patch may end earlier. The parameter
+// where contains the flags of each file, by path.
 func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, where map[string]Entry,
 	committed map[string]bool) []File {
 	files := []File{} // never null in JSON
@@ -134,7 +134,8 @@ func Sum(files []File) (added, deleted int) {
 	return added, deleted
 }
 
-// Text returns the part of the patch for one hunk, or nil if the patch lacks the hunk.
+// Text returns the part of the patch for one hunk. If the patch does not contain the hunk, Text
+// returns nil.
 func (d Diff) Text(h Hunk) []byte {
 	if h.Offset < 0 || h.Length < 0 || h.Offset+h.Length > len(d.Patch) {
 		return nil
@@ -163,7 +164,7 @@ func (d Diff) NewLines(h Hunk) (added []NewLine) {
 	return added
 }
 
-// CutNote says for people what was cut off; "" if nothing.
+// CutNote describes, for people, what was cut off. If nothing was cut off, it returns "".
 func CutNote(files int, moreFiles, patchCut bool, withoutPatch int) string {
 	switch {
 	case moreFiles && patchCut:

@@ -17,8 +17,8 @@ const noMode = "000000"
 // Entry is one path that git status reports as changed.
 type Entry struct {
 	Path string // its bytes
-	// Mode and ID are the mode and the id of the file in HEAD; "" if HEAD does not have the
-	// file.
+	// Mode and ID are the mode and the id of the file in HEAD. If HEAD does not contain the file,
+	// both are "".
 	Mode, ID string
 	// Submodule means that the path is a submodule in the index.
 	Submodule bool
@@ -81,8 +81,8 @@ func (s *Status) changed(rest string) bool {
 	return true
 }
 
-// unmerged reads XY SUB MODE-1 MODE-2 MODE-3 MODE-WORK ID-1 ID-2 ID-3 PATH. The second
-// version is that of HEAD.
+// unmerged reads XY SUB MODE-1 MODE-2 MODE-3 MODE-WORK ID-1 ID-2 ID-3 PATH. Version 2 of the file
+// is the version in HEAD.
 func (s *Status) unmerged(rest string) bool {
 	f := strings.SplitN(rest, " ", 10)
 	if len(f) != 10 {
@@ -110,8 +110,8 @@ type Lines struct {
 	Binary         bool // lines are not counted
 }
 
-// ParseRaw reads the output of git diff --raw -z, perhaps followed by that of --numstat.
-// The result lines has the line counts by path.
+// ParseRaw reads the output of git diff --raw -z. The output of --numstat can follow it. The result
+// lines contains the line counts of each file, by path.
 func ParseRaw(out []byte) (entries []RawEntry, lines map[string]Lines, err error) {
 	lines = map[string]Lines{}
 	fields := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")

@@ -29,7 +29,7 @@ type attempt struct {
 // isPrompt reports whether the request q belongs to a prompt and is not a side request.
 func isPrompt(q modelserver.Request) bool { return q.Side == "" && q.Prompt != "" }
 
-// filled returns the line a, filled in with the nonce, the work folder and the HOME.
+// filled fills a line of the catalogue in with the nonce, the work folder and the HOME.
 func (t *Trial) filled(a coleo.Ask, nonce string) (coleo.Ask, error) {
 	facts := struct{ Nonce, Workdir, Home string }{nonce, t.Workdir, t.home()}
 	var failed error
@@ -59,8 +59,8 @@ func (t *Trial) filled(a coleo.Ask, nonce string) (coleo.Ask, error) {
 	return a, failed
 }
 
-// provoke makes the agent CLI open the dialog of the line a. It returns when a dialog
-// is open or the turn has ended.
+// provoke makes the agent CLI open the dialog that a line of the catalogue describes. It returns
+// when a dialog is open or the turn has ended.
 func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
 	x := &attempt{Trial: t, nonce: Nonce(), since: len(t.Model.Record())}
 	var err error
@@ -99,8 +99,8 @@ func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
 	return x, err
 }
 
-// byHand reports whether a command of the user opens the dialog. Gemini CLI 0.61.0 takes it
-// for a plain prompt until it has asked its MCP servers for tools.
+// byHand reports whether the user opens the dialog with a command. Until Gemini CLI 0.61.0 has
+// asked its MCP servers for tools, it takes the command for a plain prompt.
 func (x *attempt) byHand() bool { return x.ask.Types != "" || x.ask.Prompt != "" }
 
 // prompt sends the prompt for the dialog, and waits for a dialog or the turn's end.
@@ -147,8 +147,8 @@ func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (
 	return coleo.WaitForTurn(ctx, x.Session, x.receipt)
 }
 
-// answerAsk makes the agent CLI open the dialog of the line a, and answers the dialog
-// in the way w. Then it checks what the agent CLI has done.
+// answerAsk makes the agent CLI open the dialog that a line of the catalogue describes. It answers
+// the dialog in the way that w describes. Then it checks what the agent CLI has done.
 func (t *Trial) answerAsk(ctx context.Context, a coleo.Ask, w way) error {
 	x, err := t.provoke(ctx, a)
 	if err != nil {
@@ -259,7 +259,7 @@ func (x *attempt) results() (out []string) {
 	for _, q := range x.Model.Record()[x.since:] {
 		switch {
 		case !isPrompt(q) || x.receipt.Text == "" || x.ask.Tool != "" && strings.Contains(x.ask.Input, q.Prompt):
-			// A subagent's prompt comes from the model, so it is no result.
+			// A subagent's prompt comes from the model, so it is not a result.
 		case q.Prompt != x.receipt.Text:
 			out = append(out, q.Prompt)
 		case q.HasToolResult:
@@ -302,8 +302,8 @@ func (x *attempt) respond(ctx context.Context, d coleo.Decision) error {
 	return coleo.Errorf(coleo.ETimeout, "after the answer it is still %s by rule %q", last.State, last.Rule)
 }
 
-// refused checks that Coleo refuses the answer w and types nothing. After that, it
-// denies the dialog, or ends the agent CLI.
+// refused checks that Coleo refuses an answer and types nothing. Then it denies the dialog or ends
+// the agent CLI.
 func (x *attempt) refused(ctx context.Context, w way) error {
 	before := *x.dialog
 	decision := coleo.Decision{Choice: w.choice}

@@ -11,8 +11,8 @@ import (
 	"coleo.dev"
 )
 
-// question is a turn in which the agent CLI has asked for permission to write a file,
-// and waits for the answer.
+// question is a turn in which the agent CLI has asked for permission to write a file. The agent CLI
+// waits for the answer.
 type question struct {
 	path    string
 	receipt coleo.Receipt
@@ -128,8 +128,8 @@ func denyWithWords(ctx context.Context, t *Trial) error {
 	return q.unwritten()
 }
 
-// approvalStale answers dialogs that are not open, and checks that Coleo refuses the
-// answers. One dialog never existed, and another one has already been answered.
+// approvalStale answers dialogs that are not open, and checks that Coleo refuses the answers. One
+// of these dialogs never existed. Another one was already answered.
 func approvalStale(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {

@@ -27,7 +27,7 @@ func (t *Trial) newCommand() (command, error) {
 	return c, nil
 }
 
-// ran checks that the command has run exactly want times.
+// ran checks how many times the command has run. If this number is not want, ran returns an error.
 func (c command) ran(want int) error {
 	raw, err := os.ReadFile(c.log)
 	if err != nil && !os.IsNotExist(err) {
@@ -73,9 +73,9 @@ func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, c
 	}
 }
 
-// approvalApprove approves a command once, and checks that the agent CLI asks again
-// before the command's next run. After that, if the dialog offers a permanent approval,
-// it approves the command permanently.
+// approvalApprove approves a command once, and checks that the agent CLI asks again before the
+// command's next run. After that, if the dialog offers a permanent approval, approvalApprove
+// approves the command permanently.
 func approvalApprove(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

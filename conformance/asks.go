@@ -54,8 +54,8 @@ type catalogue struct {
 	offered map[string]bool // the tools that the agent CLI has offered to the model
 }
 
-// checks returns one check for each line in list. If whole is true, it also returns the
-// checks of the tools.
+// checks returns one check for each line in list. If whole is true, checks also returns the checks
+// of the tools.
 func (c *catalogue) checks(list []coleo.Ask, whole bool) []Check {
 	var out []Check
 	for _, a := range list {
@@ -112,9 +112,8 @@ func (c *catalogue) note(t *Trial) {
 	}
 }
 
-// quiet makes the model call the tools that the harness lists as never asking. It
-// checks that no dialog opens. It skips a tool if the harness gives no input for that
-// tool.
+// quiet makes the model call the tools that never ask, according to the harness. It checks that no
+// dialog opens. If the harness gives no input for a tool, quiet skips the tool.
 func (c *catalogue) quiet(ctx context.Context, t *Trial) error {
 	defer c.note(t)
 	list, called := c.harness.QuietTools(), 0
@@ -137,8 +136,8 @@ func (c *catalogue) quiet(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// listed checks that the harness knows all tools that the agent CLI has offered. The
-// harness knows a tool if it is in the catalogue, or listed as one that never asks.
+// listed checks that the harness knows all tools that the agent CLI has offered. The harness knows
+// a tool if the catalogue contains the tool, or if the harness lists it as a tool that never asks.
 func (c *catalogue) listed(ctx context.Context, t *Trial) error {
 	if len(c.offered) == 0 {
 		if err := simplePrompt(ctx, t); err != nil {
@@ -167,9 +166,9 @@ func (c *catalogue) listed(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// mcpRecord returns the path of the record of the MCP server that the checks use. In a
-// sandbox, the server can write in the work folder alone. There the record lies in the
-// repository's own folder, where it changes nothing.
+// mcpRecord returns the path of the record of the MCP server that the checks use. In a sandbox, the
+// server can write only in the work folder. In that case, the record is in the repository's own
+// folder .git, where the record changes no file of the work.
 func (t *Trial) mcpRecord() string {
 	if t.config.Sandbox.On() {
 		return filepath.Join(t.Workdir, ".git", "mcp.jsonl")
@@ -201,9 +200,8 @@ func (t *Trial) mcpCalls(nonce string) (n int) {
 	return n
 }
 
-// scriptOf returns the model's script for a line of the catalogue. If a prompt contains
-// word, the script makes the model answer with the line's text or make the line's tool
-// calls.
+// scriptOf returns the model's script for a line of the catalogue. If a prompt contains the text in
+// word, the script makes the model send the line's text or make the line's tool calls.
 func scriptOf(a coleo.Ask, word string) modelserver.Script {
 	var script modelserver.Script
 	add := func(step modelserver.Step, after bool, times int) {
@@ -236,9 +234,9 @@ func callOf(c coleo.AskCall) *modelserver.Call {
 	return &call
 }
 
-// PickAsks returns the lines of a harness's catalogue that the user has selected. The
-// argument names is "all", or the names of the lines with commas between them. If the
-// catalogue has no line with such a name, the error is EInvalid.
+// PickAsks returns the lines of a harness's catalogue that the user has selected. The parameter
+// names is "all", or a list of line names with commas between them. If the catalogue does not
+// contain one of these lines, the error is EInvalid.
 func PickAsks(h coleo.Harness, names string) ([]coleo.Ask, error) {
 	asking, ok := h.(coleo.Asking)
 	if !ok || len(asking.Asks()) == 0 {
@@ -260,10 +258,9 @@ func PickAsks(h coleo.Harness, names string) ([]coleo.Ask, error) {
 	return out, nil
 }
 
-// RunAsks runs the checks of the given lines of a catalogue, one line after another. If
-// these are all lines of the catalogue, it also runs the checks of the tools. It
-// returns the same errors as Run. A failed check is no error: the report contains the
-// failure.
+// RunAsks runs the checks of the given lines of a catalogue, one line after another. If these are
+// all lines of the catalogue, RunAsks also runs the checks of the tools. It returns the same errors
+// as Run. A failed check is not an error: the report contains the failure.
 func RunAsks(ctx context.Context, h coleo.Harness, c Config, list []coleo.Ask) (AsksReport, error) {
 	report := AsksReport{Harness: h.Info().Name, Isolated: c.Isolated}
 	asking, ok := h.(coleo.Asking)

@@ -184,8 +184,7 @@ func stateDetection(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// answered reports whether the model had sent its complete answer to a prompt by the
-// time at.
+// answered reports whether the model had sent its complete answer to a prompt by a given time.
 func answered(m *modelserver.Server, prompt string, at time.Time) bool {
 	whole := false
 	for _, q := range m.Record() {
@@ -228,9 +227,9 @@ func mcpConnection(ctx context.Context, t *Trial) error {
 }
 
 const (
-	// toolsTimeout is how long awaitTools waits at most until the agent CLI has asked
-	// its MCP server for the list of tools. Some agent CLIs ask in the background after
-	// they begin to take input. Some ask only after the first prompt.
+	// toolsTimeout is the longest time for which awaitTools waits. awaitTools waits until the agent
+	// CLI has asked its MCP server for the list of tools. Some agent CLIs ask in the background
+	// after they begin to take input. Some ask only after the first prompt.
 	toolsTimeout = 10 * time.Second
 	// toolsEvery is the time between two reads of the MCP server's record.
 	toolsEvery = 50 * time.Millisecond
@@ -254,9 +253,9 @@ func awaitTools(ctx context.Context, record string) {
 	}
 }
 
-// called reports whether the record of an MCP server has a tool call with the nonce
-// after the first request of the protocol. That first request is initialize. Since
-// version 2026-07-28 of the protocol, it can be server/discover instead.
+// called reports whether the record of an MCP server contains a tool call with the nonce after the
+// first request of the protocol. This first request is initialize. Since version 2026-07-28 of the
+// protocol, it can be server/discover instead.
 func called(record []mcpserver.Request, nonce string) bool {
 	begun := false
 	for _, q := range record {

@@ -6,7 +6,7 @@ import (
 	"coleo.dev"
 )
 
-// beyond returns the checks that the published suite does not have.
+// beyond returns the checks that are not in the published suite.
 func beyond() []Check {
 	approval := func(c coleo.Capabilities) bool { return c.Approval }
 	return []Check{

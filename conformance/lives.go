@@ -141,10 +141,9 @@ func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 	return t.processIn(ctx, note, receipt), nil
 }
 
-// processIn approves the dialogs of a turn until a command has written its process id
-// to a file. The argument note is the path of this file. processIn returns the
-// command's process. If the turn ends or commandTimeout passes before that, it returns
-// the zero Identity.
+// processIn approves the dialogs of a turn until a command has written its process id to a file.
+// The parameter note is the path of this file. processIn returns the command's process. If the turn
+// ends or commandTimeout passes before that, it returns the zero Identity.
 func (t *Trial) processIn(ctx context.Context, note string, r coleo.Receipt) coleo.Identity {
 	ctx, cancel := patient(ctx, commandTimeout)
 	approved := make(chan struct{})

@@ -11,12 +11,13 @@ import (
 	"coleo.dev"
 )
 
-// switchModes switches to each mode of the agent CLI and back to the first one. After each
-// switch, the model must get a prompt, and the file system says what the mode allows: in a
-// mode that a start with the permission "ask" gives, a file is written only after a
-// question. In one that "edit" gives, it is written without a question.
+// switchModes switches to each mode of the agent CLI and back to the first mode. After each switch,
+// a prompt must reach the model. The check then looks in the file system to see what the mode
+// allows. If a start with the permission "ask" gives the mode, a file is written only after a
+// question. If a start with the permission "edit" gives the mode, a file is written without a
+// question.
 //
-// The check leaves out what only a start with the permission "all" gives.
+// The check leaves out modes that only a start with the permission "all" gives.
 func switchModes(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -47,7 +48,8 @@ func switchModes(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// tryMode switches to a mode, and checks that the mode is told and what it allows.
+// tryMode switches to a mode. It checks that the session reports the mode, and that the mode allows
+// what it should allow.
 func (t *Trial) tryMode(ctx context.Context, s coleo.Modal, m coleo.Mode) error {
 	from, was := t.Session.State(), coleo.NewestCursor(t.Session)
 	done, err := s.SwitchMode(ctx, m.ID)
@@ -78,8 +80,8 @@ func (t *Trial) tryMode(ctx context.Context, s coleo.Modal, m coleo.Mode) error 
 	return nil
 }
 
-// reachesModel checks that a prompt reaches the model once. Some agent CLIs put more text
-// around a prompt in some modes.
+// reachesModel checks that a prompt reaches the model once. In some modes, some agent CLIs put more
+// text around a prompt.
 func (t *Trial) reachesModel(ctx context.Context) error {
 	nonce := Nonce()
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "say " + nonce})
@@ -101,7 +103,7 @@ func (t *Trial) reachesModel(ctx context.Context) error {
 	return nil
 }
 
-// toldMode reports whether a change after the cursor has told the mode.
+// toldMode reports whether the session has reported the mode in a change after the cursor.
 func (t *Trial) toldMode(after coleo.Cursor, mode string) bool {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // so Changes yields the past changes and does not wait for new ones
@@ -113,7 +115,8 @@ func (t *Trial) toldMode(after coleo.Cursor, mode string) bool {
 	return false
 }
 
-// writesIn makes the model write a file in a mode that a start with this permission gives.
+// writesIn makes the model write a file in the present mode. The parameter permission is the
+// permission with which a start gives this mode.
 func (t *Trial) writesIn(ctx context.Context, permission coleo.PermissionMode) error {
 	if permission == coleo.PermissionAsk {
 		q, err := t.askToWrite(ctx)

@@ -22,8 +22,7 @@ type Played struct {
 	Err   error  // why the play ended early; in this case, the label has only what was proven before
 }
 
-// plays are sequences of actions of a user. Play carries out each sequence in a session
-// of its own.
+// plays lists sequences of actions of a user. Play carries out each sequence in a separate session.
 var plays = []struct {
 	name string
 	asks bool // only for an agent CLI that asks for approvals
@@ -36,20 +35,20 @@ var plays = []struct {
 }
 
 const (
-	// playTimeout bounds one play. The slowest agent CLI takes a minute.
+	// playTimeout is the longest time that one play can take. The slowest agent CLI takes a minute.
 	playTimeout = 5 * time.Minute
-	// quietFor is how long the screen must not change before the player types the next
-	// key. While an agent CLI draws a dialog, its screen is never unchanged for so long.
+	// quietFor is how long the screen must stay unchanged before the player types the next key.
+	// While an agent CLI draws a dialog, its screen never stays unchanged for so long.
 	quietFor = 2500 * time.Millisecond
-	// startedFor is how long the screen must not change after the start, before the
-	// player types the first prompt. It is longer than quietFor, because some agent
-	// CLIs draw a composer and only then start extensions.
+	// startedFor is how long the screen must stay unchanged after the start, before the player
+	// types the first prompt. It is longer than quietFor, because some agent CLIs draw a composer
+	// and only then start extensions.
 	startedFor = 5 * time.Second
-	// quietTimeout is how long the player waits at most for the screen to stop
-	// changing. Some screens never stop, so the player continues after this time.
+	// quietTimeout is the longest time that the player waits for the screen to stop changing. Some
+	// screens never stop, so the player continues after this time.
 	quietTimeout = 20 * time.Second
-	// typedFor is how long the screen must not change after a text is typed, before the
-	// player types ENTER. Some agent CLIs take an earlier ENTER for a part of a paste.
+	// typedFor is how long the screen must stay unchanged after the player has typed a text. Only
+	// then does the player type ENTER. Some agent CLIs take an earlier ENTER for a part of a paste.
 	typedFor = 700 * time.Millisecond
 	// effectTimeout is how long the player waits for the effect of a key. It looks for
 	// the effect in the model's record, in the file system or on the screen.
@@ -61,9 +60,9 @@ const (
 	playPoll = 30 * time.Millisecond
 )
 
-// These are keys that answer dialogs or stop a turn. The player presses one after
-// another until a key has an effect. It cannot use the keys in the harness's
-// description, because the description can be wrong for this version of the agent CLI.
+// These keys answer dialogs or stop a turn. The player presses one key after another until a key
+// has an effect. It cannot use the keys in the harness's description, because the description can
+// be wrong for this version of the agent CLI.
 var (
 	approvingKeys = []string{"\r", "y", "1"}
 	denyingKeys   = []string{"\x1b", "n\r"}
@@ -141,8 +140,8 @@ type stateSince struct {
 	title string
 }
 
-// become records that a state began at a given time. The recorded times never go back:
-// if at is earlier than the last one, become uses the last one.
+// become records that a state began at a given time. The recorded times never go back. If the given
+// time is earlier than the last recorded time, become records the last recorded time.
 func (p *player) become(state coleo.State, at time.Time) {
 	if n := len(p.states); n > 0 && at.Before(p.states[n-1].at) {
 		at = p.states[n-1].at
@@ -164,7 +163,7 @@ func (p *player) forgetUnproven() {
 	p.states[p.proven] = stateSince{at: p.states[p.proven].at, state: mend.Unjudged}
 }
 
-// changeTo waits until the screen has stopped changing, and then records two states:
+// changeTo waits until the screen has stopped changing. Then it records two states:
 //   - mend.Changing begins at the time that from() returns.
 //   - The given state begins at the last change of the screen.
 func (p *player) changeTo(state coleo.State, from func() time.Time) error {
@@ -174,8 +173,8 @@ func (p *player) changeTo(state coleo.State, from func() time.Time) error {
 	return err
 }
 
-// label returns the recorded states as a label. The argument start is the time at which
-// the recording began.
+// label returns the recorded states as a label. The parameter start is the time at which the
+// recording began.
 func (p *player) label(start time.Time) string {
 	parts := []string{"0.00 " + string(mend.Unjudged)}
 	for _, s := range p.states {
@@ -240,8 +239,7 @@ func (p *player) send(prompt string) (modelserver.Request, error) {
 	return q, nil
 }
 
-// asking has prompts that make the agent CLI open a dialog. The first prompt needs no
-// tools.
+// asking lists prompts that make the agent CLI open a dialog. The first prompt needs no tools.
 var asking = []string{"write %s with words", "run touch %s"}
 
 // canAsk reports whether the agent CLI can open a dialog for the prompt asking[i]. The

@@ -51,9 +51,9 @@ func (p *player) picture() string {
 	return strings.Join(term.Screen().Lines, "\n")
 }
 
-// quiet waits until the model has answered all requests and the screen has not changed
-// for the time d. It returns the time of the screen's last change. If the screen does
-// not stop changing, quiet returns after quietTimeout.
+// quiet waits until the model has answered all requests and the screen has stayed unchanged for the
+// time d. It returns the time of the screen's last change. If the screen does not stop changing,
+// quiet returns after quietTimeout.
 func (p *player) quiet(d time.Duration) (time.Time, error) {
 	for p.isAsked() {
 		if elapse(p.ctx, playPoll); p.ctx.Err() != nil {
@@ -63,17 +63,15 @@ func (p *player) quiet(d time.Duration) (time.Time, error) {
 	return p.still(d)
 }
 
-// isAsked reports whether there is a request to the model that is not completely
-// answered.
+// isAsked reports whether the model has a request that is not yet completely answered.
 func (p *player) isAsked() bool {
 	return slices.ContainsFunc(p.Model.Record(), func(q modelserver.Request) bool {
 		return !q.Done && !q.Aborted
 	})
 }
 
-// still waits until, for the time d, the screen has not changed and the model has had
-// no open request. It returns the beginning of this time. It waits at most for
-// quietTimeout.
+// still waits for a period of the length d in which the screen does not change and the model has no
+// open request. It returns the beginning of this period. It waits for at most quietTimeout.
 func (p *player) still(d time.Duration) (since time.Time, err error) {
 	since = time.Now()
 	before, end := p.picture(), time.Now().Add(quietTimeout)
@@ -88,8 +86,8 @@ func (p *player) still(d time.Duration) (since time.Time, err error) {
 	return since, nil
 }
 
-// lastReply returns the time at which the model sent the last byte of a reply. Replies
-// to side requests do not count.
+// lastReply returns the time at which the model sent the last byte of its latest reply. Replies to
+// side requests do not count.
 func (p *player) lastReply() (last time.Time) {
 	for _, q := range p.Model.Record() {
 		if q.Side == "" {

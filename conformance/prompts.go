@@ -44,14 +44,13 @@ func unicodePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce+"\n漢字とかな, 한글, ñ é ß, “quotes” – dash… 👩‍👧 🇫🇮 ⚠️ done", nonce)
 }
 
-// leads are the beginnings of prompts that an agent CLI could take for something else:
-// a command, a shell command, a memory, a file or a call for help.
+// leads lists beginnings of prompts that an agent CLI could take for something else. This can be a
+// command, a shell command, a memory, a file or a call for help.
 var leads = []string{"/", "!", "#", "@", "?", "{", "&", "/clear ", "/exit ", " !", "\n/", "a\n/", "a\n!"}
 
-// specialLeading sends prompts that look like commands. There are two correct outcomes:
-// the prompt reaches the model as text, with at most a blank before it, or Coleo
-// refuses the prompt with EInvalid. In no case is the agent CLI allowed to run the
-// command.
+// specialLeading sends prompts that look like commands. There are two correct outcomes. Either the
+// prompt reaches the model as text, with at most a blank before it. Or Coleo refuses the prompt
+// with EInvalid. The agent CLI must never run the command.
 func specialLeading(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -85,10 +84,9 @@ func specialLeading(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// asked returns how many times the model got a prompt. Only the first request of each
-// turn counts. The prompts must be equal byte for byte, except for blanks around them:
-// some agent CLIs append a blank to a paste, and Coleo puts a blank before a text that
-// would otherwise be a command.
+// asked returns how many times the model got a prompt. Only the first request of each turn counts.
+// The prompts must be equal byte for byte, except for blanks around them. Some agent CLIs append a
+// blank to a paste. Coleo puts a blank before a text that would otherwise be a command.
 func asked(m *modelserver.Server, prompt string) int {
 	n := 0
 	for _, q := range m.Record() {
@@ -163,8 +161,8 @@ func textOf(steps []modelserver.Step) string {
 	return b.String()
 }
 
-// joinedWords returns the words of s, separated by single blanks. It removes the
-// layout, which is different in each agent CLI.
+// joinedWords returns the words of s, separated by single blanks. It removes the layout, because
+// the layout is different in each agent CLI.
 func joinedWords(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // liar makes the model answer with a text that looks like a dialog. It checks that

@@ -18,7 +18,7 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// Moment is a change that a session has reported, as a JSON object for programs.
+// Moment is the JSON form of a change that a session reported. It is made for programs.
 type Moment struct {
 	T      float64       `json:"t"` // seconds since the beginning of the recording or the session
 	State  coleo.State   `json:"state"`
@@ -31,8 +31,8 @@ type Moment struct {
 	Note   string        `json:"note,omitempty"`
 }
 
-// MomentOf returns a change as a Moment. The argument after is the time of the change,
-// counted from the beginning of the recording or of the session.
+// MomentOf returns a change as a Moment. The time of the change is counted from the beginning of
+// the recording or of the session.
 func MomentOf(c coleo.Change, after time.Duration) Moment {
 	m := Moment{
 		T: after.Seconds(), State: c.Reading.State, Rule: c.Reading.Rule, Dialog: c.Reading.Dialog,
@@ -44,23 +44,23 @@ func MomentOf(c coleo.Change, after time.Duration) Moment {
 	return m
 }
 
-// These are the suffixes of the two files of a recorded session. The .cast file has the
-// session's terminal as an asciicast. The .jsonl file has one line for each change that
-// the session reported. Each line is a Moment as JSON.
+// These are the suffixes of the two files of a recorded session. The .cast file contains the
+// session's terminal as an asciicast. The .jsonl file contains one line for each change that the
+// session reported. Each line is a Moment as JSON.
 const (
 	castFile   = ".cast"
 	changeFile = ".jsonl"
 )
 
-// recordedSession has the data of one agent CLI of a trial, for its recording.
+// recordedSession holds the data for the recording of one agent CLI of a trial.
 type recordedSession struct {
 	holderDir string // the folder of the session's holder
 	changes   []coleo.Change
 	start     time.Time // beginning of the asciicast; zero until the asciicast is written
 }
 
-// startRecording remembers the folder of the session's holder, from which the recording
-// is made later. It does nothing if the session has no screen, or if no recordings are
+// startRecording remembers the folder of the session's holder. The recording is made from this
+// folder later. startRecording does nothing if the session has no screen, or if no recordings are
 // wanted.
 func (t *Trial) startRecording(hold string) {
 	if _, ok := t.Session.(coleo.Terminal); ok && t.config.Record != "" {
@@ -68,9 +68,9 @@ func (t *Trial) startRecording(hold string) {
 	}
 }
 
-// recordingTail is how long a recording continues after the last check. Coleo reports
-// some readings only after they have lasted for some time. A replay must report them
-// too, although its times are exact only to 50 ms.
+// recordingTail is how long a recording continues after the last check. Coleo reports some readings
+// only after they have lasted for some time. A replay must report these readings too, although the
+// times in a replay are exact only to 50 ms.
 const recordingTail = time.Second
 
 // finishRecording waits for recordingTail. The caller ends the agent CLI only after

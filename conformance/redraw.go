@@ -24,18 +24,17 @@ const redrawStill = time.Second
 // with text. The composers and dialogs of most agent CLIs have more rows than this.
 const wipedRows = 5
 
-// lostRows is how many rows above a partial wipe an agent CLI can erase when it draws
-// again. The wipe moves the cursor, and some agent CLIs erase upward from the cursor.
-// Gemini 0.61.0 moves 4 rows down from its composer first. If the screen ends there, it
-// erases up to 4 rows too many, and 1 more because the wipe begins 1 row above its
+// lostRows is the largest number of rows above a partial wipe that an agent CLI can erase when it
+// redraws. The wipe moves the cursor, and some agent CLIs erase upward from the cursor. Gemini
+// 0.61.0 first moves the cursor 4 rows down from its composer. If the screen ends before that,
+// Gemini erases up to 4 rows too many. It erases 1 more row because the wipe begins 1 row above its
 // composer. No terminal can bring these rows back.
 const lostRows = 5
 
-// redraw wipes the agent CLI's screen, as a command of the model can do by mistake if
-// it prints directly to the terminal. It checks two things:
+// redraw wipes the agent CLI's screen. A command of the model can wipe it by mistake if the command
+// prints directly to the terminal. redraw checks two things:
 //   - Coleo makes the agent CLI draw its screen again.
-//   - Before the screen is drawn again, Coleo does not report that no rule recognizes
-//     it.
+//   - Until the screen is drawn again, Coleo does not report that no rule recognizes it.
 func redraw(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -69,8 +68,8 @@ func redraw(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// wipeDialog wipes the screen while a dialog is open. It checks that Coleo takes the
-// redrawn dialog for the same dialog.
+// wipeDialog wipes the screen while a dialog is open. It checks that Coleo treats the redrawn
+// dialog as the same dialog.
 func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -82,10 +81,9 @@ func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 	return t.deny(ctx, q)
 }
 
-// wipe wipes the last rows of the screen, or the whole screen if rows is 0. Then it
-// waits until the agent CLI has redrawn the screen, and Coleo's reading is equal to the
-// reading before the wipe. It returns the number of rows with text after the redraw
-// (came), and before the wipe (of).
+// wipe wipes the last rows of the screen, or the whole screen if rows is 0. Then it waits until the
+// agent CLI has redrawn the screen. It also waits until Coleo's reading is the same as before the
+// wipe. It returns two numbers of rows with text: first after the redraw, then before the wipe.
 func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, of int, err error) {
 	before := texts(stillScreen(ctx, term))
 	was, from := t.Session.State(), coleo.NewestCursor(t.Session)
@@ -107,8 +105,8 @@ func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, 
 	return came, len(before), nil
 }
 
-// stillScreen waits until the screen has not changed for the time redrawStill. It
-// returns the rows of the screen. Clocks on the screen are allowed to change.
+// stillScreen waits until the screen has not changed for the time redrawStill. It returns the rows
+// of the screen. It ignores the changes of clocks on the screen.
 func stillScreen(ctx context.Context, term coleo.Terminal) []string {
 	last, since := term.Screen().Lines, time.Now()
 	for ctx.Err() == nil && time.Since(since) < redrawStill {
@@ -122,8 +120,8 @@ func stillScreen(ctx context.Context, term coleo.Terminal) []string {
 	return last
 }
 
-// wipeBelow returns output that wipes the lower part of a screen and prints a few words
-// there. It does not wipe the first rows, of which kept have text.
+// wipeBelow returns output that wipes the lower part of a screen and prints a few words there. The
+// parameter kept is the number of rows with text that the output leaves at the top of the screen.
 func wipeBelow(lines []string, kept int) string {
 	y := 0
 	for ; y < len(lines) && kept > 0; y++ {
@@ -173,10 +171,9 @@ func (t *Trial) awaitRedraw(ctx context.Context, from coleo.Cursor) error {
 	return fmt.Errorf("it was not drawn again: %w", context.Cause(ctx))
 }
 
-// awaitPicture waits until Coleo's reading is equal to an earlier reading, and the
-// screen shows only rows that the earlier screen also showed. The argument was is the
-// earlier reading, and before has the earlier rows. awaitPicture returns the number of
-// rows with text.
+// awaitPicture waits until Coleo's reading is equal to an earlier reading. It also waits until the
+// screen shows only rows that the earlier screen also showed. It returns the number of rows with
+// text.
 func (t *Trial) awaitPicture(ctx context.Context, term coleo.Terminal, was coleo.Reading, before []string,
 	kept int) (int, error) {
 	for {
@@ -198,11 +195,11 @@ var clocks = regexp.MustCompile(`[ ─]*\b(\d+m )?\d+s\b[ ─]*`)
 
 func withoutClock(row string) string { return clocks.ReplaceAllString(row, " ") }
 
-// differing returns a text that describes the first difference between two screens, or
-// "" if there is none. The first kept rows must be equal, but up to lostRows rows that
-// follow each other may be missing there. Below them, some rows of the earlier screen can
-// be missing, because some agent CLIs do not draw old parts of the transcript again. The
-// remaining rows must be equal too.
+// differing describes the first difference between two screens. It returns "" if there is no
+// difference. The parameter kept is a number of rows at the top. These rows must be equal, but up
+// to lostRows consecutive rows may be missing there. Below them, some rows of the earlier screen
+// may be missing. Some agent CLIs do not redraw old parts of the transcript. All other rows must be
+// equal.
 func differing(before, now []string, kept int) string {
 	if len(now) <= max(0, kept-lostRows) || len(now) > len(before) {
 		return fmt.Sprintf("it shows %d rows, and showed %d", len(now), len(before))
@@ -220,13 +217,13 @@ func differing(before, now []string, kept int) string {
 	return differs
 }
 
-// without returns the rows without n of them, of which rows[at] is the first.
+// without returns all rows except the n rows that begin with rows[at].
 func without(rows []string, at, n int) []string {
 	return append(rows[:at:at], rows[at+n:]...)
 }
 
-// differentRow returns a text that describes the first row that is not as wanted, or "".
-// Both have the same number of rows.
+// differentRow describes the first row that differs from the wanted row. It returns "" if no row
+// differs. Both lists have the same number of rows.
 func differentRow(want, now []string) string {
 	for i, row := range want {
 		was, is := withoutClock(row), withoutClock(now[i])

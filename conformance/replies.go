@@ -11,7 +11,7 @@ import (
 	"coleo.dev"
 )
 
-// way is one way to answer the dialog of a line of the catalogue.
+// way is one way to answer a dialog of the catalogue.
 type way struct {
 	name   string
 	choice coleo.Choice
@@ -57,12 +57,11 @@ func waysOf(a coleo.Ask) []way {
 	return out
 }
 
-// replied answers the model's questions one after another, and approves a dialog that
-// follows them. What it checks after that depends on the line of the catalogue:
-//   - Usually, the model must have got the picked answers and no others.
-//   - If the line has a Result, the model must have got that.
-//   - If the dialog opens at the start or by typing only, the agent CLI must take a
-//     prompt.
+// replied answers the model's questions one after another. It approves a dialog that follows them.
+// What it checks after that depends on the line of the catalogue:
+//   - Usually, the model must have received the picked answers and no others.
+//   - If the line has a Result, the model must have received that result.
+//   - If the dialog opens at the start or by typing only, the agent CLI must take a prompt.
 func (x *attempt) replied(ctx context.Context, w way) error {
 	var wanted, unwanted []string
 	for page := 0; x.dialog != nil; page++ {
@@ -102,8 +101,8 @@ func (x *attempt) replied(ctx context.Context, w way) error {
 	return nil
 }
 
-// reply returns the decision that answers one question. The result yes has texts that
-// the model must get. The result no has texts that the model must not get.
+// reply returns the decision that answers one question. It also returns the texts that the model
+// must get (yes) and the texts that the model must not get (no).
 func (x *attempt) reply(w way, p coleo.AskPage) (d coleo.Decision, yes, no []string, err error) {
 	if x.dialog.Kind != x.ask.Kind {
 		return d, nil, nil, fmt.Errorf("the dialog %q is of the kind %s", x.dialog.Title, x.dialog.Kind)
@@ -138,8 +137,8 @@ const (
 	// handEvery is the time between two typed keys, and between two looks at the
 	// screen.
 	handEvery = 50 * time.Millisecond
-	// handPause is the pause that a person makes before ENTER. Without this pause,
-	// Codex 0.169.0 takes ENTER for a new row after fast text.
+	// handPause is the pause that a person makes before ENTER. Without this pause, Codex 0.169.0
+	// treats an ENTER after fast text as a new row.
 	handPause = 500 * time.Millisecond
 )
 

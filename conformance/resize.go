@@ -69,15 +69,15 @@ func (t *Trial) answersAfter(ctx context.Context, r coleo.Receipt) error {
 }
 
 const (
-	// frozenSize is how long resizeFrozen waits at most until Coleo has set both sizes.
+	// frozenSize is the longest time for which resizeFrozen waits until Coleo has set both sizes.
 	frozenSize = time.Second
 	// frozenLook is the time between two looks at the size of the agent CLI's terminal.
 	frozenLook = 10 * time.Millisecond
 )
 
-// resizeFrozen freezes the agent CLI, changes the terminal to a smaller size and back,
-// and unfreezes the agent CLI. It simulates a loaded machine, on which an agent CLI can
-// be too slow to see the smaller size.
+// resizeFrozen freezes the agent CLI, changes the terminal to a smaller size and back, and
+// unfreezes the agent CLI. It simulates a loaded machine. On a loaded machine, an agent CLI can be
+// too slow to see the smaller size.
 func (t *Trial) resizeFrozen(ctx context.Context, term coleo.Terminal) error {
 	view, process := term.Screen(), t.Session.Handle().Process
 	if err := signalGroup(process, syscall.SIGSTOP); err != nil {
@@ -107,7 +107,7 @@ func signalGroup(id coleo.Identity, signal syscall.Signal) error {
 	return nil
 }
 
-// elapse waits until the duration d has passed or ctx has ended.
+// elapse waits until the given time has passed or ctx has ended.
 func elapse(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// SettingReport is the outcome of the checks with one of the user's settings.
+// SettingReport is the outcome of the checks that ran with one of the user's settings.
 type SettingReport struct {
 	coleo.Setting
 	Compatible bool     `json:"compatible"` // no check failed
@@ -28,13 +28,13 @@ type SettingsReport struct {
 	Settings   []SettingReport `json:"settings"`
 }
 
-// settingChecks has the names of the checks that are run with each setting. They show
-// whether Coleo can read the screen and type if the agent CLI has this setting.
+// settingChecks lists the checks that are run with each setting. They show whether Coleo can read
+// the screen and type if the agent CLI has this setting.
 var settingChecks = []string{"spawn_and_idle", "simple_prompt", "idle_after_the_answer", "file_creation",
 	"approval_deny", "interrupt"}
 
-// settingTimeout bounds one of these checks. The longest check takes 20 s. On a
-// loaded machine, it takes several times as long.
+// settingTimeout is the time limit of each of these checks. The longest check takes 20 s. On a
+// loaded machine, the longest check takes several times as long.
 const settingTimeout = 90 * time.Second
 
 // SettingChecks returns the checks that are run with each setting that the harness
@@ -72,9 +72,9 @@ func refusalOf(s coleo.Setting) Check {
 // before its text, and the second one has pauses inside its text.
 var pausingPrompts = []string{"pause 2s", "count to 2 every 6s"}
 
-// idleAfterTheAnswer makes the model send answers with pauses. It checks that Coleo
-// does not report idle before the end of the answer. This is difficult because the
-// screen sometimes does not change during a pause.
+// idleAfterTheAnswer makes the model send answers with pauses. It checks that Coleo does not report
+// idle before the end of the answer. Coleo must wait, although the screen sometimes does not change
+// during a pause.
 func idleAfterTheAnswer(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -112,8 +112,8 @@ func (t *Trial) lastByte(prompt string) (last time.Time) {
 	return last
 }
 
-// idleBefore looks for the first change to idle or error after the receipt r. If that
-// change came before end, idleBefore returns true and the time of the change.
+// idleBefore looks for the first change to idle or error after the receipt. If that change came
+// before the given end, idleBefore returns true and the time of the change.
 func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // so Changes yields the past changes and does not wait for new ones
@@ -126,9 +126,9 @@ func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
 	return false, time.Time{}
 }
 
-// PickSettings returns the settings of h that the user has selected. The list in names
-// is either "all" or a comma-separated list of setting names. PickSettings returns
-// EInvalid if h has no settings, or no setting with one of these names.
+// PickSettings returns the settings of h that the user has selected. The parameter names is "all"
+// or a comma-separated list of setting names. PickSettings returns EInvalid if h has no settings,
+// or if h has no setting with one of these names.
 func PickSettings(h coleo.Harness, names string) ([]coleo.Setting, error) {
 	settable, ok := h.(coleo.Settable)
 	if !ok || len(settable.Settings()) == 0 {

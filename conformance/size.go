@@ -18,8 +18,8 @@ const (
 	maxCells         = 1000
 )
 
-// ParseSize parses a size such as "80x24". The error is EInvalid if text is not a size,
-// or if the size is below 20x5 or above 1000x1000.
+// ParseSize parses a size such as "80x24". If the text is not a size, the error is EInvalid. If the
+// size is below 20x5 or above 1000x1000, the error is also EInvalid.
 func ParseSize(text string) (Size, error) {
 	cols, rows, _ := strings.Cut(text, "x")
 	c, badCols := strconv.Atoi(cols)

@@ -25,7 +25,8 @@ type Check struct {
 	Shared   bool   // runs in the session that earlier shared checks have left; if false, in a session of its own
 	Timeout  time.Duration
 	Needs    func(coleo.Capabilities) bool // reports whether the check applies; nil: it always applies
-	// reports whether the events tell what the check compares; nil: it needs no events
+	// Tells reports whether the harness's events contain what the check compares. If Tells is nil,
+	// the check needs no events.
 	Tells   func(coleo.WorkTold) bool
 	Skip    string // the reason that is reported if Needs or Tells returns false
 	NoModel bool   // the check also runs for a harness that asks no model
@@ -91,10 +92,9 @@ func Published() []Check {
 	}
 }
 
-// Run runs the checks on a harness, one after another. If a check fails, Run returns no
-// error: the report contains the failure. Run returns an error only if it cannot
-// continue. The error is ENotInstalled if the agent CLI is missing, and the error of
-// ctx if ctx ends.
+// Run runs the checks on a harness, one after another. If a check fails, Run returns no error,
+// because the report contains the failure. Run returns an error only if it cannot continue. If the
+// agent CLI is missing, the error is ENotInstalled. If ctx ends, the error is that of ctx.
 func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (report Report, err error) {
 	report = Report{Harness: h.Info().Name, Total: len(checks), Compatible: true, Isolated: c.Isolated}
 	bench := &checkRunner{harness: h, config: c}
@@ -175,7 +175,7 @@ func (b *checkRunner) run(ctx context.Context, check Check) (Result, error) {
 	return result, nil
 }
 
-// applies reports whether the harness claims what the check tests.
+// applies reports whether the harness claims to support what the check tests.
 func (c Check) applies(i coleo.Info) bool {
 	return (c.Needs == nil || c.Needs(i.Capabilities)) && (c.Tells == nil || c.Tells(i.Work))
 }

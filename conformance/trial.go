@@ -109,8 +109,8 @@ func (t *Trial) renew(ctx context.Context) error {
 
 func (t *Trial) home() string { return filepath.Join(t.dir, "home") }
 
-// spawn starts the agent CLI with the scripted model. If change is not nil, spawn first
-// calls change() with the configuration.
+// spawn starts the agent CLI with the scripted model. If change is not nil, spawn first passes the
+// configuration to this function.
 func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) error {
 	c := t.spawnConfig()
 	if t.lives > 0 {
@@ -162,8 +162,8 @@ func (t *Trial) begin(check string) {
 // requests returns the requests that the model has got since the check began.
 func (t *Trial) requests() []modelserver.Request { return t.Model.Record()[t.before:] }
 
-// streams waits until the model has begun to answer a prompt. If the agent CLI does not
-// request a streamed answer, it is enough that the model has got the prompt.
+// streams waits until the model has begun to answer a prompt. If the agent CLI does not request a
+// streamed answer, streams waits only until the model has received the prompt.
 func (t *Trial) streams(ctx context.Context, prompt string) error {
 	begun := func(q modelserver.Request) bool {
 		return q.Prompt == prompt && q.Side == "" && (!q.First.IsZero() || !q.Stream)
@@ -199,8 +199,8 @@ func (t *Trial) close() error {
 	return err
 }
 
-// because returns the reason why a check failed. If ctx has ended, this is also part of
-// the reason.
+// because returns the reason why a check failed. If ctx has ended, the reason also contains the
+// cause of that.
 func because(ctx context.Context, err error) string {
 	if cause := context.Cause(ctx); cause != nil && !strings.Contains(err.Error(), cause.Error()) {
 		return cause.Error() + ": " + err.Error()
@@ -208,8 +208,8 @@ func because(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// evidenceRequests is how many requests to the model are reported at most with a
-// failure. This is enough for the failed turn and the turn before it.
+// evidenceRequests is the largest number of requests to the model that are reported with a failure.
+// This is enough for the failed turn and the turn before it.
 const evidenceRequests = 20
 
 // evidence describes the session for a failed check: the state, the witnesses, the

@@ -14,8 +14,8 @@ const (
 	accountTimeout = 10 * time.Second
 	// accountEvery is the time between two reads of the usage.
 	accountEvery = 50 * time.Millisecond
-	// These are the limits for an approximate count of tokens. It can differ from the
-	// model's count by a quarter, or by guessSlack tokens if that is more. Tokenizers
+	// These are the limits for an approximate count of tokens. The approximate count can differ
+	// from the model's count by a quarter, or by guessSlack tokens if that is more. Tokenizers
 	// differ by 10 or 20 % (Aider 0.86.2 on the scripted model: 10 %).
 	guessShare, guessSlack = 4, 8
 )
@@ -76,9 +76,8 @@ func agrees(account, counted coleo.Usage) bool {
 	return agree(account.Input, counted.Input) && agree(account.Output, counted.Output)
 }
 
-// counted adds up the usage that the model has counted after the first requestsBefore
-// requests. The result turn does not include side requests. The result all includes
-// them.
+// counted adds up the usage that the model counted after the first requestsBefore requests. It
+// returns two sums: one without side requests (turn) and one with them (all).
 func (t *Trial) counted(requestsBefore int) (turn, all coleo.Usage) {
 	for _, q := range t.Model.Record()[requestsBefore:] {
 		all.Input, all.Output = all.Input+q.Input, all.Output+q.Output

@@ -14,8 +14,8 @@ import (
 	"coleo.dev"
 )
 
-// tmux is a tmux server for the windows of one trial. It knows nothing of a tmux that the
-// user runs.
+// tmux is a tmux server for the windows of one trial. It is separate from any tmux server of the
+// user.
 type tmux struct {
 	dir string // of the server's socket. Its path is short, because a socket's must be
 	env []string
@@ -24,14 +24,15 @@ type tmux struct {
 const (
 	// windowLook is the time between two looks at a window.
 	windowLook = 50 * time.Millisecond
-	// windowTimeout bounds the wait until a window is open, or shows something.
+	// windowTimeout is the longest wait until a window opens, or until it shows something.
 	windowTimeout = 30 * time.Second
-	// closedTimeout is how soon it must be told that a window's user has closed it.
+	// closedTimeout is the time within which the session must report that the user has closed the
+	// window.
 	closedTimeout = time.Second
 )
 
-// placeWindow makes the window of an agent CLI open in the trial's own tmux server. It does
-// nothing if the harness shows no window.
+// placeWindow makes the agent CLI's window open in the trial's own tmux server. It does nothing if
+// the harness shows no window.
 func (t *Trial) placeWindow(c *coleo.SpawnConfig) error {
 	if !t.Harness.Info().Capabilities.Window {
 		return nil
@@ -53,8 +54,8 @@ func (t *Trial) placeWindow(c *coleo.SpawnConfig) error {
 	return nil
 }
 
-// start starts the server. It has no configuration of the user's, and windows of the given
-// size.
+// start starts the server without the user's configuration. The windows of the server have the
+// given size.
 func (x *tmux) start(size Size) error {
 	_, err := x.run("-f", "/dev/null", "start-server", ";", "set", "-g", "exit-empty", "off", ";", "set", "-g",
 		"default-size", fmt.Sprintf("%dx%d", cmp.Or(size.Cols, 120), cmp.Or(size.Rows, 40)))
@@ -68,7 +69,7 @@ func (t *Trial) place() *coleo.WindowPlace {
 	return &coleo.WindowPlace{Terminal: "tmux", Name: t.name, Environ: map[string]string{"TMUX_TMPDIR": t.tmux.dir}}
 }
 
-// run carries out a tmux command, and returns what it has printed.
+// run runs a tmux command and returns the output of the command.
 func (x *tmux) run(args ...string) (string, error) {
 	cmd := exec.Command("tmux", args...)
 	cmd.Env = x.env
@@ -100,7 +101,7 @@ func (x *tmux) pane() (string, error) {
 	return panes[0], nil
 }
 
-// inWindow uses the window as a person does. What the window shows is read from tmux.
+// inWindow uses the window as a person does. It reads from tmux what the window shows.
 func inWindow(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -137,7 +138,7 @@ func inWindow(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// typeInWindow types a prompt into the window. The session must see the turn.
+// typeInWindow types a prompt into the window. It checks that the session notices the turn.
 func (t *Trial) typeInWindow(ctx context.Context) error {
 	pane, err := t.tmux.pane()
 	if err != nil {
@@ -176,8 +177,9 @@ func (t *Trial) typeInWindow(ctx context.Context) error {
 	return nil
 }
 
-// closeWindow closes the window in the middle of a turn. The session must tell that its user
-// has done so, and the turn must go on. Its answer ends with nonce. It returns how long the session took to tell.
+// closeWindow closes the window during a turn. The answer of this turn ends with nonce. closeWindow
+// checks that the session reports that the user closed the window. It also checks that the turn
+// goes on. It returns how long the session took to report the closed window.
 func (t *Trial) closeWindow(ctx context.Context, s coleo.Windowed, nonce string) (time.Duration, error) {
 	prompt := "count to 20 every 100ms then say " + nonce
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
@@ -213,7 +215,7 @@ func (t *Trial) closeWindow(ctx context.Context, s coleo.Windowed, nonce string)
 	return took, nil
 }
 
-// awaitWindow waits until the window is in a state.
+// awaitWindow waits until the window is in the wanted state.
 func (t *Trial) awaitWindow(ctx context.Context, s coleo.Windowed, limit time.Duration, want coleo.WindowState) (
 	coleo.Window, error) {
 	ctx, cancel := patient(ctx, limit)

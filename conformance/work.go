@@ -15,8 +15,8 @@ import (
 	"coleo.dev/conformance/told"
 )
 
-// deed is a prompt in the words of the scripted model, and the outcomes of the calls that
-// it leads to.
+// deed is a prompt that the scripted model understands, with the outcomes of the calls that follow
+// from the prompt.
 type deed struct {
 	prompt string
 	denies bool // each dialog is denied
@@ -31,9 +31,10 @@ func (d deed) decide(coleo.Dialog) coleo.Decision {
 	return coleo.Decision{Choice: coleo.Approve}
 }
 
-// callDeeds lead to calls of each kind: two at once, one that changes a file, one that
-// fails, one of a tool that does not exist, one with arguments that are not JSON, and one
-// that is denied. The denial is the last call, because some agent CLIs end the turn with it.
+// callDeeds returns prompts that lead to calls of each kind: two calls at once, one that changes a
+// file, one that fails, one of a tool that does not exist, one with arguments that are not JSON,
+// and one that is denied. The denied call is the last call, because some agent CLIs end the turn
+// after it.
 func callDeeds(w coleo.WorkTold) []deed {
 	ok, failed := coleo.ToolSuccess, coleo.ToolError
 	malformed := []coleo.ToolOutcome{failed}
@@ -51,7 +52,7 @@ func callDeeds(w coleo.WorkTold) []deed {
 	}
 }
 
-// hostArm starts an agent CLI that a host agent drives, and waits until it takes input.
+// hostArm makes a host agent start the agent CLI, and waits until the agent CLI takes input.
 func (t *Trial) hostArm(ctx context.Context) error {
 	c := t.spawnConfig()
 	c.Arm = "hosted-" + filepath.Base(t.dir)
@@ -68,7 +69,7 @@ func (t *Trial) hostArm(ctx context.Context) error {
 	return err
 }
 
-// doDeeds sends the prompts one after another. It returns what the events of the arm tell.
+// doDeeds sends the prompts one after another. It returns what the events of the arm report.
 func (t *Trial) doDeeds(ctx context.Context, deeds []deed) (told.Log, error) {
 	for _, d := range deeds {
 		if err := t.do(ctx, d); err != nil {
@@ -82,11 +83,11 @@ func (t *Trial) doDeeds(ctx context.Context, deeds []deed) (told.Log, error) {
 	return told.Read(events)
 }
 
-// busyLook is the time between two attempts to prompt an agent CLI that works.
+// busyLook is the time between two attempts to send a prompt to a busy agent CLI.
 const busyLook = 100 * time.Millisecond
 
-// do sends the prompt of a deed. If the agent CLI has begun a turn by itself, do waits for
-// the end of that turn. It does not prompt an agent CLI whose last turn has no proven end.
+// do sends the prompt of a deed. If the agent CLI has begun a turn by itself, it first waits for
+// the end of that turn. It sends no prompt if the last turn has no proven end.
 func (t *Trial) do(ctx context.Context, d deed) error {
 	for {
 		reading, err := coleo.WaitForIdle(ctx, t.hosted.Session())
@@ -107,7 +108,7 @@ func (t *Trial) do(ctx context.Context, d deed) error {
 	}
 }
 
-// toolEvents checks that the events tell each call of the model with its outcome.
+// toolEvents checks that the events report each call of the model with its outcome.
 func toolEvents(ctx context.Context, t *Trial) error {
 	if err := t.hostArm(ctx); err != nil {
 		return err
@@ -143,7 +144,7 @@ func (t *Trial) made(deeds []deed) ([]told.Made, error) {
 	return told.WithOutcomes(told.MadeIn(t.Model.Record()), want)
 }
 
-// textBlocks checks that the events tell each text of the model once.
+// textBlocks checks that the events report each text of the model once.
 func textBlocks(ctx context.Context, t *Trial) error {
 	if err := t.hostArm(ctx); err != nil {
 		return err
@@ -169,8 +170,8 @@ func textBlocks(ctx context.Context, t *Trial) error {
 	return log.CheckTexts(sent)
 }
 
-// subagentEvents checks that the events tell the start and the end of a subagent, and
-// nothing of what the subagent does.
+// subagentEvents checks that the events report the start and the end of a subagent. The events must
+// not report what the subagent does.
 func subagentEvents(ctx context.Context, t *Trial) error {
 	if err := t.hostArm(ctx); err != nil {
 		return err

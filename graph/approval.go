@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// mostWaiting is how many approvals of a run can wait for their calls. An agent CLI asks one
-	// question at a time, and its record has the call within seconds.
+	// mostWaiting is the largest number of approvals in one run that can wait for their calls. An
+	// agent CLI asks one question at a time, and its record contains the call within seconds.
 	mostWaiting = 20
-	// mostClosed is how many ended calls of a run can still get their approvals. The event of an
-	// approval comes within seconds, and few calls end in that time.
+	// mostClosed is the largest number of ended calls in one run that can still get their
+	// approvals. The event of an approval comes within seconds, and few calls end in that time.
 	mostClosed = 20
-	// mostLooked is how many open calls are compared with an approval. A reply has a few calls. If
-	// more are open, they are orphans.
+	// mostLooked is the largest number of open calls that are compared with an approval. A reply
+	// contains few calls. If more calls are open, they are orphans.
 	mostLooked = 100
 )
 
@@ -54,7 +54,7 @@ func (w *writer) closeSuspension() {
 	}
 }
 
-// decide adds an approval, and looks for the call that it decided.
+// decide adds an approval, and looks for the call that the approval decided.
 func (w *writer) decide() {
 	d, ok := decode[coleo.Decided](w)
 	if !ok {
@@ -87,8 +87,8 @@ func (w *writer) decide() {
 // decidesCalls reports whether a dialog of this kind can decide a call of a tool.
 func decidesCalls(k coleo.DialogKind) bool { return k.OfWork() }
 
-// answer connects an approval with the suspension that it has answered. It returns the
-// number of the suspension's node, or 0 if the log has no such suspension.
+// answer connects an approval with the suspension that the approval answered. It returns the number
+// of the suspension's node. If the log has no suspension for this dialog, it returns 0.
 func (w *writer) answer(approval string, f coleo.Fingerprint) int {
 	id := w.run.suspension
 	if id == "" || w.node(id).Suspension.Fingerprint != f {
@@ -100,9 +100,9 @@ func (w *writer) answer(approval string, f coleo.Fingerprint) int {
 	return w.node(id).number
 }
 
-// The method asked returns the call that an approval decided, and how it was found. It returns ""
-// if there is none yet. The argument opened is the number of the suspension's node. A call that
-// ended before that node cannot be the one.
+// asked returns the call that an approval decided, and how the call was found. It returns "" if no
+// call was found yet. The parameter opened is the number of the suspension's node. A call that
+// ended before this node was made cannot be the decided call.
 func (w *writer) asked(a *Approval, opened int) (string, Match) {
 	var calls []string
 	for _, c := range w.run.closed {
@@ -131,8 +131,8 @@ func (w *writer) asked(a *Approval, opened int) (string, Match) {
 	return "", ""
 }
 
-// askedEarlier is for a call whose event comes after the approval. It looks for that approval. If
-// the dialog or the call does not say what is asked, only the order decides.
+// askedEarlier handles a call whose event comes after the approval. It looks for the approval of
+// this call. If the dialog or the call does not say what is asked, only the order decides.
 func (w *writer) askedEarlier(call string) {
 	c := w.node(call).Call
 	how := MatchSubject
@@ -151,7 +151,7 @@ func (w *writer) askedEarlier(call string) {
 	}
 }
 
-// match connects an approval with its call. The call gets no other approval.
+// match connects an approval with its call. After that, the call gets no other approval.
 func (w *writer) match(approval, call string, how Match) {
 	w.change(approval, func(n *Node) { n.Approval.Call, n.Approval.Matched = call, how })
 	w.connect(Edge{Kind: EdgeAnswered, From: approval, To: call, Matched: how})
@@ -175,14 +175,14 @@ func (w *writer) endedCall(id string) {
 	w.run.decided = w.run.decided.without(key)
 }
 
-// appendUpTo returns a new list with one more entry at its end. If the new list would be too long,
-// it lacks the first entries.
+// appendUpTo returns a new list with one more entry at the end. If the new list would be too long,
+// the first entries are dropped.
 func appendUpTo[T any](list []T, x T, most int) []T {
 	out := append(slices.Clone(list), x)
 	return out[max(0, len(out)-most):]
 }
 
-// shows reports whether the dialog showed what the call does.
+// shows reports whether the dialog of the approval showed what the call does.
 func (a *Approval) shows(c *Call) bool {
 	if a.Subject == "" || a.Truncated {
 		return false
@@ -193,11 +193,12 @@ func (a *Approval) shows(c *Call) bool {
 	return slices.ContainsFunc(c.Files, func(file string) bool { return sameFile(a.Subject, file) })
 }
 
-// words returns s with single blanks. Screens wrap commands.
+// words returns s with single blanks. Commands are compared in this form, because screens wrap
+// them.
 func words(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// sameFile reports whether two paths seem to name the same file. A relative path counts as the same
-// file as a path that ends with it.
+// sameFile reports whether two paths seem to name the same file. It assumes that a relative path
+// names the same file as a longer path with this ending.
 func sameFile(a, b string) bool {
 	a, b = path.Clean(a), path.Clean(b)
 	if len(a) > len(b) {

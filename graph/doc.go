@@ -1,28 +1,29 @@
 // Package graph turns the log of runs into a graph. The graph shows who asked for what, what the
-// agent CLI did, and which files that changed.
+// agent CLI did, and which files were changed by that.
 //
-// Reduce is a pure function of a graph and one event. It never changes the graph that it is given,
-// so every prefix of a log has a graph of its own. The old and the new graph share their equal
-// parts. An event whose sequence number is not higher than the last one of its host and epoch
-// changes nothing. So a log that is read twice gives the same graph as a log that is read once.
+// Reduce is a pure function of a graph and one event. It never changes the given graph, so every
+// prefix of a log has a separate graph. The old and the new graph share their equal parts. An event
+// changes nothing if its sequence number is too low. The number must be higher than the last one of
+// the same host and epoch. So a log that is read twice gives the same graph as a log that is read
+// once.
 //
-// A Graph has nodes (arm, run, turn, text, thinking, call, approval, suspension, file,
-// subagent, shell) and edges:
+// A Graph has nodes (arm, run, turn, text, thinking, call, approval, suspension, file, subagent,
+// shell) and edges:
 //
 //	parent    from a node to the node that it belongs to
 //	caused    from the run's prompt to a turn, and from a turn to its calls
 //	answered  from an approval to the suspension and the call that it decided
 //	changed   from a call to a file
 //
-// The id of a node is RUN/ID, where ID is unique in the run. The id of a run's node is
-// the run's id. Calls and texts keep the ids of their events.
+// The id of a node is RUN/ID, where ID is unique in the run. The id of a run's node is the run's
+// id. Calls and texts keep the ids of their events.
 //
 // A log can be wrong: events can be missing, foreign or unreadable. Reduce then records a fault of
-// the run and goes on. Valid returns the faults. A call without an end never gets one. When its run
-// ends, it is marked as an orphan.
+// the run and continues. Valid returns the faults. Reduce never adds a missing end to a call. If a
+// call has no end when its run ends, the call is marked as an orphan.
 //
-// Graph.Document, Graph.Dot and Graph.Text render a graph. Search and Why answer which
-// call wrote a line of a file.
+// Graph.Document, Graph.Dot and Graph.Text render a graph. Search and Why find the call that wrote
+// a line of a file.
 //
-// The package imports the root package only, and does no input or output.
+// The package imports only the root package, and does no input or output.
 package graph

@@ -11,8 +11,8 @@ import (
 // edit is a change of the file: the lines that it adds and the lines that it removes.
 type edit struct{ added, removed []string }
 
-// The method wrote reports whether the edit has written the line. It has not if the line was there
-// before the edit too.
+// wrote reports whether the edit wrote the line. It returns false if the line was already there
+// before the edit.
 func (e edit) wrote(line string) bool { return count(e.added, line) > count(e.removed, line) }
 
 func count(lines []string, line string) int {
@@ -36,7 +36,7 @@ func linesOf(text string) []string {
 	return lines
 }
 
-// The names of arguments in several agent CLIs.
+// These are names of arguments in several agent CLIs.
 var (
 	contentNames = []string{"content", "file_text", "contents", "new_source"}
 	oldNames     = []string{"old_string", "oldString", "old_str", "old_text", "oldText"}
@@ -44,10 +44,11 @@ var (
 	pathNames    = []string{"file_path", "filePath", "path", "absolute_path", "notebook_path"}
 )
 
-// beginPatch is in every patch.
+// beginPatch is a text that every patch contains.
 const beginPatch = "*** Begin Patch"
 
-// edits returns what the call changes in the file, as far as its arguments say it.
+// edits returns the changes that the call makes in the file, as far as the call's arguments show
+// them.
 func (s *search) edits(arm string, c coleo.ToolCall) []edit {
 	if strings.Contains(c.Command, beginPatch) {
 		return s.patch(arm, c.Command)
@@ -71,8 +72,8 @@ func (s *search) edits(arm string, c coleo.ToolCall) []edit {
 	return s.plain(arm, c, args)
 }
 
-// The method plain returns the edits of a call whose arguments have names. Each entry of the
-// argument "edits" may have a path of its own.
+// plain returns the edits of a call whose arguments have names. Each entry of the argument "edits"
+// may have its own path.
 func (s *search) plain(arm string, c coleo.ToolCall, args map[string]json.RawMessage) []edit {
 	here := slices.ContainsFunc(c.Files, func(p string) bool { return s.Names(arm, p) })
 	if p, ok := first(args, pathNames); ok {
@@ -101,7 +102,7 @@ func (s *search) plain(arm string, c coleo.ToolCall, args map[string]json.RawMes
 	return out
 }
 
-// replaced returns the edit that replaces one text by another.
+// replaced returns the edit that replaces one text with another.
 func replaced(args map[string]json.RawMessage) []edit {
 	text, ok := first(args, newNames)
 	if !ok {
@@ -111,7 +112,8 @@ func replaced(args map[string]json.RawMessage) []edit {
 	return []edit{{linesOf(text), linesOf(before)}}
 }
 
-// first returns the first text that the arguments have under one of the names.
+// first tries the names in their order. It returns the first text that the arguments contain under
+// one of these names.
 func first(args map[string]json.RawMessage, names []string) (string, bool) {
 	for _, name := range names {
 		var text string
@@ -122,8 +124,8 @@ func first(args map[string]json.RawMessage, names []string) (string, bool) {
 	return "", false
 }
 
-// The method patch returns those edits in a patch that are about the file. A patch has a section
-// for each file, and marks its lines by a plus, a minus or a blank.
+// patch returns those edits of a patch that change the file. A patch has a section for each file.
+// It marks each line with a plus, a minus or a blank.
 func (s *search) patch(arm, text string) []edit {
 	var out []edit
 	in := false

@@ -27,7 +27,7 @@ const (
 	KindShell      Kind = "shell" // a command that the user gave to the shell
 )
 
-// EdgeKind is the kind of an edge. The package's comment says what each one means.
+// EdgeKind is the kind of an edge. The package comment explains each kind.
 type EdgeKind string
 
 // The kinds of edges.
@@ -41,7 +41,8 @@ const (
 // Match says how an approval was matched with a call.
 type Match string
 
-// The ways to match. No event names the call of an approval.
+// These are the ways to match an approval with a call. Matching is necessary because no event names
+// the call of an approval.
 const (
 	MatchSubject Match = "subject" // the dialog showed the command or the file of the call
 	MatchOrder   Match = "order"   // it is the oldest call of the run that nobody had decided; this can be wrong
@@ -58,7 +59,7 @@ type Graph struct {
 	made  int          // how many nodes and edges have been made
 }
 
-// Node is a node of a graph. Of the pointers at its end, only the one for its kind can be set.
+// Node is a node of a graph. Of its pointers, only the pointer for the node's kind can be set.
 type Node struct {
 	ID     string       `json:"id"`
 	Kind   Kind         `json:"kind"`
@@ -83,14 +84,14 @@ type Node struct {
 	number int
 }
 
-// Key is the key of an event.
+// Key identifies an event.
 type Key struct {
 	Host  string `json:"host"`
 	Epoch string `json:"epoch,omitempty"`
 	Seq   uint64 `json:"seq"`
 }
 
-// Prompt is what a run was asked, and how it ended.
+// Prompt describes what a run was asked, and how the run ended.
 type Prompt struct {
 	Text    string        `json:"text"`
 	Origin  coleo.Origin  `json:"origin,omitempty"`
@@ -100,7 +101,8 @@ type Prompt struct {
 	Orphans []string      `json:"orphans,omitempty"` // ids of the nodes of calls that have no end
 	Usage   *coleo.Usage  `json:"usage,omitempty"`   // the sum of the run's replies
 	Errors  []string      `json:"errors,omitempty"`  // the last errors that the agent CLI has reported, oldest first
-	// Foreign means that no event of the run is in the graph. Another run names it as its parent.
+	// Foreign means that no event of this run is in the graph. The run has a node only because
+	// another run names it as its parent.
 	Foreign bool `json:"foreign,omitempty"`
 }
 
@@ -114,7 +116,7 @@ type Text struct {
 	last *piece
 }
 
-// piece is the last piece of a text, and what was before it.
+// piece is one piece of a text. It points to the piece before it.
 type piece struct {
 	text   string
 	before *piece
@@ -135,13 +137,13 @@ type Call struct {
 	Kind    coleo.ToolKind `json:"kind,omitempty"`
 	Command string         `json:"command,omitempty"`
 	Files   []string       `json:"files,omitempty"`
-	// Arguments are the arguments of the call. If they are malformed, they are an object with
-	// __toolParseError, parseError and rawArguments.
+	// Arguments are the arguments of the call. If the arguments are malformed, this is an object
+	// with the fields __toolParseError, parseError and rawArguments.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Malformed bool            `json:"malformed,omitempty"`
 	Result    *Result         `json:"result,omitempty"`   // nil if the call has no end
 	Progress  int             `json:"progress,omitempty"` // bytes of output before the end
-	// Orphan means that the run has ended and the call has not.
+	// Orphan means that the run has ended, but the call has not.
 	Orphan bool `json:"orphan,omitempty"`
 }
 
@@ -155,15 +157,15 @@ type Result struct {
 	Truncated bool              `json:"truncated,omitempty"`
 }
 
-// MaxOutput is how many bytes of a call's output a graph keeps. A run can have 100,000 calls. The
-// events have the whole output.
+// MaxOutput is the largest number of bytes that a graph keeps of a call's output. It is small
+// because a run can have 100,000 calls. The events contain the whole output.
 const MaxOutput = 2 << 10
 
-// MaxArguments is the largest size in bytes of a call's arguments in a graph. Longer ones are left
-// out, because the event has them.
+// MaxArguments is the largest size in bytes of a call's arguments in a graph. Longer arguments are
+// left out, because the event contains them.
 const MaxArguments = 16 << 10
 
-// Approval is how a dialog was answered.
+// Approval describes how a dialog was answered.
 type Approval struct {
 	Kind        coleo.DialogKind  `json:"kind,omitempty"`
 	Title       string            `json:"title"`
@@ -177,15 +179,15 @@ type Approval struct {
 	Matched     Match             `json:"matched,omitempty"`
 }
 
-// OpenDialog is a dialog at which a run waits.
+// OpenDialog is a dialog that a run waits for.
 type OpenDialog struct {
 	Kind        coleo.DialogKind  `json:"kind,omitempty"`
 	Title       string            `json:"title"`
 	Subject     string            `json:"subject,omitempty"`
 	Options     []string          `json:"options,omitempty"`
 	Fingerprint coleo.Fingerprint `json:"fingerprint,omitempty"`
-	// Answered means that Coleo has answered the dialog. If a dialog is gone and this is false, a
-	// person has answered it by hand, or the agent CLI has taken it back.
+	// Answered means that Coleo has answered the dialog. If the dialog is gone and Answered is
+	// false, a person answered it by hand, or the agent CLI withdrew it.
 	Answered bool `json:"answered"`
 }
 
@@ -196,7 +198,7 @@ type Subagent struct {
 	Outcome coleo.ToolOutcome `json:"outcome,omitempty"` // "" if it has not ended
 }
 
-// Shell is a command that the user gave to the shell, and not to the model.
+// Shell is a command that the user gave to the shell instead of the model.
 type Shell struct {
 	Command   string `json:"command"`
 	Progress  int    `json:"progress,omitempty"` // bytes of output before the end
@@ -218,7 +220,8 @@ type Edge struct {
 	number int
 }
 
-// Document is a graph as JSON. Nodes and edges are in the order in which the log made them.
+// Document is the JSON form of a graph. The nodes and edges are in the order in which the log made
+// them.
 type Document struct {
 	Nodes []Node `json:"nodes"`
 	Edges []Edge `json:"edges"`
@@ -227,7 +230,7 @@ type Document struct {
 }
 
 // Document returns the nodes and edges of a graph. A caller can change them without changing the
-// graph, but must not change the targets of their pointers.
+// graph. The caller must not change what the pointers in the nodes point to.
 func (g Graph) Document() Document {
 	d := Document{Nodes: make([]Node, 0, g.nodes.size), Edges: make([]Edge, 0, g.edges.size)}
 	for _, n := range g.nodes.all() {
@@ -264,7 +267,7 @@ func (n *Node) full() Node {
 	return out
 }
 
-// Of returns the part of g that belongs to one run: its nodes, its arm and its parent run.
+// Of returns the part of g that belongs to one run: the run's nodes, its arm and its parent run.
 func (g Graph) Of(run string) Graph {
 	out := Graph{made: g.made, logs: g.logs}
 	state, ok := g.runs.get(run)

@@ -10,11 +10,12 @@ import (
 	"coleo.dev"
 )
 
-// mostFaults is how many faults of a run are kept. Further ones would say nothing new about the
-// log.
+// mostFaults is the largest number of faults that are kept for one run. Further faults would say
+// nothing new about the log.
 const mostFaults = 10
 
-// runState is what Reduce must know of a run beside its nodes. A runState never changes.
+// runState holds what Reduce must know about a run in addition to the run's nodes. A runState never
+// changes.
 type runState struct {
 	node, armNode, parentNode string // ids of nodes
 
@@ -30,7 +31,8 @@ type runState struct {
 	faults       []string
 }
 
-// closedCall is a call that has ended. At says how many nodes and edges there were then.
+// closedCall is a call that has ended. It also holds the number of nodes and edges that existed
+// when the call ended.
 type closedCall struct {
 	id string
 	at int
@@ -38,7 +40,7 @@ type closedCall struct {
 
 // Reduce returns the graph of a log with one more event. It does not change g. The events must come
 // in the order of the log. If an earlier event of the same host and epoch had an equal or higher
-// number, the event changes nothing.
+// number, e changes nothing.
 func Reduce(g Graph, e coleo.Event) Graph {
 	log := e.Host + "\x00" + e.Epoch
 	if last, ok := g.logs.get(log); ok && e.Seq <= last {
@@ -53,7 +55,7 @@ func Reduce(g Graph, e coleo.Event) Graph {
 	return w.Graph
 }
 
-// writer builds the next graph. Only its own fields change; what they point to does not.
+// writer builds the next graph. It changes only its own fields, and not what they point to.
 type writer struct {
 	Graph
 	e       coleo.Event
@@ -95,7 +97,7 @@ func (w *writer) reduce() {
 	}
 }
 
-// The method enter makes the node of the event's run, if there is none, and copies the run's state.
+// enter makes the node of the event's run, if there is none. It also copies the run's state.
 func (w *writer) enter() {
 	old, ok := w.runs.get(w.id)
 	if !ok {
@@ -115,7 +117,8 @@ func (w *writer) enter() {
 	}
 }
 
-// found makes the node of a run, and that of its parent if the graph does not have it.
+// found makes the node of a run. If the graph does not have the node of the run's parent, found
+// makes that node too.
 func (w *writer) found(run, parent string) *runState {
 	node := w.claim(KindRun, run, run)
 	state := &runState{node: node, armNode: w.armNode}
@@ -182,7 +185,7 @@ func (w *writer) end() {
 	})
 }
 
-// fault records that the log of the run is not as it should be.
+// fault records that something is wrong with the log of the run.
 func (w *writer) fault(format string, args ...any) {
 	if len(w.run.faults) < mostFaults {
 		w.run.faults = append(slices.Clip(w.run.faults),
@@ -190,8 +193,9 @@ func (w *writer) fault(format string, args ...any) {
 	}
 }
 
-// The method claim returns the id for a node of the given kind and run. If another kind or run
-// already has the wanted id, it adds marks at the end. It returns the same id each time.
+// claim returns the id for a node of the given kind and run. If a node of another kind or run
+// already has the wanted id, claim adds marks at the end of the id. It returns the same id each
+// time.
 func (w *writer) claim(kind Kind, run, id string) string {
 	for {
 		n, ok := w.nodes.get(id)
@@ -207,10 +211,10 @@ func (w *writer) own(kind Kind, id string) string { return w.claim(kind, w.id, w
 
 func (w *writer) has(id string) bool { _, ok := w.nodes.get(id); return ok }
 
-// node returns a node that exists.
+// node returns the node with the given id. The node must exist.
 func (w *writer) node(id string) *Node { n, _ := w.nodes.get(id); return n }
 
-// fresh returns a node with the fields that come from the event.
+// fresh returns a copy of n. In the copy, the fields that come from the event are set.
 func (w *writer) fresh(id string, n Node) *Node {
 	w.made++
 	n.ID, n.Arm, n.Start, n.Source, n.number = id, w.e.Arm, w.e.Time, w.e.Source, w.made
@@ -218,8 +222,8 @@ func (w *writer) fresh(id string, n Node) *Node {
 	return &n
 }
 
-// The method add makes a node of the event's run, if there is none with that id. It connects the
-// node to its parent, which is its turn, its run or its arm.
+// add makes a node of the event's run, if there is none with that id. It connects the node to its
+// parent: its turn, its run or its arm.
 func (w *writer) add(id string, n Node) {
 	if w.has(id) {
 		return
@@ -240,8 +244,7 @@ func (w *writer) add(id string, n Node) {
 	}
 }
 
-// turnNode returns the node of the event's turn. If no event has reported the beginning of the
-// turn, it makes the node.
+// turnNode returns the node of the event's turn. If the turn has no node yet, turnNode makes it.
 func (w *writer) turnNode() string {
 	id := w.own(KindTurn, "turn:"+strconv.Itoa(w.e.Turn))
 	if !w.has(id) {
@@ -254,8 +257,8 @@ func (w *writer) turnNode() string {
 	return id
 }
 
-// The method change replaces a node by a changed copy. The function f can change the node and the
-// targets of its pointers, but no slice.
+// change replaces a node with a changed copy. The function f can change the copy and what its
+// pointers point to. It must not change a slice.
 func (w *writer) change(id string, f func(*Node)) {
 	n := *w.node(id)
 	n.Prompt, n.Text, n.Call = copied(n.Prompt), copied(n.Text), copied(n.Call)
@@ -272,7 +275,7 @@ func copied[T any](p *T) *T {
 	return &c
 }
 
-// connect adds an edge, if the graph does not have it.
+// connect adds an edge, if the graph does not already have it.
 func (w *writer) connect(e Edge) {
 	key := string(e.Kind) + "\x00" + e.From + "\x00" + e.To
 	if _, ok := w.edges.get(key); ok {
@@ -283,15 +286,15 @@ func (w *writer) connect(e Edge) {
 	w.edges = w.edges.with(key, &e)
 }
 
-// finish sets the end of a node that has none.
+// finish sets the end of a node, if the node has no end yet.
 func (w *writer) finish(id string, at time.Time) {
 	if w.node(id).End.IsZero() {
 		w.change(id, func(n *Node) { n.End = at })
 	}
 }
 
-// The function decode returns the payload of the event. If there is none, or if it is not a T,
-// decode records a fault and returns false.
+// decode returns the payload of the event. If the event has no payload, or if the payload is not a
+// T, decode records a fault and returns false.
 func decode[T any](w *writer) (T, bool) {
 	var v T
 	if len(w.e.Payload) > 0 && json.Unmarshal(w.e.Payload, &v) == nil {

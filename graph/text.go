@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// widest is how many characters of a text one line of Text and Dot shows.
+// widest is the largest number of characters that Text and Dot show of a text in one line.
 const widest = 60
 
 // Text returns the graph as a tree: see Document.Text.
@@ -16,8 +16,8 @@ func (g Graph) Text() string { return g.Document().Text() }
 // Dot returns the graph in the language of Graphviz.
 func (g Graph) Dot() string { return g.Document().Dot() }
 
-// Text returns the graph as a tree for a person. The tree has one line per node. Below a node are
-// the nodes that belong to it, in the order of the log.
+// Text returns the graph as a tree for a person. The tree has one line per node. The nodes below a
+// node belong to it. They are in the order of the log.
 func (d Document) Text() string {
 	below := map[string][]string{}
 	nodes := map[string]*Node{}
@@ -54,7 +54,7 @@ func (d Document) Text() string {
 	return out.String()
 }
 
-// line returns the node in one line.
+// line describes the node in one line.
 func (n *Node) line() string {
 	switch n.Kind {
 	case KindArm:
@@ -151,7 +151,8 @@ func (n *Node) callLine() string {
 	return line + n.took()
 }
 
-// took returns how long the node took, or "" if its times do not say it.
+// took returns the duration of the node. It returns "" if the times of the node do not show the
+// duration.
 func (n *Node) took() string {
 	d := n.End.Sub(n.Start)
 	if n.End.IsZero() || d <= 0 {
@@ -166,7 +167,7 @@ func (n *Node) took() string {
 // raw returns the id of a node without the id of its run.
 func raw(id, run string) string { return strings.TrimPrefix(id, run+"/") }
 
-// shown returns s in one line, without control characters, and cut.
+// shown returns a shortened form of s in one line, without control characters.
 func shown(s string) string {
 	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "?"), func(r rune) bool {
 		return r <= ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029'
@@ -196,7 +197,7 @@ func (d Document) Dot() string {
 	return out.String()
 }
 
-// The function quoted returns a string in the language of Graphviz, without control characters.
+// quoted returns s as a string of the Graphviz language, without control characters.
 func quoted(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

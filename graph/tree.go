@@ -5,15 +5,16 @@ import (
 	"iter"
 )
 
-// tree is a map that never changes. Its methods with and without return a new tree,
-// which shares most of its branches with the old one. The keys are in order. The shape
-// of a tree depends only on its keys, so equal trees of one process are deeply equal.
+// tree is a map that never changes. Each change makes a new tree, which shares most of its branches
+// with the old tree. The keys are in order. The shape of a tree depends only on its keys, so equal
+// trees of one process are deeply equal.
 type tree[V any] struct {
 	root *branch[V]
 	size int
 }
 
-// branch is a node of a treap. The rank of a branch is at least the ranks below it.
+// branch is a node of a treap. The rank of a branch is not lower than the ranks of the branches
+// below it.
 type branch[V any] struct {
 	key         string
 	rank        uint64
@@ -21,7 +22,8 @@ type branch[V any] struct {
 	left, right *branch[V]
 }
 
-// ranks makes the rank of a key unpredictable, so that no chosen keys make a tree deep.
+// ranks makes the rank of a key unpredictable, so that nobody can choose keys that make a tree
+// deep.
 var ranks = maphash.MakeSeed()
 
 func (t tree[V]) get(key string) (V, bool) {
@@ -39,7 +41,7 @@ func (t tree[V]) get(key string) (V, bool) {
 	return none, false
 }
 
-// with returns a tree in which key has the given value.
+// with returns a tree in which the key has the given value.
 func (t tree[V]) with(key string, value V) tree[V] {
 	added := 0
 	if _, ok := t.get(key); !ok {
@@ -48,8 +50,8 @@ func (t tree[V]) with(key string, value V) tree[V] {
 	return tree[V]{put(t.root, key, maphash.String(ranks, key), value), t.size + added}
 }
 
-// The function put returns a new branch. The branches on the way to the key are new too, so that it
-// can rotate them.
+// put adds a key and returns a new branch. The branches on the path to the key are new too, so that
+// put can rotate them.
 func put[V any](b *branch[V], key string, rank uint64, value V) *branch[V] {
 	if b == nil {
 		return &branch[V]{key: key, rank: rank, value: value}
@@ -74,7 +76,7 @@ func put[V any](b *branch[V], key string, rank uint64, value V) *branch[V] {
 	return &c
 }
 
-// without returns a tree without the key.
+// without returns a tree that does not contain the key.
 func (t tree[V]) without(key string) tree[V] {
 	if _, ok := t.get(key); !ok {
 		return t
@@ -95,7 +97,8 @@ func cut[V any](b *branch[V], key string) *branch[V] {
 	return &c
 }
 
-// join returns a tree of two trees. Every key of a is less than every key of b.
+// join returns one tree with the keys of both trees. Every key of the first tree must be less than
+// every key of the second tree.
 func join[V any](a, b *branch[V]) *branch[V] {
 	switch {
 	case a == nil:

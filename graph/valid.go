@@ -8,17 +8,17 @@ import (
 	"coleo.dev"
 )
 
-// Valid returns an error if g cannot be the graph of a whole log, or of the beginning of
-// one. It checks these rules:
+// Valid returns an error if g cannot be the graph of a whole log, or of the beginning of one. It
+// checks these rules:
 //   - A run begins with run_start. No event of the run follows its run_end.
 //   - The turns of a run are counted from 1, without gaps.
 //   - Every end and every piece of a call belongs to a call that has begun, and a call
 //     ends once.
 //   - Both ends of each edge exist, and each node except an arm has one parent.
 //   - The id of a node begins with the id of its run.
-//   - Calls without an end are marked in ended runs, and only there.
+//   - Calls without an end are marked as orphans in ended runs, and only there.
 //
-// The error names every fault that is kept. Its code is EInvalid.
+// The error names every recorded fault. Its code is EInvalid.
 func Valid(g Graph) error {
 	var all []error
 	for id, r := range g.runs.all() {
@@ -33,7 +33,7 @@ func Valid(g Graph) error {
 	return coleo.Errorf(coleo.EInvalid, "the log of the runs is not as it should be: %v", errors.Join(all...))
 }
 
-// sound checks what holds for the graph of every log, also of a wrong one.
+// sound checks the rules that are true for the graph of every log, even if the log is wrong.
 func (g Graph) sound() []error {
 	var all []error
 	parents := map[string]int{}

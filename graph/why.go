@@ -21,7 +21,7 @@ type Question struct {
 // Certainty says how sure an answer is.
 type Certainty string
 
-// The certainties, from the surest one on.
+// These are the certainties. The surest is first.
 const (
 	Wrote    Certainty = "wrote"    // this call wrote exactly this line
 	Changed  Certainty = "changed"  // this call changed the file, but its text does not have the line
@@ -36,12 +36,12 @@ type Finding struct {
 	Run, Arm   string
 	Call       string // the agent CLI's id of the call
 	Generation int    // of the arm; 0 if the events do not tell it
-	// Unread means that the text of the call is not known. It was too long to keep, or has a form
-	// that Coleo does not read.
+	// Unread means that the text of the call is not known. The text was too long to keep, or it has
+	// a form that Coleo does not read.
 	Unread bool
 }
 
-// mostMentions is how many commands an answer has: as many as a person reads.
+// mostMentions is the largest number of commands in an answer. A person does not read more.
 const mostMentions = 5
 
 // Mention is a command of a shell that names the file. It may have changed the file.
@@ -52,7 +52,7 @@ type Mention struct {
 	Time    time.Time `json:"time"`
 }
 
-// search is what Search knows while it reads a log.
+// search holds the state of Search while Search reads a log.
 type search struct {
 	Question
 	found      Finding
@@ -61,8 +61,8 @@ type search struct {
 	generation map[string]int
 }
 
-// Search looks for the call that wrote the line. Only calls that ended with success
-// count. The events are those of one or several runs, in the order of the log.
+// Search looks for the call that wrote the line. It considers only calls that ended with success.
+// The events belong to one or several runs, and are in the order of the log.
 func Search(q Question, events []coleo.Event) Finding {
 	s := search{Question: q, calls: map[string]coleo.ToolCall{}, generation: map[string]int{},
 		found: Finding{Certainty: Nothing}, changed: Finding{Certainty: Nothing}}
@@ -110,12 +110,12 @@ func (s *search) read(e coleo.Event) {
 	}
 }
 
-// has reports whether the call is the one that was found last.
+// has reports whether the call is the last one that was found.
 func (s *search) has(run, call string) bool {
 	return s.found.Run == run && s.found.Call == call || s.changed.Run == run && s.changed.Call == call
 }
 
-// take notes a call that has changed the file.
+// take stores a call that has changed the file.
 func (s *search) take(e coleo.Event, c coleo.ToolCall) {
 	edits := s.edits(e.Arm, c)
 	f := Finding{Changed, e.Run, e.Arm, c.ID, s.generation[e.Arm], len(edits) == 0}
@@ -126,7 +126,7 @@ func (s *search) take(e coleo.Event, c coleo.ToolCall) {
 	s.changed = f
 }
 
-// Names reports whether a path that the arm's model gave is that of the file.
+// Names reports whether a path that the arm's model gave is a path of the file.
 func (q Question) Names(arm, p string) bool {
 	if p == "" {
 		return false
@@ -141,7 +141,7 @@ func (q Question) Names(arm, p string) bool {
 	return slices.Contains(q.Paths, path.Clean(p))
 }
 
-// mayChange reports whether the call changes the file, if it succeeds.
+// mayChange reports whether the call changes the file if the call succeeds.
 func (s *search) mayChange(arm string, c coleo.ToolCall) bool {
 	if c.Kind == coleo.ToolRead {
 		return false
@@ -152,7 +152,7 @@ func (s *search) mayChange(arm string, c coleo.ToolCall) bool {
 	return len(s.edits(arm, c)) > 0
 }
 
-// Mentions reports whether an event is a call of a shell whose command names the file.
+// Mentions reports whether an event is a shell call, and the command of this call names the file.
 func Mentions(q Question, e coleo.Event) (Mention, bool) {
 	if e.Kind != coleo.EventToolStart {
 		return Mention{}, false
@@ -169,10 +169,10 @@ func Mentions(q Question, e coleo.Event) (Mention, bool) {
 	return Mention{}, false
 }
 
-// maxMention is the largest size of a Mention's command, in bytes: a few lines.
+// maxMention is the largest size of a Mention's command, in bytes. This is enough for a few lines.
 const maxMention = 500
 
-// hasWord reports whether name is in text, and is not a part of a longer name.
+// hasWord reports whether text contains name, and name is not just a part of a longer name there.
 func hasWord(text, name string) bool {
 	part := func(b byte) bool {
 		return b == '_' || b == '-' || b == '.' || b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'z' || b >= 0x80
@@ -191,7 +191,7 @@ func hasWord(text, name string) bool {
 	return false
 }
 
-// Answer tells why a line is in a file.
+// Answer explains why a line is in a file.
 type Answer struct {
 	Path      string    `json:"path"`
 	Line      int       `json:"line"`
@@ -205,7 +205,7 @@ type Answer struct {
 	Call     *Node  `json:"call,omitempty"`
 	Approval *Node  `json:"approval,omitempty"` // nil if no approval is matched with the call
 	// Approver is the caller who gave the decision, according to serve's audit. ApproverMatched
-	// says how the audit's record was found, which is by the dialog, or only by the time.
+	// says how the audit's record was found: by the dialog, or only by the time.
 	Approver        *coleo.Caller `json:"approver,omitempty"`
 	ApproverMatched string        `json:"approverMatched,omitempty" enum:"dialog,time"`
 
@@ -213,8 +213,8 @@ type Answer struct {
 	Possible   []Mention `json:"possible,omitempty"`   // the newest commands that name the file, newest first
 }
 
-// Tell makes the answer from a finding. The graph must have the finding's run. The mentions must be
-// in the order of the log.
+// Tell makes the answer from a finding. The graph must contain the run of the finding. The mentions
+// must be in the order of the log.
 func Tell(q Question, f Finding, g Graph, mentions []Mention) Answer {
 	a := Answer{Line: q.Line, Text: q.Text, Certainty: f.Certainty, Arm: f.Arm, Generation: f.Generation}
 	if len(q.Paths) > 0 {
@@ -255,7 +255,7 @@ func Tell(q Question, f Finding, g Graph, mentions []Mention) Answer {
 	return a
 }
 
-// note says what a certainty means, for users.
+// note explains to users what a certainty means.
 func note(c Certainty, f Finding, q Question) string {
 	switch c {
 	case Wrote:
@@ -275,7 +275,7 @@ func note(c Certainty, f Finding, q Question) string {
 	return "no call is known that changed the file: a person may have written it, or its events are deleted"
 }
 
-// Why answers the question from one log.
+// Why answers a question from the events of one log.
 func Why(q Question, events []coleo.Event) Answer {
 	var mentions []Mention
 	var g Graph

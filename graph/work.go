@@ -10,7 +10,7 @@ import (
 	"coleo.dev"
 )
 
-// work adds what an event of work tells. The event belongs to a run.
+// work adds what an event of work reports. The event must belong to a run.
 func (w *writer) work() {
 	if w.e.Kind == coleo.EventTurn {
 		w.turn()
@@ -62,7 +62,7 @@ func (w *writer) work() {
 	}
 }
 
-// mostErrors is how many errors a run's node has. An agent CLI that retries reports the
+// mostErrors is the largest number of errors in a run's node. An agent CLI that retries reports the
 // same error many times.
 const mostErrors = 10
 
@@ -73,7 +73,7 @@ func usageOf(p *Prompt) coleo.Usage {
 	return *p.Usage
 }
 
-// shell adds what is told of a command that the user gave to the shell.
+// shell adds what an event reports about a command that the user gave to the shell.
 func (w *writer) shell(work coleo.Work) {
 	id, raw := "", ""
 	switch s := work.(type) {
@@ -179,7 +179,7 @@ func (w *writer) call(c coleo.ToolCall) {
 	w.askedEarlier(id)
 }
 
-// malformed returns the JSON for arguments that are not JSON.
+// malformed returns a JSON object that describes arguments that are not JSON.
 func malformed(m coleo.Malformed) json.RawMessage {
 	raw, err := json.Marshal(struct {
 		Malformed bool   `json:"__toolParseError"`
@@ -192,7 +192,7 @@ func malformed(m coleo.Malformed) json.RawMessage {
 	return raw
 }
 
-// cutText returns at most n bytes of s, and whole characters.
+// cutText returns at most the first n bytes of s. It does not cut a character in two.
 func cutText(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -203,8 +203,8 @@ func cutText(s string, n int) string {
 	return s[:n]
 }
 
-// begunCall returns the node of a call. If no event has reported the beginning of the call, it
-// records a fault and returns false.
+// begunCall returns the node of a call. If no event has reported the beginning of the call,
+// begunCall records a fault and returns false.
 func (w *writer) begunCall(raw string) (string, bool) {
 	id := w.own(KindCall, raw)
 	if raw == "" || !w.has(id) {

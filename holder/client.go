@@ -23,10 +23,9 @@ import (
 // To answer, a holder makes at most one system call.
 const answerTimeout = 10 * time.Second
 
-// Client is a connection to one holder, which carries out the client's requests one
-// after another. Several goroutines can call the methods at the same time. The methods
-// return EUnavailable if the holder has ended, and ETimeout if the holder does not
-// answer.
+// Client is a connection to one holder. The holder handles the client's requests one after another.
+// Several goroutines can call the methods at the same time. The methods return EUnavailable if the
+// holder has ended, and ETimeout if the holder does not answer.
 type Client struct {
 	dir   string
 	nonce string
@@ -76,7 +75,7 @@ func connect(dir, nonce string) (net.Conn, error) {
 	return conn, nil
 }
 
-// checkSender returns EUnproven if a process other than named has sent the answer.
+// checkSender returns EUnproven if the answer came from a process other than the named one.
 func checkSender(conn *net.UnixConn, named coleo.Identity) error {
 	p, err := localsocket.PeerOf(conn)
 	if err == nil && p.PID != 0 && p.PID != named.PID {
@@ -113,8 +112,8 @@ func unanswered(op string, err error) error {
 	return coleo.Errorf(coleo.EUnavailable, "ask the holder to %s: %w", op, err)
 }
 
-// ask sends a request and returns the answer. It never uses a connection with an
-// unanswered request, because a late answer could be taken for the answer to q.
+// ask sends a request and returns the answer. It never uses a connection with an unanswered
+// request, because ask could take the late answer for the answer to the new request.
 func (c *Client) ask(q request, timeout time.Duration) (response, error) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
@@ -125,7 +124,7 @@ func (c *Client) ask(q request, timeout time.Duration) (response, error) {
 	return c.askOver(conn, q, timeout)
 }
 
-// askOver does the same as ask, on the connection conn. The caller must hold asking.
+// askOver does the same as ask, on the given connection. The caller must hold the lock c.asking.
 func (c *Client) askOver(conn net.Conn, q request, timeout time.Duration) (response, error) {
 	r, err := ask(conn, q, timeout)
 	if err != nil && r.Error == nil {
@@ -135,8 +134,8 @@ func (c *Client) askOver(conn net.Conn, q request, timeout time.Duration) (respo
 	return r, err
 }
 
-// connected returns the client's connection. If there is none, it connects again. The
-// caller must hold asking.
+// connected returns the client's connection. If there is no connection, connected connects again.
+// The caller must hold the lock c.asking.
 func (c *Client) connected() (net.Conn, error) {
 	c.mu.Lock()
 	conn := c.conn
@@ -155,8 +154,8 @@ func (c *Client) connected() (net.Conn, error) {
 	return conn, nil
 }
 
-// setConn sets the client's connection. It does nothing and returns false if the client
-// has been closed.
+// setConn sets the client's connection. If the client has been closed, setConn does nothing and
+// returns false.
 func (c *Client) setConn(conn net.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,13 +175,11 @@ func (c *Client) Status() (Status, error) {
 	return *r.Status, nil
 }
 
-// Proves asks the holder whether it keeps the processes that h names. It uses the
-// existing connection. The result blocked says why the arm cannot continue, and is ""
-// if it can.
+// Proves asks the holder whether it keeps the processes that the handle names. It uses the existing
+// connection. Proves returns why the arm cannot continue, or "" if the arm can continue.
 //
-// The error is EBusy if another request waits for its answer. It is EUnavailable if
-// there is no connection. It is EUnproven if h names another start of the arm, or other
-// processes.
+// The error is EBusy if another request waits for its answer. It is EUnavailable if there is no
+// connection. It is EUnproven if the handle names another start of the arm, or other processes.
 func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
 	if !c.asking.TryLock() {
 		return "", coleo.Errorf(coleo.EBusy, "the holder is busy with another request")
@@ -201,7 +198,7 @@ func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
 	return r.Status.Blocked, r.Status.proves(h)
 }
 
-// proves returns EUnproven if h names another start of the arm, or other processes.
+// proves returns EUnproven if the handle names another start of the arm, or other processes.
 func (s *Status) proves(h coleo.Handle) error {
 	if s.Nonce != h.Nonce || s.Arm != h.Arm || s.Generation != h.Generation || s.Holder != h.Holder ||
 		s.Process != h.Process {
@@ -264,9 +261,8 @@ func (c *Client) Signal(s syscall.Signal) error {
 	return err
 }
 
-// Stop ends the arm's whole process tree. It sends HUP and TERM. After the time grace
-// it sends KILL to the processes that still run. It returns the pids of processes that
-// could not be ended.
+// Stop ends the arm's whole process tree. It sends HUP and TERM. After the grace period, it sends
+// KILL to the processes that still run. It returns the pids of processes that could not be ended.
 func (c *Client) Stop(grace time.Duration) ([]int, error) {
 	c.ending.Lock()
 	defer c.ending.Unlock()
@@ -292,9 +288,9 @@ func (c *Client) End(arm string, grace time.Duration) error {
 	return nil
 }
 
-// Close closes the connection. The holder keeps running. If a Stop waits for its
-// answer, Close waits for that answer too, because it names the processes that are
-// left. A second call returns nil.
+// Close closes the connection. The holder keeps running. If a Stop waits for its answer, Close
+// waits for that answer too, because the answer names the processes that are left. A second call
+// returns nil.
 func (c *Client) Close() error {
 	c.ending.Lock()
 	defer c.ending.Unlock()
@@ -308,8 +304,8 @@ func (c *Client) Close() error {
 	return conn.Close()
 }
 
-// Chunk is a piece of a stream: output that begins at Offset, or the end of the
-// program.
+// Chunk is a piece of a stream. It contains output that begins at Offset, or says how the program
+// ended.
 type Chunk struct {
 	Offset int64
 	Data   []byte
@@ -326,18 +322,16 @@ type Stream struct {
 	stop func() bool
 }
 
-// Stream opens another connection, for a viewer. On this connection the holder sends
-// the output from the given offset. The stream ends when ctx is canceled. The errors
-// are those of Dial.
+// Stream opens another connection, for a viewer. On this connection, the holder sends the output
+// from the given offset on. The stream ends when ctx is canceled. The errors are those of Dial.
 func (c *Client) Stream(ctx context.Context, from int64) (*Stream, error) {
 	return c.stream(ctx, request{Op: askStream, From: from})
 }
 
-// Lead opens a stream like Stream, but for the host agent. At most ahead bytes of
-// output can wait to be read by the host agent. If the program writes more, the kernel
-// blocks the program. If ahead is 0, the limit is 64 MiB, as without a host agent. A
-// holder of an old version, which does not know ahead, always uses 64 MiB. The errors
-// are those of Dial.
+// Lead opens a stream like Stream, but for the host agent. The parameter ahead limits how many
+// bytes of output can wait until the host agent reads them. If the program writes more, the kernel
+// blocks the program. If ahead is 0, the limit is 64 MiB, as without a host agent. A holder of an
+// old version does not know this limit, and always uses 64 MiB. The errors are those of Dial.
 func (c *Client) Lead(ctx context.Context, from, ahead int64) (*Stream, error) {
 	return c.stream(ctx, request{Op: askStream, From: from, Host: true, Ahead: ahead})
 }

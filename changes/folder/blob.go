@@ -19,8 +19,8 @@ import (
 
 // store writes the bytes of files as objects of the repository.
 //
-// Git itself does not do that: it would run the user's filters first. It would also follow
-// a symbolic link that replaces a file at that moment.
+// Coleo does not let git do this, because git would run the user's filters first. Git would also
+// follow a symbolic link that replaces a file at that moment.
 type store struct {
 	objects *os.Root
 	format  string
@@ -36,8 +36,8 @@ func (s store) hash() hash.Hash {
 	return sha1.New() // #nosec: the format of the repository
 }
 
-// put stores a text and returns the id of its object. It does nothing if the repository has
-// the object already.
+// put stores a text and returns the id of its object. If the repository already contains the
+// object, put writes nothing.
 func (s store) put(text []byte) (id string, err error) {
 	h := s.hash()
 	h.Write([]byte(object(int64(len(text)))))

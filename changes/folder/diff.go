@@ -13,19 +13,19 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// path is a file that may have changed, with its mode and id in the base. Both are "" if
-// the base does not have the file.
+// path is a file that may have changed. The fields mode and id describe the file in the base. If
+// the base does not contain the file, both fields are "".
 type path struct {
 	name     string
 	mode, id string
 	entry    changes.Entry
 }
 
-// Diff returns what changed in the folder since the commit base. With base "", it compares
-// with a tree without files. It returns EInvalid if a path is outside of the repository.
+// Diff returns what changed in the folder since the commit base. If base is "", Diff compares the
+// folder with a tree without files. Diff returns EInvalid if a path is outside of the repository.
 //
-// Diff first asks git which files changed. Then it compares only these files, in a small
-// tree and a small index of its own.
+// Diff first asks git which files changed. Then it makes a small tree and a small index with only
+// these files, and compares those.
 func (f *Folder) Diff(ctx context.Context, base string, w changes.Wish, now time.Time) (changes.Diff, error) {
 	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Base: base, Time: now, Files: []changes.File{}}
 	only, err := f.within(w.Paths)
@@ -122,14 +122,14 @@ func (f *Folder) private() []string {
 		filepath.Join(f.own, "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + alternate(objects)}
 }
 
-// alternate quotes a path as git reads it in a list of folders.
+// alternate quotes a path in the way in which git reads paths in a list of folders.
 func alternate(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
 }
 
-// smallTrees writes a tree and an index that have the paths alone: the tree as they are in
-// the base, the index as they are in the folder. It returns the id of the tree. It adds
-// files that it cannot read to d.Left.
+// smallTrees writes a tree and an index that contain only the given paths. The tree contains the
+// files as they are in the base. The index contains the files as they are in the folder. smallTrees
+// returns the id of the tree. It adds files that it cannot read to d.Left.
 func (f *Folder) smallTrees(ctx context.Context, d *changes.Diff, paths []path) (string, error) {
 	if err := errors.Join(f.forgetIndex(), os.MkdirAll(filepath.Join(f.own, "objects"), 0o700)); err != nil {
 		return "", err
@@ -179,8 +179,9 @@ func (f *Folder) update(ctx context.Context, list string, how ...string) error {
 
 func indexLine(mode, id, path string) string { return mode + " " + id + "\t" + path + "\x00" }
 
-// comparison tells Folder.compare what to compare. It compares the tree from with the tree
-// to. If to is "", it compares from with the index of this Folder.
+// comparison says what Folder.compare compares. Folder.compare compares the tree in the field from
+// with the tree in the field to. If the field to is "", it compares the first tree with the index
+// of this Folder.
 type comparison struct {
 	from, to  string
 	env       []string

@@ -1,10 +1,10 @@
 // Package folder reads what changed in an arm's folder, and keeps and restores its files.
 //
-// It runs git only through package workspace/git. It never changes the index, the branches
-// or the stash of the repository. A diff writes its objects to a folder of its own. A
-// checkpoint writes objects and a ref below refs/coleo. Only a restore changes files.
+// It runs git only through package workspace/git. It never changes the index, the branches or the
+// stash of the repository. A diff writes its objects to a separate folder. A checkpoint writes
+// objects and a ref below refs/coleo. Only a restore changes files.
 //
-// It knows nothing about arms: the callers give it a folder, an id and a time.
+// Package folder knows nothing about arms: the callers give it a folder, an id and a time.
 package folder
 
 import (
@@ -28,9 +28,9 @@ type Folder struct {
 	format string   // of objects, sha1 or sha256; see readFormat
 }
 
-// Open opens the repository that has the folder dir. It makes temporary files below
-// scratch, or in the system's temporary folder if scratch is "". Open returns EUnsupported
-// if no repository has the folder.
+// Open opens the repository that contains the folder dir. Open makes temporary files below the
+// folder scratch. If scratch is "", it makes them in the system's temporary folder. Open returns
+// EUnsupported if no repository contains the folder dir.
 func Open(ctx context.Context, program git.Program, dir, scratch string) (*Folder, error) {
 	repo, err := program.Open(ctx, dir)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
@@ -67,8 +67,8 @@ func (f *Folder) Close() {
 // Root returns the top folder of the repository, without symbolic links.
 func (f *Folder) Root() string { return f.repo.Work }
 
-// alias returns the path of the top folder with the symbolic links of the caller's path. It
-// returns "" if that path has none.
+// alias returns the path of the top folder with the symbolic links of the caller's path. If the
+// caller's path contains no symbolic links, alias returns "".
 func (f *Folder) alias() string {
 	below, _ := cutDir(f.dir, f.Root())
 	top := f.asked
@@ -81,16 +81,16 @@ func (f *Folder) alias() string {
 	return top
 }
 
-// emptyTree has the id of the tree without files, by the format of objects. Git knows this
-// id even if no such object is stored.
+// emptyTree maps each format of objects to the id of the tree without files. Git knows this id even
+// if no such object is stored.
 var emptyTree = map[string]string{
 	"sha1":   "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
 	"sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
 
-// readFormat asks git once for the format of objects. Call it before noID, treeOf or the
-// use of a store. A plain diff does not call it, because each start of git takes some
-// milliseconds.
+// readFormat asks git for the format of objects, but only once. Call it before you call noID or
+// treeOf, or use a store. A plain diff does not call readFormat, because each start of git takes
+// some milliseconds.
 func (f *Folder) readFormat(ctx context.Context) error {
 	if f.format != "" {
 		return nil
@@ -107,7 +107,7 @@ func (f *Folder) readFormat(ctx context.Context) error {
 	return err
 }
 
-// noID returns the id of zeros that git uses for a missing object.
+// noID returns the id that git uses for a missing object. This id consists of zeros.
 func (f *Folder) noID() string { return strings.Repeat("0", len(emptyTree[f.format])) }
 
 // status asks git what changed since HEAD.
@@ -120,7 +120,8 @@ func (f *Folder) status(ctx context.Context) (changes.Status, error) {
 	return changes.ParseStatus(out)
 }
 
-// commit returns the commit that a ref or a word such as HEAD names, or "".
+// commit returns the commit that a ref or a word such as HEAD names. If there is no such commit, it
+// returns "".
 func (f *Folder) commit(ctx context.Context, name string) (string, error) {
 	out, err := f.repo.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if git.ExitCode(err) == 1 {
@@ -158,8 +159,8 @@ func cutDir(path, dir string) (string, bool) {
 	return rel, err == nil && filepath.IsLocal(rel)
 }
 
-// covers reports whether paths has the path or a folder above it. An empty list covers
-// every path.
+// covers reports whether paths contains the path or a folder above it. An empty list covers every
+// path.
 func covers(paths []string, path string) bool {
 	for _, p := range paths {
 		if p == "." || p == path || strings.HasPrefix(path, p+"/") {

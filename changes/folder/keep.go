@@ -16,9 +16,9 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// The bounds of a checkpoint. They keep checkpoints from filling the disk. A folder over
-// MaxKept or MaxKeptBytes gets no checkpoint. A file over MaxKeptFile is left out, and the
-// checkpoint names it.
+// These constants are the bounds of a checkpoint. They keep checkpoints from filling the disk. If a
+// folder exceeds MaxKept or MaxKeptBytes, it gets no checkpoint. If a file exceeds MaxKeptFile, the
+// checkpoint leaves the file out and names it.
 const (
 	MaxKept      = 20_000    // files that differ from HEAD
 	MaxKeptFile  = 50 << 20  // bytes of one file
@@ -36,15 +36,16 @@ type Note struct {
 	Time   time.Time
 }
 
-// Keep makes a checkpoint for the arm with the given id. The checkpoint has all files of
-// the repository that git does not ignore. If nothing has changed since the arm's newest
-// checkpoint, Keep returns that checkpoint and false. Keep returns EInvalid if the files
-// exceed the bounds of a checkpoint.
+// Keep makes a checkpoint for the arm with the given id. The checkpoint contains all files of the
+// repository that git does not ignore. If nothing has changed since the arm's newest checkpoint,
+// Keep returns that checkpoint and false. Keep returns EInvalid if the files exceed the bounds of a
+// checkpoint.
 func (f *Folder) Keep(ctx context.Context, arm string, n Note) (changes.Checkpoint, bool, error) {
 	return f.keepWith(ctx, arm, n, nil)
 }
 
-// keepWith is like Keep. It also keeps the files in also, even if git ignores them.
+// keepWith is like Keep. In addition, it keeps the files in the list also, even if git ignores
+// them.
 func (f *Folder) keepWith(ctx context.Context, arm string, n Note, also []string) (changes.Checkpoint, bool, error) {
 	list, err := f.Checkpoints(ctx, arm)
 	if err == nil {
@@ -76,8 +77,8 @@ func (f *Folder) keepWith(ctx context.Context, arm string, n Note, also []string
 
 func sameLeft(x, y changes.Left) bool { return x.Name() == y.Name() }
 
-// writeTree writes a tree with the exact bytes of the present files. It returns the id of
-// the tree, and the files that are not in it.
+// writeTree writes a tree with the exact bytes of the present files. It returns the id of the tree,
+// and the files that the tree does not contain.
 func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []string) (string, []changes.Left, error) {
 	paths, _, err := f.since(ctx, status.Head, status)
 	if err != nil {

@@ -12,10 +12,11 @@ import (
 // gitlink is the mode that git gives a submodule.
 const gitlink = "160000"
 
-// readable is the mode of access(2) that asks whether a file may be read.
+// readable is the mode of access(2) that asks whether the caller may read a file.
 const readable = 4
 
-// parents tells real folders from symbolic links. Git does not look behind a symbolic link.
+// parents distinguishes real folders from symbolic links. Git does not look at files below a
+// symbolic link.
 type parents struct {
 	files *os.Root
 	known map[string]bool
@@ -40,8 +41,8 @@ func (p *parents) real(dir string) bool {
 	return real
 }
 
-// lstat returns what is at a path. It returns nil if nothing is there, or if a symbolic
-// link leads there.
+// lstat returns what is at a path. It returns nil if nothing is there, or if a folder in the path
+// is a symbolic link.
 func (p *parents) lstat(name string) (fs.FileInfo, error) {
 	if !p.real(filepath.Dir(name)) {
 		return nil, nil
@@ -53,14 +54,15 @@ func (p *parents) lstat(name string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// isSubmodule reports whether a folder has a repository of its own.
+// isSubmodule reports whether a folder contains its own repository.
 func (f *Folder) isSubmodule(name string) bool {
 	_, err := f.files.Lstat(filepath.Join(name, ".git"))
 	return err == nil
 }
 
-// look reports whether git can read what is at a path now. If git cannot, why gives the
-// reason. why is "" if the path has nothing that git could store.
+// look reports whether git can read what is at a path now. If git cannot read it, the result why
+// contains the reason. If the path contains nothing that git could store, found is false and why is
+// "".
 func (f *Folder) look(p path, in *parents, most int64) (found bool, why string) {
 	info, err := in.lstat(p.name)
 	if err != nil {

@@ -14,13 +14,14 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// The refs of an arm. Only these refs reach the commits of checkpoints.
+// These constants are the beginnings of an arm's refs. No other refs lead to the commits of
+// checkpoints.
 const (
 	checkpointRefs = "refs/coleo/checkpoints/" // and the arm's id and a number
 	baseRefs       = "refs/coleo/base/"        // and the arm's id: the commit at which its work began
 )
 
-// armID matches an arm's id that can be a part of a ref.
+// armID matches an arm's id that is allowed as a part of a ref.
 var armID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 func checkID(arm string) error {
@@ -37,7 +38,7 @@ var author = []string{"GIT_AUTHOR_NAME=Coleo", "GIT_AUTHOR_EMAIL=coleo@localhost
 	"GIT_COMMITTER_EMAIL=coleo@localhost"}
 
 // RememberBase stores HEAD as the commit at which the work of the arm begins. If a commit is
-// stored already, or if there is no commit yet, it changes nothing.
+// already stored, or if there is no commit yet, RememberBase changes nothing.
 func (f *Folder) RememberBase(ctx context.Context, arm string) error {
 	if err := errors.Join(checkID(arm), f.readFormat(ctx)); err != nil {
 		return err
@@ -114,7 +115,8 @@ func (f *Folder) Checkpoints(ctx context.Context, arm string) ([]changes.Checkpo
 	return list, nil
 }
 
-// checkpoint returns a checkpoint and the one before it, which is nil for the first.
+// checkpoint returns a checkpoint and the previous checkpoint. For the first checkpoint, the result
+// before is nil.
 func (f *Folder) checkpoint(ctx context.Context, arm string, n int) (c changes.Checkpoint, before *changes.Checkpoint,
 	err error) {
 	list, err := f.Checkpoints(ctx, arm)

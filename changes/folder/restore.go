@@ -15,14 +15,13 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// Restore puts the exact bytes of a checkpoint's files back. It deletes files that were
-// made after the checkpoint, except those that git ignores. It does not change the index,
-// HEAD or any submodule.
+// Restore restores the exact bytes of a checkpoint's files. It deletes files that were made after
+// the checkpoint, except files that git ignores. It does not change the index, HEAD or any
+// submodule.
 //
-// Restore first makes a checkpoint of the present files, so that the user can undo the
-// restore. Then it calls ready. If ready returns an error, Restore changes no file. Restore
-// returns ENotFound if there is no such checkpoint. After any other error, the result says
-// what was done.
+// Restore first makes a checkpoint of the present files, so that the user can undo the restore.
+// Then it calls ready. If ready returns an error, Restore changes no file. Restore returns
+// ENotFound if there is no such checkpoint. After any other error, the result says what was done.
 func (f *Folder) Restore(ctx context.Context, arm string, n int, note Note, ready func() error) (changes.Restored,
 	error) {
 	r := changes.Restored{N: n, Written: []string{}, Deleted: []string{}}
@@ -63,9 +62,9 @@ func (f *Folder) Restore(ctx context.Context, arm string, n int, note Note, read
 	return r, err
 }
 
-// keepPresent makes a checkpoint of the present files, and returns what differs between
-// that checkpoint and the target. The checkpoint also has the files in also, even if git
-// ignores them. It also has each ignored file that the target would overwrite.
+// keepPresent makes a checkpoint of the present files, and returns what differs between that
+// checkpoint and the target. The checkpoint contains every file in the list also, even if git
+// ignores the file. It contains each ignored file that the target would overwrite, too.
 func (f *Folder) keepPresent(ctx context.Context, arm string, note Note, target changes.Checkpoint,
 	also []string) (changes.Checkpoint, []changes.RawEntry, error) {
 	for again := false; ; again = true {
@@ -99,7 +98,7 @@ func (f *Folder) between(ctx context.Context, from, to string) ([]changes.RawEnt
 	return entries, err
 }
 
-// putting puts the files of a checkpoint back.
+// putting restores the files of a checkpoint.
 type putting struct {
 	f       *Folder
 	r       *changes.Restored
@@ -108,9 +107,9 @@ type putting struct {
 	left    map[string]bool // the files that the checkpoint left out
 }
 
-// all carries out the entries. It restores the files with ignore rules first, because they
-// decide what git ignores. It deletes files next, because a folder to be deleted can be in
-// the way of a restored file.
+// all restores or deletes the file of each entry. It restores the files with ignore rules first,
+// because these rules decide what git ignores. It deletes files next, because a folder that must go
+// can block the path of a restored file.
 func (p *putting) all(ctx context.Context, entries []changes.RawEntry) error {
 	var rules, gone, there []changes.RawEntry
 	for _, e := range entries {
@@ -189,7 +188,6 @@ func (p *putting) delete(name string) {
 	}
 }
 
-// write writes the files of the entries.
 func (p *putting) write(ctx context.Context, list []changes.RawEntry) error {
 	if len(list) == 0 {
 		return nil
@@ -213,8 +211,8 @@ func (p *putting) write(ctx context.Context, list []changes.RawEntry) error {
 	return nil
 }
 
-// checkOut makes git check out, into a temporary folder, those files of the list that the
-// checkpoint has as its parent has them. It returns that folder.
+// checkOut checks out files from the list into a temporary folder, and returns that folder. It
+// checks out only the files that are the same in the checkpoint and in the checkpoint's parent.
 func (p *putting) checkOut(ctx context.Context, list []changes.RawEntry) (*os.Root, error) {
 	dir, err := os.MkdirTemp(p.f.own, "files-")
 	if err != nil {
@@ -253,8 +251,8 @@ func (p *putting) text(ctx context.Context, checkedOut *os.Root, e changes.RawEn
 	return checkedOut.ReadFile(e.Path)
 }
 
-// put replaces what is at the entry's path by one file or symbolic link. It renames a
-// draft, so no reader sees half of a file.
+// put replaces what is at the entry's path with one file or symbolic link. It writes a draft first
+// and then renames it, so no reader sees half of a file.
 func (p *putting) put(e changes.RawEntry, text []byte) error {
 	files := p.f.files
 	if err := files.MkdirAll(filepath.Dir(e.Path), 0o777); err != nil {
@@ -286,7 +284,7 @@ func (p *putting) put(e changes.RawEntry, text []byte) error {
 }
 
 // executable returns the bits that say who may execute a file. If the mode makes the file
-// executable, everybody who may read it may execute it.
+// executable, everybody who may read the file may also execute it.
 func executable(was fs.FileInfo, mode fs.FileMode) fs.FileMode {
 	if mode&0o111 == 0 {
 		return 0

@@ -21,7 +21,7 @@ type message struct {
 	Usage   *Usage `json:"usage,omitempty"` // set only in a reply; the model server ignores it
 }
 
-// Usage is how many tokens one request and its reply have. The model reports it at the
+// Usage contains the numbers of tokens in one request and in its reply. The model reports it at the
 // end of the reply.
 type Usage struct {
 	Input  int `json:"prompt_tokens"`
@@ -54,20 +54,20 @@ type callDelta struct {
 	call
 }
 
-// statusError is an HTTP status of the model server other than 200.
+// statusError is an HTTP status of the model server that is not 200.
 type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("API error %d", int(e)) }
 
-// mayRecover reports whether the request can succeed if it is repeated.
+// mayRecover reports whether a repetition of the request can succeed.
 func (e statusError) mayRecover() bool { return e >= 500 || e == http.StatusTooManyRequests }
 
 const (
-	// retries is how many times a request is repeated at most.
+	// retries is the largest number of times that a request is repeated.
 	retries = 5
-	// retryAfter is the pause before a request is repeated. Every harness waits a
-	// shorter time before it reports idle. So if a harness takes this pause for the end
-	// of the turn, it always fails the check.
+	// retryAfter is the pause before a request is repeated. Every harness reports idle after a
+	// shorter wait. So if a harness takes this pause for the end of the turn, it always fails the
+	// check.
 	retryAfter = time.Second
 )
 

@@ -31,21 +31,21 @@
 //	    3. No
 //	  Esc to cancel
 //
-// A digit chooses an option. The arrows move the mark, Enter chooses the marked option,
-// and Esc chooses No. As with real agent CLIs, other text that is typed into a dialog
-// is lost. But if such a text contains a digit or an Enter, that key chooses an option.
+// A digit chooses an option. The arrows move the mark, Enter chooses the marked option, and Esc
+// chooses No. As with real agent CLIs, other text that is typed into a dialog is lost. But if such
+// a text contains a digit or an Enter, that key chooses an option.
 //
 // The prompt "/model NAME" begins no turn. The fake prints the name and does nothing else.
 //
-// Shift-Tab goes on to the next mode: after the first one "accept edits", in which the fake
-// writes files without asking, and then "plan". The last line names it. In a dialog,
-// Shift-Tab chooses the second option.
+// Shift-Tab switches to the next mode. The mode after the first one is "accept edits". In this
+// mode, the fake writes files without asking. The mode after that is "plan". The last line names
+// the mode. In a dialog, Shift-Tab chooses the second option.
 //
 // # Words
 //
-// A line of a prompt that begins with one of these words is a command. The fake echoes
-// any other line. If the fake has a model, its prompts have no commands, and only the
-// beginning of its script ([Script].Start) has commands.
+// A line of a prompt that begins with one of these words is a command. The fake echoes any other
+// line. If the fake has a model, its prompts contain no commands. Then only the beginning of its
+// script ([Script].Start) contains commands.
 //
 //	say TEXT             answers at once
 //	/shorten             pretends to shorten the conversation

@@ -20,8 +20,8 @@ type Config struct {
 	Model  *Model // if it is not nil, the fake obeys the model and not the words of its prompts
 }
 
-// program is one running fake. It reads keys in one goroutine. Each turn has a
-// goroutine of its own.
+// program is one running fake. It reads keys in one goroutine. Each turn runs in a separate
+// goroutine.
 type program struct {
 	in  *os.File
 	out io.Writer
@@ -60,15 +60,14 @@ type program struct {
 	replies int             // number of replies of the model since the start
 }
 
-// Run plays an agent CLI on a terminal, which is the file in. It returns the exit code
-// for the process. The fake ends after any of these:
+// Run plays an agent CLI. The file in is the terminal. Run returns the exit code for the process.
+// The fake ends after any of these:
 //   - a command, a signal, a Ctrl-D, or two Ctrl-C
 //   - the end of the terminal or of ctx
 //
-// Run puts the terminal into raw mode, and restores the old mode at the end. After Run
-// has returned because of ctx, a goroutine can still wait for input. Run returns an
-// error if it cannot use the script, the record, the conversation, the MCP server or
-// the terminal.
+// Run puts the terminal into raw mode, and restores the old mode at the end. After Run has returned
+// because of ctx, a goroutine can still wait for input. Run returns an error if it cannot use the
+// script, the record, the conversation, the MCP server or the terminal.
 func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, err error) {
 	if err := c.Script.check(); err != nil {
 		return 1, fmt.Errorf("script: %w", err)
@@ -100,7 +99,8 @@ func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, e
 	return code, nil
 }
 
-// connect reads the saved conversation and starts the MCP server, if the fake has them.
+// connect reads the saved conversation, if there is one. It starts the MCP server, if the fake has
+// one.
 func (p *program) connect() (err error) {
 	m := p.cfg.Model
 	if m == nil {
@@ -184,8 +184,8 @@ func (p *program) read() (input <-chan []byte, stop func()) {
 	}
 }
 
-// exitedBySignal is added to the number of a signal. The sum is the exit code that
-// shells report for a process that this signal has ended.
+// exitedBySignal is added to the number of a signal. If a signal ends a process, shells report this
+// sum as the exit code.
 const exitedBySignal = 128
 
 func (p *program) signalled(s os.Signal) {
@@ -209,7 +209,7 @@ func (p *program) signalled(s os.Signal) {
 	}
 }
 
-// hungUp ends the fake because its terminal has gone. If the fake ignores SIGHUP, it
+// hungUp ends the fake because its terminal is gone. If the fake ignores SIGHUP, the fake
 // continues.
 func (p *program) hungUp() {
 	p.rec.add(HungUp, "", nil)

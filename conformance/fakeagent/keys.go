@@ -33,8 +33,8 @@ func (p *program) keys(ctx context.Context, b []byte) {
 	p.draw()
 }
 
-// key handles the key or paste at the beginning of s, and returns its length in bytes.
-// If s has only a part of the key or paste, key does nothing and returns 0.
+// key handles the key or paste at the beginning of s, and returns its length in bytes. If s
+// contains only a part of the key or paste, key does nothing and returns 0.
 func (p *program) key(ctx context.Context, s string) int {
 	if strings.HasPrefix(s, pasteBegins) {
 		text, _, whole := strings.Cut(s[len(pasteBegins):], pasteEnds)
@@ -76,10 +76,10 @@ func (p *program) key(ctx context.Context, s string) int {
 	return 1
 }
 
-// escape handles an escape sequence at the beginning of s, and returns its length in
-// bytes. In a dialog, the arrows move the mark, and Shift-Tab allows an action permanently,
-// as with some real agent CLIs. Without a dialog, Shift-Tab goes on to the next mode. Other
-// sequences have no effect.
+// escape handles an escape sequence at the beginning of s, and returns its length in bytes. In a
+// dialog, the arrows move the mark. As with some real agent CLIs, Shift-Tab allows an action
+// permanently in a dialog. Without a dialog, Shift-Tab switches to the next mode. Other sequences
+// have no effect.
 func (p *program) escape(s string) int {
 	if len(s) == 1 || s[1] != '[' && s[1] != 'O' {
 		p.esc()
@@ -136,9 +136,8 @@ func (p *program) esc() {
 	p.stopTurn()
 }
 
-// ctrlC does the first of these that is possible: it cancels a dialog, interrupts the
-// turn, clears the composer, or ends the fake. It ends the fake only at the second
-// Ctrl-C within againWithin.
+// ctrlC does the first of these actions that is possible: it cancels a dialog, interrupts the turn,
+// clears the composer, or ends the fake. Only a second Ctrl-C within againWithin ends the fake.
 func (p *program) ctrlC() {
 	switch {
 	case p.dialog != nil:
@@ -153,8 +152,8 @@ func (p *program) ctrlC() {
 	p.lastCtrlC = time.Now()
 }
 
-// againWithin is the longest time between the two Ctrl-C that end the fake. In real
-// agent CLIs, this time is 1 to 2 s.
+// againWithin is the longest time between two Ctrl-C that together end the fake. In real agent
+// CLIs, this time is 1 to 2 s.
 const againWithin = 2 * time.Second
 
 func (p *program) stopTurn() {
@@ -164,8 +163,8 @@ func (p *program) stopTurn() {
 	}
 }
 
-// choose closes the dialog with the option number n, from 0. If n is -1, no option is
-// chosen.
+// choose closes the dialog and chooses the option with the number n, counted from 0. If n is -1,
+// choose chooses no option.
 func (p *program) choose(n int) {
 	text := ""
 	if n >= 0 {

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// Model makes a fake a small agent CLI, which asks a model server what to do. Such a
-// fake does not obey the words of its prompts. The requests have the form of Chat
-// Completions. The model can write files, run commands, ask the user, and call the
-// tools of one MCP server. It can give a task to a subagent.
+// Model turns a fake into a small agent CLI that asks a model server what to do. Such a fake does
+// not obey the words of its prompts. The requests have the form of Chat Completions. The model can
+// write files, run commands, ask the user, and call the tools of one MCP server. The model can also
+// give a task to a subagent.
 //
-// The prompt "/compact" shortens the conversation. If a prompt begins with "!", the
-// fake runs the rest of the prompt as a shell command of the user.
+// The prompt "/compact" shortens the conversation. If a prompt begins with "!", the fake runs the
+// rest of the prompt as a shell command of the user.
 type Model struct {
 	URL     string   // address of the model server, without /v1
 	Name    string   // name of the model
@@ -31,8 +31,9 @@ type Model struct {
 	MCP     []string // command line of an MCP server; empty for none
 }
 
-// shortestTurn is how long a turn lasts at least. No real model answers faster. A harness
-// needs some milliseconds after it has submitted a prompt, before it looks for the end.
+// shortestTurn is the shortest time that a turn takes. No real model answers faster. After a
+// harness has submitted a prompt, it needs some milliseconds before it looks for the end of the
+// turn.
 const shortestTurn = 100 * time.Millisecond
 
 const systemText = "You are played by a script. Use the tools."
@@ -41,8 +42,7 @@ const systemText = "You are played by a script. Use the tools."
 // recognizes the request by this text.
 const summaryText = "You are the context summarization of an agent CLI."
 
-// resume returns the saved conversation. If Resume is not set, or if there is no file
-// for the conversation, it returns nil.
+// resume returns the saved conversation. If Resume is false or Keep is "", resume returns nil.
 func (m *Model) resume() ([]message, error) {
 	if !m.Resume || m.Keep == "" {
 		return nil, nil
@@ -116,9 +116,9 @@ func (p *program) converse(ctx context.Context, prompt string) (err error) {
 	return p.cfg.Model.keep(p.talk)
 }
 
-// exchange sends a conversation to the model and uses the tools that the model calls,
-// until a reply has no calls. It returns the longer conversation. With below, it is the
-// conversation of a subagent.
+// exchange sends a conversation to the model and uses the tools that the model calls, until a reply
+// has no calls. It returns the longer conversation. If below is true, the conversation belongs to a
+// subagent.
 func (p *program) exchange(ctx context.Context, talk []message, below bool) ([]message, error) {
 	for {
 		reply, err := p.reply(ctx, talk, below)
@@ -140,8 +140,8 @@ func (p *program) exchange(ctx context.Context, talk []message, below bool) ([]m
 	}
 }
 
-// delegate gives a task to a subagent, which is a conversation of its own with the same
-// model, and returns the last text of the model there.
+// delegate gives a task to a subagent, and returns the last text that the model sends to the
+// subagent. A subagent is a separate conversation with the same model.
 func (p *program) delegate(ctx context.Context, task string) result {
 	talk, err := p.exchange(ctx, []message{{Role: "user", Content: task}}, true)
 	if err != nil {
@@ -173,8 +173,8 @@ func (p *program) reply(ctx context.Context, talk []message, below bool) (messag
 	}
 }
 
-// streamed returns a function that shows the text of one reply. The function is called
-// again whenever the text grows, and replaces the text that it has shown.
+// streamed returns a function that shows the text of one reply. Each time the text grows, the
+// function is called again. It replaces the text that it has shown before.
 func (p *program) streamed() func(string) {
 	begun := -1
 	return func(text string) {

@@ -20,8 +20,9 @@ const (
 	NotedEnd    NoteKind = "end"    // the turn has ended
 )
 
-// Note is one line of the notes that a fake with a model takes of its conversation, as
-// real agent CLIs do. The notes are beside the file Model.Keep, with the ending ".jsonl".
+// Note is one line of the notes that a fake with a model takes about its conversation, as real
+// agent CLIs do. The file with the notes is next to the file Model.Keep, and its name ends in
+// ".jsonl".
 type Note struct {
 	At    time.Time `json:"at"`
 	Kind  NoteKind  `json:"kind"`
@@ -42,7 +43,7 @@ const (
 	interrupted = "interrupted"
 )
 
-// result is what a call of a tool brings.
+// result is what a tool call returns.
 type result struct {
 	text    string // for the model
 	outcome string
@@ -64,8 +65,8 @@ func (m *Model) beginNotes() error {
 	return f.Close()
 }
 
-// note writes a line of the notes. A mingling fake does not say what its subagents have
-// done.
+// note writes a line of the notes. If the fake is mingling, the note does not say that a subagent
+// has done the work.
 func (p *program) note(n Note) {
 	path := p.cfg.Model.Keep
 	if path == "" {
@@ -98,7 +99,7 @@ func (p *program) noteReply(reply message, below bool) {
 	}
 }
 
-// noteEnd notes the end of a turn, which has ended with err.
+// noteEnd notes the end of a turn. If err is not nil, the turn has ended with this error.
 func (p *program) noteEnd(ctx context.Context, err error) {
 	n := Note{Kind: NotedEnd, Outcome: succeeded}
 	switch {

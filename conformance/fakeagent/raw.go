@@ -28,7 +28,8 @@ func makeRaw(f *os.File) (restore func(), err error) {
 	return func() { _ = ioctl(f, setTermios, unsafe.Pointer(&old)) }, nil
 }
 
-// This is the size of the fake's screen, in cells, if the terminal reports no size.
+// defaultCols and defaultRows are the size of the fake's screen, in cells, if the terminal reports
+// no size.
 const (
 	defaultCols = 80
 	defaultRows = 24

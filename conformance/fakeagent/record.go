@@ -56,9 +56,9 @@ func (r *recorder) add(k Kind, text string, bytes []byte) {
 	}
 }
 
-// ReadRecord reads the record of a fake, which can still be running. If the file does
-// not exist, there are no entries. If the last line is incomplete, it is ignored. An
-// error names the file. If a line cannot be decoded, the error also names the line.
+// ReadRecord reads the record of a fake. The fake can still be running. If the file does not exist,
+// there are no entries. ReadRecord ignores an incomplete last line. An error names the file. If a
+// line cannot be decoded, the error also names the line.
 func ReadRecord(path string) ([]Entry, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// dialog is an open question. When it is answered, the index of the chosen option is
-// sent on the channel answer. If no option was chosen, -1 is sent.
+// dialog is an open question. When the user has answered the dialog, the fake sends the index of
+// the chosen option on the channel answer. If the user has chosen no option, the fake sends -1.
 type dialog struct {
 	head    string
 	subject string
@@ -18,7 +18,8 @@ type dialog struct {
 	answer  chan int
 }
 
-// permission returns a dialog that asks for permission to do what subject says.
+// permission returns a dialog that asks for permission to carry out an action. The parameter
+// subject describes the action.
 func permission(subject string) *dialog {
 	return &dialog{
 		head: "Permission required", subject: subject, title: "Do you want to proceed?", options: options[:],
@@ -27,28 +28,28 @@ func permission(subject string) *dialog {
 	}
 }
 
-// options has the options of each permission dialog, in order.
+// options lists the options of each permission dialog, in order.
 var options = [...]string{"Yes", "Yes, and do not ask again", "No"}
 
-// These are indexes of options. The option forEver allows an action permanently. The
-// option refused denies an action, and the Esc key also chooses it.
+// These constants are indexes of options. The option forEver allows an action permanently. The
+// option refused denies an action. Esc also chooses the option refused.
 const (
 	forEver = 1
 	refused = len(options) - 1
 )
 
-// modes has the modes of the fake, in the order in which Shift-Tab goes through them. The
-// footer names each mode but the first.
+// modes lists the modes of the fake, in the order in which Shift-Tab switches between them. The
+// footer names every mode except the first one.
 var modes = [...]string{"", acceptEdits, "plan"}
 
 // acceptEdits is the mode in which the fake writes files without asking.
 const acceptEdits = "accept edits"
 
-// write writes text to the terminal. It ignores errors. If the terminal has gone, the
-// loop that reads keys notices it.
+// write writes text to the terminal. It ignores errors. If the terminal is gone, the loop that
+// reads keys notices this.
 func (p *program) write(s string) { _, _ = io.WriteString(p.out, s) }
 
-// redraw takes mu and calls draw.
+// redraw locks mu and calls draw.
 func (p *program) redraw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,8 +89,8 @@ func (p *program) draw() {
 	p.write(b.String())
 }
 
-// composerLines returns the lines of the composer, with the lines around it and the
-// footer. It also returns the column of the cursor, which is on the last line of the
+// composerLines returns the lines of the composer, the two lines around the composer, and the
+// footer. It also returns the column of the cursor. The cursor is on the last line of the
 // composer's text.
 func (p *program) composerLines(cols, rows int) (lines []string, column string) {
 	rule := strings.Repeat("─", cols)
@@ -136,8 +137,8 @@ func (p *program) dialogLines(cols int) []string {
 	return append(lines, "  Esc to cancel")
 }
 
-// wrapped returns the end of the transcript, broken into lines that fit the screen. The
-// result has at least as many lines as the screen, if the transcript is long enough.
+// wrapped returns the end of the transcript, broken into lines that fit the screen. If the
+// transcript is long enough, the result has at least as many lines as the screen.
 func (p *program) wrapped(cols, rows int) []string {
 	from, have := len(p.transcript), 0
 	for from > 0 && have < rows {

@@ -11,19 +11,19 @@ import (
 
 // Script says what the fake does at its start and how it answers prompts.
 type Script struct {
-	// Start has commands that run before the composer is drawn for the first time. The
-	// screen is blank until the commands have ended or one opens a dialog.
+	// Start lists commands that run before the composer is drawn for the first time. The screen is
+	// blank until the commands have ended or one of them opens a dialog.
 	Start []string `json:"start,omitempty"`
 	// Rules say which commands a prompt runs. The first matching rule is used. If no
 	// rule matches, the lines of the prompt are the commands.
 	Rules []Rule `json:"rules,omitempty"`
-	// Status makes the fake announce each state by OSC 7501.
+	// Status makes the fake announce each state with OSC 7501.
 	Status bool `json:"status,omitempty"`
 	// Title makes the fake show each state in the title of the window.
 	Title bool `json:"title,omitempty"`
 }
 
-// Rule runs commands in the place of a prompt.
+// Rule says which commands the fake runs instead of the lines of a prompt.
 type Rule struct {
 	Contains string   `json:"contains"` // text that the prompt must contain; "" matches every prompt
 	Do       []string `json:"do"`

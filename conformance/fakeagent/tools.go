@@ -18,7 +18,7 @@ const (
 	toolMCP   = "mcp__" // prefix of the names of MCP tools
 )
 
-// arguments has a field for each argument of each tool.
+// arguments contains a field for each argument of each tool.
 type arguments struct {
 	Path      string `json:"path"`
 	Content   string `json:"content"`
@@ -37,8 +37,8 @@ func tool(name string, args map[string]any) any {
 	return map[string]any{"type": "function", "function": map[string]any{"name": name, "parameters": schema}}
 }
 
-// tools returns the tools that the fake offers to the model. A subagent cannot start
-// another one.
+// tools returns the tools that the fake offers to the model. If below is true, these are the tools
+// for a subagent. A subagent cannot start another subagent.
 func (p *program) tools(below bool) []any {
 	text := map[string]any{"type": "string"}
 	list := []any{
@@ -57,7 +57,8 @@ func (p *program) tools(below bool) []any {
 	return list
 }
 
-// use carries out a tool call of the model. With below, the model of a subagent has made it.
+// use carries out a tool call of the model. If below is true, the model of a subagent has made the
+// call.
 func (p *program) use(ctx context.Context, c call, below bool) result {
 	var args arguments
 	if err := json.Unmarshal([]byte(c.Function.Arguments), &args); err != nil {
@@ -81,9 +82,9 @@ func (p *program) use(ctx context.Context, c call, below bool) result {
 	return errorOf("no tool is called %s", c.Function.Name)
 }
 
-// permitted carries out an action of the model by calling do. The argument what
-// describes the action. If the action needs permission, permitted asks the user before
-// it calls do. A hasty fake calls do before it asks.
+// permitted carries out an action of the model: it calls do. The parameter what describes the
+// action. If the action needs permission, permitted asks the user before it calls do. A hasty fake
+// calls do before it asks.
 func (p *program) permitted(ctx context.Context, what string, do func() result) (did result) {
 	if p.has(hasty) {
 		did = do()
@@ -102,8 +103,8 @@ func (p *program) permitted(ctx context.Context, what string, do func() result) 
 	return did
 }
 
-// acceptsEdits reports whether an action of the model needs no permission because of the
-// mode of the fake.
+// acceptsEdits reports whether the mode of the fake allows an action of the model without
+// permission.
 func (p *program) acceptsEdits(what string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

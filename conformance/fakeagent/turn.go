@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// begin begins a turn, which calls do and then next. The caller must hold mu.
+// begin begins a turn. The turn calls do and then next. The caller must hold mu.
 func (p *program) begin(ctx context.Context, do func(ctx context.Context)) {
 	turn, stop := context.WithCancel(ctx)
 	p.interrupt = stop
@@ -112,7 +112,7 @@ func status(state string) string {
 	return "\x1b]7501;state=" + state + ":app=fake\x1b\\"
 }
 
-// print takes mu and calls add.
+// print locks mu and calls add.
 func (p *program) print(text string) { p.set(func() { p.add(text) }) }
 
 // add adds lines to the transcript and draws the screen. The caller must hold mu.

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// act runs a command. The argument rest is the text after the command's word. If the
-// command is interrupted, act returns the error of ctx.
+// act runs a command. The parameter rest is the text after the command's word. If the command is
+// interrupted, act returns the error of ctx.
 type act func(ctx context.Context, rest string) error
 
 func (p *program) words() map[string]act {
@@ -42,7 +42,7 @@ const (
 	mingling  = "mingling"
 )
 
-// has takes mu, and reports whether a permanent fault is switched on.
+// has locks mu, and reports whether a permanent fault is switched on.
 func (p *program) has(fault string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,8 +125,8 @@ func (p *program) exit(ctx context.Context, rest string) error {
 	return ctx.Err()
 }
 
-// crash ends the fake by SIGKILL. So the fake prints no message and does not restore
-// the terminal's mode.
+// crash ends the fake with SIGKILL. So the fake prints no message and does not restore the
+// terminal's mode.
 func (p *program) crash(ctx context.Context, _ string) error {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 		return err
@@ -181,8 +181,8 @@ func (p *program) flood(ctx context.Context, rest string) error {
 	return nil
 }
 
-// childLifetime is how long a child of the fake lives, in seconds. It is needed for
-// tests that do not end the child.
+// childLifetime is how long a child of the fake lives, in seconds. It ends a child that a test does
+// not end.
 const childLifetime = "600"
 
 func (p *program) child(_ context.Context, rest string) error {
@@ -245,7 +245,7 @@ func (p *program) status(_ context.Context, state string) error {
 	return nil
 }
 
-// set takes mu and calls change.
+// set locks mu and calls change.
 func (p *program) set(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

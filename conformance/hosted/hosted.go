@@ -1,6 +1,6 @@
-// Package hosted runs one arm as Coleo runs it: a host agent in this process drives the
-// session, and writes the events of the arm's runs to a log. Checks read that log. Without
-// a host agent, a session tells work but no runs.
+// Package hosted runs one arm as Coleo runs it: a host agent in this process drives the session,
+// and writes the events of the arm's runs to a log. Checks read that log. Without a host agent, a
+// session reports work but no runs.
 package hosted
 
 import (
@@ -23,8 +23,8 @@ import (
 const (
 	hostID  = "conformance"
 	armName = "judged"
-	// endTimeout bounds the end of the arm: an agent CLI that ignores signals is killed
-	// after some seconds.
+	// endTimeout limits how long the end of the arm can take. An agent CLI that ignores signals is
+	// killed after some seconds.
 	endTimeout = 30 * time.Second
 	// eventsAtOnce is how many events are read from the log at once.
 	eventsAtOnce = 1000
@@ -38,7 +38,7 @@ type Config struct {
 	Environ []string // the caller's environment
 }
 
-// Arm is an arm with a host agent of its own.
+// Arm is an arm that has its own host agent.
 type Arm struct {
 	config Config
 	id     string
@@ -48,7 +48,7 @@ type Arm struct {
 	serve  *bus.Conn // gives orders
 	log    *os.File
 
-	// These belong to the host agent that runs now.
+	// These fields belong to the host agent that runs now.
 	db   *store.HostDB
 	conn *bus.Conn
 	stop context.CancelFunc
@@ -74,7 +74,8 @@ func Start(ctx context.Context, c Config, spawn coleo.SpawnConfig) (*Arm, error)
 	return a, nil
 }
 
-// openBus makes the folder, starts the bus in it, and connects the end that gives orders.
+// openBus makes the folder, starts the bus in it, and connects a.serve to the bus. The connection
+// a.serve gives orders.
 func (a *Arm) openBus() (err error) {
 	if err = os.Mkdir(a.config.Dir, 0o700); err != nil {
 		return fmt.Errorf("make the host agent's folder: %w", err)
@@ -94,8 +95,8 @@ func (a *Arm) openBus() (err error) {
 
 func (a *Arm) socket() string { return filepath.Join(a.config.Dir, "bus.sock") }
 
-// startHost starts a host agent. It returns when the host agent carries out orders. If the
-// arm runs already, the host agent attaches to it first.
+// startHost starts a host agent. It returns when the host agent carries out orders. If the arm
+// already runs, the host agent attaches to the arm first.
 func (a *Arm) startHost(ctx context.Context) (err error) {
 	if a.db, err = store.OpenHost(filepath.Join(a.config.Dir, "host.db")); err != nil {
 		return err
@@ -125,8 +126,8 @@ func (a *Arm) startHost(ctx context.Context) (err error) {
 	}
 }
 
-// Restart ends the host agent and starts another one, which attaches to the arm. The session
-// is another object then.
+// Restart ends the host agent and starts another one. The new host agent attaches to the arm. After
+// that, Session returns a new session object.
 func (a *Arm) Restart(ctx context.Context) error {
 	if err := a.endHost(); err != nil {
 		return fmt.Errorf("end the host agent: %w", err)
@@ -138,11 +139,12 @@ func (a *Arm) order(ctx context.Context, op bus.Op, in, out any) error {
 	return a.serve.Ask(ctx, hostID, op, in, out)
 }
 
-// Session returns the session of the arm, to look at it. Only the host agent types.
+// Session returns the session of the arm. Callers may only look at the session, because only the
+// host agent types.
 func (a *Arm) Session() coleo.Session { return a.seen.newest() }
 
-// Prompt sends a prompt, answers each dialog as decide says, and returns when the end of
-// the prompt's run is in the log.
+// Prompt sends a prompt, and answers each dialog with the decision that decide returns. It returns
+// when the end of the prompt's run is in the log.
 func (a *Arm) Prompt(ctx context.Context, text string, decide func(coleo.Dialog) coleo.Decision) error {
 	var r coleo.Receipt
 	if err := a.order(ctx, bus.OpPrompt, bus.PromptOrder{Arm: a.id, Prompt: coleo.Prompt{Text: text}}, &r); err != nil {
@@ -214,7 +216,8 @@ func (a *Arm) Close() error {
 	return errors.Join(err, a.endHost(), a.closeBus())
 }
 
-// endHost ends what startHost has started, as far as it came. The arm runs on.
+// endHost ends everything that startHost has started, even if startHost has failed. The arm
+// continues to run.
 func (a *Arm) endHost() error {
 	var errs []error
 	if a.done != nil {
@@ -231,7 +234,7 @@ func (a *Arm) endHost() error {
 	return errors.Join(errs...)
 }
 
-// closeBus ends what openBus has started, as far as it came.
+// closeBus ends everything that openBus has started, even if openBus has failed.
 func (a *Arm) closeBus() error {
 	if a.serve != nil {
 		a.serve.Close()
@@ -245,7 +248,7 @@ func (a *Arm) closeBus() error {
 	return a.log.Close()
 }
 
-// seeing notes the session that the host agent opens.
+// seeing is a harness that stores the session that the host agent opens.
 type seeing struct {
 	coleo.Harness
 

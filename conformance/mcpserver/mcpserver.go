@@ -1,8 +1,8 @@
-// Package mcpserver is a small MCP server for tests. Agent CLIs start it. It has one
-// tool, ping, and records each request. The record proves that an MCP connection works,
+// Package mcpserver is a small MCP server for tests. Agent CLIs start the server. The server has
+// one tool, ping, and records each request. The record proves that an MCP connection works,
 // whatever the agent CLI itself reports.
 //
-// The server uses only standard input and output. It offers nothing but the tool.
+// The server uses only standard input and output. It offers nothing except the tool.
 package mcpserver
 
 import (
@@ -36,11 +36,11 @@ type pingInput struct {
 	Text string `json:"text" jsonschema:"the text that comes back"`
 }
 
-// Run serves one client on in and out, until in ends or ctx is canceled. The end of in
-// is no error. Nobody else is allowed to write to out.
+// Run serves one client until in ends or ctx is canceled. It reads from in and writes to out. The
+// end of in is not an error. Nobody else is allowed to write to out.
 //
-// Before Run answers a request, it appends the request to recordFile as a line of JSON.
-// If recordFile is empty, there is no record.
+// Before Run answers a request, it appends the request to recordFile as a line of JSON. If
+// recordFile is empty, there is no record.
 func Run(ctx context.Context, in io.Reader, out io.Writer, recordFile string) (err error) {
 	log := io.Discard
 	if recordFile != "" {
@@ -64,8 +64,7 @@ func ping(_ context.Context, _ *mcp.CallToolRequest, in pingInput) (*mcp.CallToo
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "pong: " + in.Text}}}, nil, nil
 }
 
-// noClose is a writer with a Close that does nothing, so that the SDK does not close
-// the caller's writer.
+// noClose is a writer whose Close does nothing. So the SDK does not close the caller's writer.
 type noClose struct{ io.Writer }
 
 func (noClose) Close() error { return nil }

@@ -45,9 +45,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	s.fixed(q, r.URL.Path, body, o)
 }
 
-// fromHere reports whether a request has a loopback name as its Host, or came over a
-// unix socket. Without this check, a page in a browser could reach the server: the
-// page's owner can make any other name lead to a loopback address.
+// fromHere reports whether a request has a loopback name as its Host, or came over a unix socket.
+// Without this check, a page in a browser could reach the server. The page's owner can make any
+// other name lead to a loopback address.
 func fromHere(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -65,8 +65,7 @@ func authOf(h http.Header) string {
 	return strings.ToLower(scheme)
 }
 
-// fixed answers a request for something other than a reply of the model. It does not
-// use the script.
+// fixed answers a request that does not ask for a reply of the model. It does not use the script.
 func (s *Server) fixed(q Request, path string, body []byte, o *httpWriter) {
 	n := s.rec.add(q)
 	for _, d := range dialects() {

@@ -21,8 +21,8 @@ func (c *chooser) set(s Script) {
 	c.script, c.used = s, make([]int, len(s.Rules))
 }
 
-// choose returns the steps of the reply to t. The result rule says what chose these
-// steps: a rule of the script, "side" or "words".
+// choose returns the steps of the reply to the turn t. The result rule says what chose these steps:
+// a rule of the script, "side" or "words".
 func (c *chooser) choose(t Turn, failed func(prompt string) int) (rule string, steps []Step) {
 	if rule, steps := c.byRule(t); rule != "" {
 		return rule, steps
@@ -50,8 +50,8 @@ func (c *chooser) byRule(t Turn) (string, []Step) {
 
 var placeholder = regexp.MustCompile(`\$\{(prompt|result|[0-9])\}`)
 
-// expand returns the steps of a rule's reply, with values in the place of ${prompt} and
-// the other placeholders.
+// expand returns the steps of a rule's reply. In these steps, values replace ${prompt} and the
+// other placeholders.
 func expand(steps []Step, t Turn, groups []string) []Step {
 	out := make([]Step, len(steps))
 	for i, s := range steps {
@@ -72,9 +72,9 @@ func expand(steps []Step, t Turn, groups []string) []Step {
 	return out
 }
 
-// fill replaces ${prompt}, ${result} and ${0} to ${9} in a text by their values. A
-// number for which the rule's pattern has no match is replaced by nothing. Any other
-// ${…} is not replaced.
+// fill replaces ${prompt}, ${result} and ${0} to ${9} in a text with their values. If the rule's
+// pattern has no match for a number, fill removes the placeholder. fill does not change any other
+// ${…}.
 func fill(text string, t Turn, groups []string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
 		switch name {

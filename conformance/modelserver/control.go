@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// longestWait is how long GET /coleo/record waits at most for a request.
+// longestWait is the longest time for which GET /coleo/record waits for a request.
 const longestWait = time.Minute
 
 // control handles the paths below /coleo/:

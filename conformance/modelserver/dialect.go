@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// dialect is one model API. It decodes requests and encodes replies. Each dialect has
-// files of its own, and the function dialects lists all dialects.
+// dialect is one model API. It decodes requests and encodes replies. Each dialect has its own
+// files, and the function dialects lists all dialects.
 type dialect interface {
 	name() string
 	// serves reports whether a request to this path asks for a reply of the model.
@@ -16,7 +16,7 @@ type dialect interface {
 	// know the request, fixed returns nil.
 	fixed(method, path string, body []byte) any
 	decode(body []byte) (Turn, error)
-	// addressed returns t with the data that are in the path of the request.
+	// addressed adds the data in the path of the request to t, and returns t.
 	addressed(t Turn, path string) Turn
 	// stream returns an encoder that sends a reply in pieces.
 	stream(o *httpWriter, t Turn) encoder
@@ -36,7 +36,7 @@ type encoder interface {
 	end(u usage)
 }
 
-// collected has the whole content of a reply that is sent in one piece.
+// collected contains the whole content of a reply that is sent in one piece.
 type collected struct {
 	text, thinking string
 	calls          []toolCall
@@ -63,8 +63,8 @@ var (
 		`\t]*(/[^\r\n]*?)[ \t]*$|<cwd>(/[^<]*)</cwd>|working in the directory:? *(/\S+)`)
 	pasted = regexp.MustCompile(`(?s)^\s*<pasted_content id="[^"]*">\n(.*)\n</pasted_content[^>]*>\s*$`)
 	dated  = regexp.MustCompile(`^<current_datetime>[^<]*</current_datetime>\n\n`)
-	// deferredTools finds the names of deferred tools. Each name has a row of its own
-	// (Claude Code 2.1.329).
+	// deferredTools finds the names of deferred tools. Each name is on a separate line (Claude Code
+	// 2.1.329).
 	deferredTools = regexp.MustCompile(`deferred tools are now available[^\n]*\n((?:[A-Za-z0-9_.-]+\n)+)`)
 	// reachableTools finds the text that lists deferred tools, and quotedTool finds
 	// each name in that text (Qwen Code 0.24.4).
@@ -75,7 +75,8 @@ var (
 		`<permissions|<session_context>|<turn_aborted>|# AGENTS\.md|This is the Gemini CLI\.)`)
 )
 
-// folderIn returns the working folder that a text names, or "".
+// folderIn returns the working folder that a text names. If the text names no working folder, it
+// returns "".
 func folderIn(text string) string {
 	if m := workingFolder.FindStringSubmatch(text); m != nil {
 		return m[1] + m[2] + m[3]
@@ -93,8 +94,8 @@ type turnReader struct {
 // beginMessage is called before the texts of each message of the user.
 func (r *turnReader) beginMessage() { r.newMessage = true }
 
-// user reads a text of a message of the user. A text that the agent CLI has added does
-// not become the prompt.
+// user reads one text from a message of the user. If the agent CLI has added the text, the text
+// does not become the prompt.
 func (r *turnReader) user(text string) {
 	if addedText.MatchString(text) {
 		r.turn.added += text + "\n"

@@ -99,8 +99,8 @@ func (anthropic) decode(body []byte) (Turn, error) {
 	return r.finish(), nil
 }
 
-// read adds a message of the user or of the role system to the turn. It ignores other
-// roles. Some agent CLIs send instructions with the role system among the messages.
+// read adds a message to the turn if the role is user or system. It ignores other roles. Some agent
+// CLIs send instructions with the role system among the messages.
 func (m anthropicMessage) read(r *turnReader) {
 	if m.Role == "system" {
 		r.system(m.Content.text())

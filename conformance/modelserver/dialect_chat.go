@@ -54,8 +54,7 @@ type chatMessage struct {
 	Content chatContent `json:"content"`
 }
 
-// chatContent has the texts of a message. In JSON, it is a string, null, or a list of
-// parts.
+// chatContent contains the texts of a message. In JSON, it is a string, null, or a list of parts.
 type chatContent []string
 
 func (c *chatContent) UnmarshalJSON(data []byte) error {
@@ -123,9 +122,8 @@ func (m chatMessage) read(r *turnReader) {
 // longer.
 const repeatedAtLeast = 200
 
-// withoutRepeat removes the end of a prompt if that end is a copy of a part of the
-// system text. It is needed because some agent CLIs add an empty line and a copy of
-// their rules to each prompt.
+// withoutRepeat removes the end of a prompt if the system text contains the same text. This is
+// needed because some agent CLIs add an empty line and a copy of their rules to each prompt.
 func withoutRepeat(prompt, system string) string {
 	for at := 0; ; {
 		i := strings.Index(prompt[at:], "\n\n")

@@ -27,8 +27,8 @@ func (gemini) fixed(method, path string, body []byte) any {
 	return nil
 }
 
-// addressed takes the model, and whether the reply is streamed, from the path. In this
-// dialect, the body of a request does not have them.
+// addressed reads two things from the path: the model, and whether the reply is streamed. In this
+// dialect, the body of a request does not contain them.
 func (gemini) addressed(t Turn, path string) Turn {
 	if m := geminiPath.FindStringSubmatch(path); m != nil {
 		t.Model, t.Stream = m[1], m[2] == "streamGenerateContent"
@@ -139,8 +139,8 @@ func geminiUsage(u usage) fields {
 	return fields{"promptTokenCount": u.input, "candidatesTokenCount": u.output, "totalTokenCount": u.input + u.output}
 }
 
-// geminiChunk returns a document that is a whole reply or a piece of a stream. The
-// argument finish says why the reply ended. In all pieces but the last one, it is "".
+// geminiChunk returns a document that is a whole reply or a piece of a stream. The parameter finish
+// says why the reply ended. In all pieces except the last one, finish is "".
 func geminiChunk(t Turn, id string, parts []fields, finish string) fields {
 	c := fields{"content": fields{"role": "model", "parts": parts}, "index": 0}
 	if finish != "" {

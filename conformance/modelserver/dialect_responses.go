@@ -38,8 +38,8 @@ type responsesTool struct {
 	Tools      []responsesTool `json:"tools"`
 }
 
-// responsesInput has the items of a conversation. In JSON, it is a list of items, or a
-// string. The string is the only message of the user.
+// responsesInput contains the items of a conversation. In JSON, it is a list of items or a string.
+// A string is the only message of the user.
 type responsesInput []responsesItem
 
 type responsesItem struct {

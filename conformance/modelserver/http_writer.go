@@ -58,8 +58,8 @@ func (o *httpWriter) json(status int, v any) {
 	o.flush()
 }
 
-// fail sends a failure: the status and the Retry-After header of f, and the body of f or v
-// as a JSON document.
+// fail sends the failure f with its status and its Retry-After header. The body is a JSON document:
+// f.Body if it is set, otherwise v.
 func (o *httpWriter) fail(f Failure, v any) {
 	if f.Body != nil {
 		v = f.Body

@@ -22,8 +22,8 @@ type player struct {
 
 var errCut = errors.New("connection cut by the script")
 
-// play carries out all steps. It returns an error if the reply was not sent completely,
-// also if the script itself cuts the connection.
+// play carries out all steps. It returns an error if the reply was not sent completely. This also
+// applies if the script itself cuts the connection.
 func (p *player) play(steps []Step) error {
 	for _, s := range steps {
 		done, err := p.step(s)
@@ -76,8 +76,7 @@ func (p *player) step(s Step) (done bool, err error) {
 
 var word = regexp.MustCompile(`\s*\S+\s*|\s+`)
 
-// words sends a text word by word. The argument pace is the pause after each word, in
-// ms.
+// words sends a text word by word. The parameter pace is the pause after each word, in ms.
 func (p *player) words(text string, pace int, send func(string)) error {
 	p.output += len(text)
 	for _, w := range word.FindAllString(text, -1) {
@@ -109,9 +108,8 @@ func (p *player) wait(ms int) error {
 
 func (p *player) stall() error {
 	p.out.flush()
-	// This line must come before p.stalled(true). After that call, another goroutine
-	// can release the stall at any time, and a release closes only a channel that was
-	// taken before the release.
+	// This line must come before p.stalled(true). After that call, another goroutine can release
+	// the stall at any time. A release closes only a channel that was taken before the release.
 	release := p.release()
 	p.stalled(true)
 	defer p.stalled(false)

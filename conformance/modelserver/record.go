@@ -38,14 +38,14 @@ type Request struct {
 	Last    time.Time `json:"last,omitzero"`  // time of the last byte of the reply
 }
 
-// Made is a call of a tool that the model has made.
+// Made is a tool call that the model has made.
 type Made struct {
 	ID        string `json:"id"` // a client of the chat dialect or the Gemini dialect can use ids of its own
 	Name      string `json:"name"`
 	Arguments string `json:"arguments,omitempty"` // as they were sent, which need not be JSON
 }
 
-// record has the requests that the server has got. It is safe for concurrent use.
+// record stores the requests that the server has received. It is safe for concurrent use.
 type record struct {
 	mu      sync.Mutex
 	list    []Request
@@ -120,8 +120,8 @@ func (r *record) count(matches func(Request) bool) int {
 
 var errClosed = errors.New("model server closed")
 
-// wait returns the first request for which matches returns true. If there is no such
-// request, wait waits for one. It returns an error if the server is closed or ctx ends.
+// wait returns the first request for which matches returns true. If there is no such request yet,
+// wait waits until there is one. It returns an error if the server is closed or ctx ends.
 func (r *record) wait(ctx context.Context, closed <-chan struct{}, matches func(Request) bool) (Request, error) {
 	for {
 		r.mu.Lock()

@@ -43,10 +43,10 @@ type Call struct {
 	//	ask    question, options (a list of strings), more (a list of other questions, as objects)
 	//	mcp    tool (the end of the tool's name), text
 	Does Purpose `json:"does,omitempty"`
-	// Args has the arguments of the tool. With Name, the arguments have the names that
-	// the tool uses. With Does, they have the names that are listed at Does.
+	// Args contains the arguments of the tool. If Name is set, the arguments have the names that
+	// the tool uses. If Does is set, they have the names that are listed at Does.
 	Args map[string]any `json:"args,omitempty"`
-	// Raw is sent in the place of the encoded Args. It can be invalid JSON.
+	// Raw is sent instead of the encoded Args. It can be invalid JSON.
 	Raw string `json:"raw,omitempty"`
 }
 
@@ -61,13 +61,13 @@ const (
 	MCP   Purpose = "mcp"
 )
 
-// Failure is an answer with an HTTP status for an error.
+// Failure is an answer with an HTTP status that reports an error.
 type Failure struct {
 	Status     int    `json:"status"`                // from 400 to 599
 	RetryAfter int    `json:"retry_after,omitempty"` // header Retry-After, in seconds; 0 for none
 	Message    string `json:"message,omitempty"`
-	// Body replaces the JSON document in which the API of the agent CLI tells an error. A
-	// stream that has begun does not use it.
+	// Body replaces the JSON document with which the API of the agent CLI reports an error. If a
+	// stream has already begun, Body is not used.
 	Body json.RawMessage `json:"body,omitempty"`
 }
 
@@ -117,7 +117,7 @@ type toolCall struct {
 	namespace      string // namespace of the tool, or ""
 }
 
-// usage is the number of tokens of one request and its reply.
+// usage contains the numbers of tokens in one request and in its reply.
 type usage struct{ input, output int }
 
 func mustJSON(v any) string {

@@ -68,8 +68,8 @@ func obey(t Turn, failed func(string) int) Reply {
 	return textReply("ECHO: " + t.Prompt)
 }
 
-// unquoted returns the prompt without the quotes around it. Some agent CLIs put quotes
-// around a prompt that comes from their command line.
+// unquoted returns a prompt without the quotes around the prompt. Some agent CLIs put quotes around
+// a prompt that comes from their command line.
 func unquoted(prompt string) string {
 	if n := len(prompt); n > 1 && prompt[0] == '"' && prompt[n-1] == '"' {
 		return prompt[1 : n-1]
@@ -77,8 +77,8 @@ func unquoted(prompt string) string {
 	return prompt
 }
 
-// endWith returns a step that sends the closing text of the prompt. If the prompt asks
-// for no closing text, the step sends the argument otherwise.
+// endWith returns a step that sends the closing text of the prompt. If the prompt asks for no
+// closing text, the step sends the text in the parameter otherwise.
 func (s scenario) endWith(otherwise string) Step {
 	if s.closingText != "" {
 		return Step{Text: s.closingText}
@@ -86,8 +86,8 @@ func (s scenario) endWith(otherwise string) Step {
 	return Step{Text: otherwise}
 }
 
-// headOfResult is how many bytes of a tool's result the model repeats at most in its
-// answer after the tool call.
+// headOfResult is the largest number of bytes of a tool's result that the model repeats. The model
+// repeats them in its answer after the tool call.
 const headOfResult = 80
 
 func (s scenario) afterTool() []Step {
@@ -148,8 +148,8 @@ func (s scenario) mcp(rest string) []Step {
 	return s.call(Call{Does: MCP, Args: map[string]any{"tool": tool, "text": text}}, "")
 }
 
-// call returns the steps that make a tool call. If before is not empty, the first step
-// sends it as text.
+// call returns the steps that make a tool call. If before is not empty, the first step sends before
+// as text.
 func (s scenario) call(c Call, before string) []Step {
 	if before == "" {
 		return []Step{{Tool: &c}}
@@ -157,7 +157,7 @@ func (s scenario) call(c Call, before string) []Step {
 	return []Step{{Text: before}, {Tool: &c}}
 }
 
-// These values are used if the prompt does not give any.
+// These constants are used if the prompt gives no value.
 const (
 	countEvery = 200 * time.Millisecond // slow enough for a person to see: 5 tokens a second
 	countTo    = 300                    // a minute of output

@@ -11,7 +11,8 @@ const (
 	editUnified = "udiff"
 )
 
-// editFormat returns the edit format that the system text asks for, or "".
+// editFormat returns the edit format that the system text asks for. If the system text asks for
+// none, it returns "".
 func editFormat(t Turn) string {
 	switch {
 	case len(t.Tools) > 0:

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// use handles "use TOOL ARGUMENTS". The arguments are sent as they are if they are not a
-// JSON object. They can be left out.
+// use handles "use TOOL ARGUMENTS". If the arguments are not a JSON object, they are sent
+// unchanged. They can be left out.
 func (s scenario) use(rest string) []Step {
 	name, args, _ := strings.Cut(rest, " ")
 	if name == "" {
@@ -22,8 +22,8 @@ func (s scenario) use(rest string) []Step {
 // betweenActs separates the acts of a line that begins with "together".
 const betweenActs = " and also "
 
-// together handles "together ACT and also ACT". All acts are in one reply. A line with an
-// act that is unknown is echoed.
+// together handles "together ACT and also ACT". All acts are in one reply. If an act is unknown,
+// the reply echoes the prompt.
 func (s scenario) together(rest string) []Step {
 	var steps []Step
 	verbs := s.verbs()

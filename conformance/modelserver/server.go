@@ -1,20 +1,16 @@
-// Package modelserver answers agent CLIs in the place of a model. It follows a script
-// and records each request. Coleo's tests rely on the record: if the record contains a
-// prompt byte for byte, the prompt was delivered. Otherwise the prompt was not
-// delivered.
+// Package modelserver answers agent CLIs in the place of a model. It follows a script and records
+// each request. Coleo's tests rely on the record: if the record contains a prompt byte for byte,
+// the prompt was delivered. Otherwise the prompt was not delivered.
 //
-// A dialect decodes a request into a [Turn]. The first matching rule of the script
-// chooses the [Reply]. If no rule matches, a built-in scenario chooses the reply by the
-// words of the prompt. The dialect encodes the reply as a stream or as one JSON
-// document.
+// A dialect decodes a request into a [Turn]. The first matching rule of the script chooses the
+// [Reply]. If no rule matches, a built-in scenario chooses the reply by the words of the prompt.
+// The dialect encodes the reply as a stream or as one JSON document.
 //
-// There are four dialects: the Anthropic Messages API (version 2023-06-01), the OpenAI
-// Chat Completions API, the OpenAI Responses API, and the Gemini API. Each dialect has
-// files of its own.
+// There are four dialects: the Anthropic Messages API (version 2023-06-01), the OpenAI Chat
+// Completions API, the OpenAI Responses API, and the Gemini API. Each dialect has its own files.
 //
-// The server listens only on loopback addresses and on unix sockets. It neither checks
-// nor stores credentials. The record contains only the kind of credential that was
-// sent.
+// The server listens only on loopback addresses and on unix sockets. It neither checks nor stores
+// credentials. The record contains only the kind of credential that was sent.
 package modelserver
 
 import (
@@ -54,9 +50,8 @@ type Server struct {
 	release chan struct{} // closed and replaced by Release
 }
 
-// Start starts a server, which serves requests in the background until Close. It
-// returns an error if it cannot use the script, the address, the control socket or the
-// log file.
+// Start starts a server. The server serves requests in the background until Close is called. Start
+// returns an error if it cannot use the script, the address, the control socket or the log file.
 func Start(c Config) (*Server, error) {
 	if err := c.Script.check(); err != nil {
 		return nil, fmt.Errorf("script: %w", err)
@@ -86,8 +81,8 @@ func Start(c Config) (*Server, error) {
 	return s, nil
 }
 
-// listen opens a listener for TCP. If c.Control is set, listen also opens and returns a
-// second listener, for the control socket.
+// listen opens a listener for TCP. If c.Control is set, listen also opens a second listener for the
+// control socket. It returns the listeners.
 func (c Config) listen() ([]net.Listener, error) {
 	addr := c.Addr
 	if addr == "" {
@@ -155,9 +150,9 @@ func (s *Server) URL() string { return s.url }
 // Record returns a copy of the recorded requests, in order of arrival.
 func (s *Server) Record() []Request { return s.rec.from(1) }
 
-// Wait returns the first request for which matches returns true. If there is no such
-// request, Wait waits for one: it calls matches again after each change of the record.
-// It returns an error if ctx ends or the server is closed.
+// Wait returns the first request for which matches returns true. If there is no such request yet,
+// Wait calls matches again after each change of the record. It returns an error if ctx ends or the
+// server is closed.
 func (s *Server) Wait(ctx context.Context, matches func(Request) bool) (Request, error) {
 	return s.rec.wait(ctx, s.ctx.Done(), matches)
 }
@@ -199,8 +194,8 @@ func (s *Server) enter() bool {
 	return !s.closed
 }
 
-// Close closes all connections and waits for the end of all requests. It returns all
-// errors of closing, and the first error of writing the log.
+// Close closes all connections and waits for the end of all requests. It returns all errors that
+// occur while it closes something, and the first error in writing the log.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true

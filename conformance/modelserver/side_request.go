@@ -6,7 +6,7 @@ import "strings"
 // and not for a prompt of the user.
 type SideRequest string
 
-// The values of SideRequest.
+// These are the values of SideRequest.
 const (
 	SideTitle   SideRequest = "title"   // a name for the conversation
 	SideSummary SideRequest = "summary" // a shorter form of the conversation, for compaction
@@ -24,7 +24,7 @@ type sideMark struct {
 	words    string // lower case
 }
 
-// markHead is how many bytes at the beginning of the user's text are searched for the
+// markHead is the number of bytes at the beginning of the user's text that are searched for the
 // words of a sideMark. After these bytes, the words can be a quotation by the user.
 const markHead = 200
 

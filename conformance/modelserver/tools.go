@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// schema has the parts of a JSON schema from which the arguments of a tool are made.
+// schema contains the parts of a JSON schema that are needed to make the arguments of a tool.
 type schema struct {
 	Type       any               `json:"type"` // a string, or a list of strings
 	Properties map[string]schema `json:"properties"`
@@ -30,9 +30,8 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// These are the names of tools and arguments in agent CLIs. Each list has the
-// lower-case names for one purpose. The names come from the tool lists of ten agent
-// CLIs in November 2026.
+// These are the names of tools and arguments in agent CLIs. Each list contains the lower-case names
+// for one purpose. The names come from the tool lists of ten agent CLIs in November 2026.
 var (
 	writeTools = []string{"write", "apply_patch", "write_file", "write_to_file", "create_file", "create", "editor"}
 	runTools   = []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_command",
@@ -45,8 +44,7 @@ var (
 	commandArgs = []string{"command", "cmd", "commands"}
 )
 
-// resolve turns a Call of a script into a call of a tool that the agent CLI has
-// offered.
+// resolve turns a Call from a script into a call of a tool that the agent CLI has offered.
 func resolve(c Call, t Turn) (toolCall, error) {
 	out := toolCall{id: newID("call_"), name: c.Name}
 	args := c.Args
@@ -78,8 +76,8 @@ func resolve(c Call, t Turn) (toolCall, error) {
 	return out, nil
 }
 
-// asCommand turns a call that writes a file into a call that runs a command, which
-// writes the file. It is for agent CLIs that have no tool to write files.
+// asCommand turns a call that writes a file into a call that runs a command. The command writes the
+// file. This is for agent CLIs that have no tool to write files.
 func asCommand(c Call) Call {
 	quote := func(v any) string { return "'" + strings.ReplaceAll(str(v), "'", `'\''`) + "'" }
 	command := "printf %s " + quote(c.Args["content"]) + " > " + quote(c.Args["path"])
@@ -161,9 +159,8 @@ func arguments(c Call, tool Tool, t Turn) map[string]any {
 	return args
 }
 
-// argument returns the name that a tool uses for an argument. The list names has all
-// possible names, in lower case. If the tool uses none of these names, argument returns
-// names[0].
+// argument returns the name that a tool uses for an argument. The parameter names lists all
+// possible names, in lower case. If the tool uses none of these names, argument returns names[0].
 func argument(props map[string]schema, names []string) string {
 	for _, want := range names {
 		for name := range props {
@@ -175,9 +172,9 @@ func argument(props map[string]schema, names []string) string {
 	return names[0]
 }
 
-// textArgument returns the name of the argument for a text: "text", if the tool has an
-// argument with this name. Otherwise it is the first argument, in alphabetical order,
-// that takes a string.
+// textArgument returns the name of the argument for a text. If the tool has an argument with the
+// name "text", textArgument returns "text". Otherwise it returns the first argument, in
+// alphabetical order, that takes a string.
 func textArgument(props map[string]schema) string {
 	if _, ok := props["text"]; ok || len(props) == 0 {
 		return "text"
@@ -192,9 +189,9 @@ func textArgument(props map[string]schema) string {
 	return append(names, "text")[0]
 }
 
-// question returns the arguments for a question tool. Most question tools take a list
-// of questions, whose options have labels. Others take one question, whose options are
-// strings.
+// question returns the arguments for a question tool. Most question tools take a list of questions.
+// The options of these questions have labels. Other question tools take one question. The options
+// of this question are strings.
 func question(c Call, s schema) map[string]any {
 	if _, ok := s.Properties["question"]; ok {
 		return map[string]any{"question": c.Args["question"], "options": c.Args["options"]}
@@ -213,8 +210,9 @@ func question(c Call, s schema) map[string]any {
 	return map[string]any{"questions": questions}
 }
 
-// listed returns a question for a tool that takes a list of questions. It adds a sample
-// value for each other field that the schema want requires.
+// listed returns a question for a tool that takes a list of questions. The parameter want is the
+// schema of a question. If the schema requires other fields, listed adds a sample value for each of
+// them.
 func listed(args map[string]any, want schema) map[string]any {
 	q := map[string]any{"question": str(args["question"]), "header": "Question"}
 	list, _ := args["options"].([]any)

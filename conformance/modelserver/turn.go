@@ -17,14 +17,15 @@ type Turn struct {
 	Model   string `json:"model,omitempty"`
 	Stream  bool   `json:"stream"`
 
-	// System is the system text. In the record, it has at most 512 bytes.
+	// System is the system text. In the record, it is at most 512 bytes long.
 	System string `json:"system,omitempty"`
-	// Folder is the working folder that the agent CLI names in its texts, or "".
+	// Folder is the working folder that the agent CLI names in its texts. If the agent CLI names
+	// none, Folder is "".
 	Folder string `json:"folder,omitempty"`
 	// Prompt is the last text of the user, byte for byte as the agent CLI sent it.
 	// Texts that the agent CLI itself has added do not count as texts of the user.
 	Prompt string `json:"prompt"`
-	// Texts has all texts of the user's last message. The last one is Prompt.
+	// Texts contains all texts of the user's last message. The last text is Prompt.
 	Texts []string `json:"texts,omitempty"`
 	// HasToolResult is true if there is a tool result after Prompt. The request then
 	// continues the turn that Prompt has begun.
@@ -34,11 +35,11 @@ type Turn struct {
 	// ToolResult is the text of the last tool result after Prompt.
 	ToolResult string `json:"tool_result,omitempty"`
 	Tools      []Tool `json:"tools,omitempty"`
-	// Deferred has the names of tools whose schemas are not in the request. The agent
-	// CLI sends a schema when the model asks for it.
+	// Deferred lists the names of tools whose schemas are not in the request. The agent CLI sends a
+	// schema when the model asks for it.
 	Deferred []string `json:"deferred,omitempty"`
-	// Side is the kind of a side request. It is "" for a main request, which the agent
-	// CLI makes for the user's prompt.
+	// Side is the kind of a side request. For a main request, Side is "". An agent CLI makes a main
+	// request for the user's prompt.
 	Side SideRequest `json:"side,omitempty"`
 
 	maxTokens  int
@@ -57,9 +58,8 @@ type Tool struct {
 	namespace string // namespace in which the tool must be called, or ""
 }
 
-// maxRecordedSystem is how many bytes of a system text the record keeps. They are
-// enough to recognize the agent CLI. Agent CLIs send 10 to 60 kB of system text with
-// each request.
+// maxRecordedSystem is the largest number of bytes of a system text that the record keeps. They are
+// enough to recognize the agent CLI. Agent CLIs send 10 to 60 kB of system text with each request.
 const maxRecordedSystem = 512
 
 // recorded returns the part of t that the record keeps.

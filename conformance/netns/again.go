@@ -7,10 +7,10 @@ import (
 	"runtime"
 )
 
-// RunAgain runs the command line of this process in a new process, which has its own
-// network namespace. The environment of the new process is environ plus variable.
-// RunAgain returns the exit code of the new process. If the process cannot be started,
-// or if a signal ends it, RunAgain returns 1.
+// RunAgain runs the command line of this process in a new process with its own network namespace.
+// The environment of the new process is environ plus variable. RunAgain returns the exit code of
+// the new process. If the new process cannot be started, or if a signal ends it, RunAgain returns
+// 1.
 //
 // Test binaries call RunAgain so that the programs that they start have no network.
 func RunAgain(environ []string, variable string) int {

@@ -30,12 +30,11 @@ func Isolated() bool {
 	return true
 }
 
-// Isolate makes cmd start its program in a new network namespace. Without root, the
-// program also gets a user namespace of its own. The program must call LoopbackUp
-// before it uses the network.
+// Isolate makes cmd start its program in a new network namespace. Without root, the program also
+// gets its own user namespace. The program must call LoopbackUp before it uses the network.
 //
-// The program gets SIGTERM when the thread that started it ends. So the caller must
-// call runtime.LockOSThread before it starts cmd.
+// The program gets SIGTERM when the thread that started it ends. So the caller must call
+// runtime.LockOSThread before it starts cmd.
 func Isolate(cmd *exec.Cmd) {
 	attr := cmd.SysProcAttr
 	if attr == nil {
@@ -70,11 +69,10 @@ func LoopbackUp() error {
 	return nil
 }
 
-// Own returns arguments that are put before the command line of a program. They make
-// the program run in its own network namespace, without another process in between.
-// Without root, the program also gets a user namespace of its own. The program must
-// call LoopbackUp before it uses the network. If the command unshare (from util-linux)
-// is missing, Own returns an error.
+// Own returns arguments that are put before the command line of a program. They make the program
+// run in its own network namespace, without another process in between. Without root, the program
+// also gets its own user namespace. The program must call LoopbackUp before it uses the network. If
+// the command unshare (from util-linux) is missing, Own returns an error.
 func Own() ([]string, error) {
 	path, err := exec.LookPath("unshare")
 	if err != nil {
@@ -87,10 +85,9 @@ func Own() ([]string, error) {
 	return append(argv, "--"), nil
 }
 
-// Enter returns arguments that are put before the command line of a program, for
-// example as SpawnConfig.Wrap. They make the program run in the network namespace of
-// the process pid. If the command nsenter (from util-linux) is missing, Enter returns
-// an error.
+// Enter returns arguments that are put before the command line of a program, for example as
+// SpawnConfig.Wrap. They make the program run in the network namespace of the process with the id
+// pid. If the command nsenter (from util-linux) is missing, Enter returns an error.
 func Enter(pid int) ([]string, error) {
 	path, err := exec.LookPath("nsenter")
 	if err != nil {

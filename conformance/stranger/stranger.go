@@ -1,7 +1,7 @@
 // Package stranger runs parts of a test as another user of the machine, the stranger.
 //
-// A test binary calls Play at the beginning of its TestMain, with all parts that it has
-// for the stranger. A test then calls Start with the name of one of these parts.
+// A test binary calls Play at the beginning of its TestMain, with all parts that the stranger can
+// run. A test then calls Start with the name of one of these parts.
 package stranger
 
 import (
@@ -22,9 +22,8 @@ const UID = 65534
 // part that a process runs.
 const partVariable = "COLEO_TEST_STRANGER"
 
-// Play does nothing in a process that was not started by Start. In a process that was
-// started by Start, Play runs the part that Start has named, and exits with the part's
-// result. If the part is unknown, Play exits with 2.
+// Play does nothing if Start did not start this process. If Start did, Play runs the part that
+// Start named, and exits with the part's result. If the part is unknown, Play exits with 2.
 func Play(parts map[string]func(args []string) int) {
 	name := os.Getenv(partVariable)
 	if name == "" {
@@ -38,9 +37,9 @@ func Play(parts map[string]func(args []string) int) {
 	os.Exit(part(os.Args[1:]))
 }
 
-// Start starts this test binary as the stranger, who runs the given part. The process
-// is killed at the end of the test. The result out is the standard output of the
-// process. The standard error of the process is the standard error of the test.
+// Start starts this test binary as the stranger. The new process runs the given part. The process
+// is killed at the end of the test. Start returns a reader for the standard output of the process.
+// The standard error of the process is the standard error of the test.
 //
 // Start skips the test unless root runs it, because only root can become another user.
 func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Reader) {

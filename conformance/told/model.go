@@ -9,11 +9,11 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// Unfinished is the outcome of a call that must have no end: the agent CLI has not carried it
-// out.
+// Unfinished is the outcome of a call that the agent CLI did not run. The events must contain no
+// end of this call.
 const Unfinished coleo.ToolOutcome = ""
 
-// Made is a call that the model has made, and the outcome that it must have.
+// Made is a call that the model made, with the outcome that the call must have.
 type Made struct {
 	modelserver.Made
 	Prompt  string // of the turn in which the model has made it
@@ -26,8 +26,8 @@ type Sent struct {
 	Text   string
 }
 
-// MadeIn returns the calls that the model has made in these requests, in order and without
-// their outcomes.
+// MadeIn returns the calls that the model made in the given requests. The calls are in order. They
+// have no outcomes yet.
 func MadeIn(requests []modelserver.Request) (out []Made) {
 	for _, q := range requests {
 		for _, c := range q.Calls {
@@ -39,9 +39,9 @@ func MadeIn(requests []modelserver.Request) (out []Made) {
 	return out
 }
 
-// WithOutcomes gives the calls the outcomes that they must have, in order. It returns an
-// error if the numbers differ: then the agent CLI has not done what the prompts said, and
-// nothing can be compared.
+// WithOutcomes sets the outcomes that the calls must have, in order. It returns an error if the
+// number of calls differs from the number of outcomes. In that case, the agent CLI has not done
+// what the prompts said, and nothing can be compared.
 func WithOutcomes(made []Made, want []coleo.ToolOutcome) ([]Made, error) {
 	if len(made) != len(want) {
 		return nil, fmt.Errorf("the model has made %d calls, and the prompts lead to %d: %+v", len(made), len(want), made)
@@ -52,8 +52,8 @@ func WithOutcomes(made []Made, want []coleo.ToolOutcome) ([]Made, error) {
 	return made, nil
 }
 
-// SentIn returns the texts that the model has sent in its replies to these requests, in
-// order. A reply without a text is left out.
+// SentIn returns the texts that the model sent in its replies to the given requests, in order. It
+// leaves out replies without a text.
 func SentIn(requests []modelserver.Request) (out []Sent) {
 	for _, q := range requests {
 		text := ""
@@ -67,11 +67,11 @@ func SentIn(requests []modelserver.Request) (out []Sent) {
 	return out
 }
 
-// bare removes all blanks and line ends from a text. Agent CLIs change them.
+// bare removes all blanks and line ends from a text, because agent CLIs change them.
 func bare(text string) string { return strings.Join(strings.Fields(text), "") }
 
-// CheckCalls compares the calls that are told with those that the model has made: each has
-// its id, its name, its place and its outcome, and there is no other.
+// CheckCalls compares the calls in the log with the calls that the model made. Each call must have
+// the right id, name, place and outcome. The log must contain no other call.
 func (l Log) CheckCalls(made []Made) error {
 	var wrong []error
 	for i := range max(len(made), len(l.Calls)) {
@@ -95,7 +95,7 @@ func (l Log) CheckCalls(made []Made) error {
 	return errors.Join(wrong...)
 }
 
-// is compares a call with the model's.
+// is checks that a call in the log is the given call of the model.
 func (c Call) is(m Made) error {
 	switch {
 	case c.Name != m.Name:
@@ -114,8 +114,8 @@ func (c Call) is(m Made) error {
 	return nil
 }
 
-// CheckTexts compares the texts that are told with those that the model has sent: each once,
-// in order, and whole. Blanks and line ends do not count.
+// CheckTexts compares the texts in the log with the texts that the model sent. The log must contain
+// each text once, completely and in the right order. CheckTexts ignores blanks and line ends.
 func (l Log) CheckTexts(sent []Sent) error {
 	var wrong []error
 	for i := range max(len(sent), len(l.Replies)) {

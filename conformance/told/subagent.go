@@ -9,22 +9,22 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// Task is a task for a subagent. The words tell the requests of the arm's own conversation
-// from those of the subagent.
+// Task is a task for a subagent. Its two words show whether a request belongs to the arm's own
+// conversation or to the subagent.
 type Task struct {
 	Above string // a word in the prompt of the arm
 	Below string // a word in the task
 }
 
-// Prompt is the prompt after which the model starts the subagent.
+// Prompt returns the prompt that makes the model start the subagent.
 func (t Task) Prompt() string { return "start it " + t.Above }
 
-// Answer is the last text of the subagent.
+// Answer returns the last text of the subagent.
 func (t Task) Answer() string { return "It is done: " + t.Below }
 
-// Script makes the model start a subagent after the prompt. The subagent calls a tool that
-// does not exist, and then answers. Some agent CLIs give the answer to the model in a turn
-// of its own: the model then says a few words.
+// Script returns a script in which the model starts a subagent after the prompt. The subagent calls
+// a tool that does not exist, and then answers. Some agent CLIs give this answer to the model in a
+// separate turn. In that turn, the model says a few words.
 func (t Task) Script(w coleo.WorkTold) modelserver.Script {
 	yes, no := true, false
 	rule := func(word string, after *bool, step modelserver.Step) modelserver.Rule {
@@ -41,8 +41,8 @@ func (t Task) Script(w coleo.WorkTold) modelserver.Script {
 	}}
 }
 
-// Apart tells the requests of the arm's own conversation from those of its subagent. Those of
-// the subagent have its task as their prompt, or another system text.
+// Apart separates the requests of the arm's own conversation from the requests of its subagent. A
+// request of the subagent has the task as its prompt, or its system text differs from the arm's.
 func (t Task) Apart(requests []modelserver.Request) (own, below []modelserver.Request) {
 	system := ""
 	for _, q := range requests {
@@ -62,9 +62,9 @@ func (t Task) Apart(requests []modelserver.Request) (own, below []modelserver.Re
 	return own, below
 }
 
-// CheckSubagents compares the subagents that are told with the calls that have started them:
-// each has one start and one end, and there is no other. The argument below has the calls
-// that the subagents themselves have made. None of them may be told.
+// CheckSubagents compares the subagents in the log with the calls that started them. Each subagent
+// must have one start and one end. The log must contain no other subagent. The log must also
+// contain none of the calls that the subagents themselves made.
 func (l Log) CheckSubagents(started, below []Made) error {
 	var wrong []error
 	if len(l.Subagents) != len(started) || len(l.ended) != len(started) {

@@ -1,6 +1,5 @@
-// Package told compares what the events of an arm tell with what the model server has
-// recorded: calls of tools, texts and subagents. It is pure. It says what is wrong, never
-// why.
+// Package told compares the events of an arm with the record of the model server. It compares calls
+// of tools, texts and subagents. The package is pure. It reports what is wrong, but not why.
 package told
 
 import (
@@ -14,7 +13,7 @@ import (
 	"coleo.dev"
 )
 
-// Log is what the events of one arm tell of its runs.
+// Log contains what the events of one arm report about the arm's runs.
 type Log struct {
 	Calls     []Call           // in the order in which they began
 	Replies   []Reply          // the replies of the model that have a text, in order
@@ -38,8 +37,9 @@ type Reply struct {
 	Text string // of all its texts, one behind the other
 }
 
-// inRunOf reports whether a run has this prompt. What belongs to a prompt of the agent CLI's
-// own, which has begun no run, may be told in any run.
+// inRunOf reports whether work that belongs to the given prompt may be in the given run. It may be
+// there if the run has this prompt. If no run has this prompt, the agent CLI made the prompt
+// itself, and the work may be in any run.
 func (l Log) inRunOf(run, prompt string) bool {
 	same := func(other string) bool { return strings.TrimSpace(other) == strings.TrimSpace(prompt) }
 	return same(l.prompts[run]) || !slices.ContainsFunc(slices.Collect(maps.Values(l.prompts)), same)
@@ -53,13 +53,13 @@ type reader struct {
 	wrong []error
 }
 
-// Read sorts the events of one arm, which are in the order of the log. Each broken rule of
-// runs is part of the error:
+// Read sorts the events of one arm. The events must be in the order of the log. The error lists
+// each broken rule:
 //
-//   - run_start is the first event of a run, and run_end the last.
+//   - run_start is the first event of a run, and run_end is the last event.
 //   - Each call, text and subagent belongs to a run.
-//   - Each call begins once, and ends once, in the same run. If it has no end, the end of
-//     the run names it.
+//   - Each call begins once and ends once, in the same run. If a call has no end, the end of
+//     the run names the call.
 func Read(events []coleo.Event) (Log, error) {
 	r := reader{log: Log{ended: map[string]coleo.SubagentEnd{}, prompts: map[string]string{}}, open: map[string]bool{},
 		ended: map[string]bool{}}
@@ -85,7 +85,7 @@ func (r *reader) fail(format string, args ...any) {
 	r.wrong = append(r.wrong, fmt.Errorf(format, args...))
 }
 
-// place checks the place of an event in its run.
+// place checks that an event is allowed at its position in the run.
 func (r *reader) place(e coleo.Event) {
 	switch {
 	case e.Run == "" && judged(e.Kind):
@@ -112,7 +112,8 @@ func (r *reader) place(e coleo.Event) {
 	}
 }
 
-// endRun checks that the end of a run names exactly the calls of the run without an end.
+// endRun checks the calls that the end of a run names. They must be exactly those calls of the run
+// that have no end.
 func (r *reader) endRun(e coleo.Event) {
 	end, err := coleo.DecodeRunEnd(e)
 	if err != nil {

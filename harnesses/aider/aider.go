@@ -26,8 +26,8 @@ var Spec []byte
 // because Coleo asks for it.
 func Hooks() terminal.Hooks { return terminal.Hooks{Answer: answer, Usage: usage} }
 
-// sent holds the fields of a logged event that Coleo uses (0.86.2). Each message has
-// one event, which covers all model requests for the message.
+// sent holds the fields that Coleo uses from a logged event (0.86.2). Each message has one event.
+// The event covers all model requests for the message.
 type sent struct {
 	Event      string `json:"event"`
 	Properties struct {

@@ -25,7 +25,7 @@ func Hooks() terminal.Hooks {
 		Threads: threads}
 }
 
-// line holds the fields of a transcript line that Coleo uses (2.1.329).
+// line holds the fields that Coleo uses from a transcript line (2.1.329).
 type line struct {
 	Type    string `json:"type"`
 	IsMeta  bool   `json:"isMeta"`

@@ -43,7 +43,7 @@ type recordLine struct {
 	} `json:"message"`
 }
 
-// Texts that Claude Code writes in the user's place when a turn is interrupted.
+// These are texts that Claude Code writes as messages of the user when a turn is interrupted.
 const (
 	interrupted = "[Request interrupted by user]"
 	denied      = "[Request interrupted by user for tool use]"
@@ -58,7 +58,7 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 	return append(before, record.Join(l.state(), record.ByModel(d.work.of(l), d.work.model))...)
 }
 
-// state returns what the line says of the state of the agent CLI.
+// state returns what the line reports about the state of the agent CLI.
 func (l recordLine) state() []record.Entry {
 	switch l.Type {
 	case "user":
@@ -99,8 +99,9 @@ func (l recordLine) user() []record.Entry {
 	return out
 }
 
-// typed decodes a prompt, a command of the user behind !, or the output of such a command. The
-// output may be the last line of the turn: only some versions ask the model afterwards.
+// typed decodes a prompt, a command that the user typed after !, or the output of a command after
+// !. The output can be the last line of the turn, because only some versions ask the model
+// afterwards.
 func (l recordLine) typed(text string) record.Entry {
 	for _, output := range []string{"<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>"} {
 		if strings.HasPrefix(text, output) {
@@ -118,9 +119,8 @@ func (l recordLine) prompt(text string) record.Entry {
 	return record.Entry{Kind: record.Prompt, Turn: l.Turn, Text: text, ByUser: byUser, Time: l.Time}
 }
 
-// assistant decodes a reply. The reply that ends a turn is also the first sign of the
-// end of the turn. The line turn_duration follows only after the hooks for the end of
-// the turn have run.
+// assistant decodes a reply. The last reply of a turn is the first sign that the turn has ended.
+// The line turn_duration follows only after the hooks for the end of the turn have run.
 func (l recordLine) assistant() []record.Entry {
 	var out []record.Entry
 	texts := []string{}

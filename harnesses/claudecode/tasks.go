@@ -8,15 +8,15 @@ import (
 	"coleo.dev/record"
 )
 
-// taskList is the list of tasks that the model has set itself. In newer versions each call
-// changes one task, and in older versions a call has the whole list.
+// taskList is the list of tasks that the model has set for itself. In newer versions, each call
+// changes one task. In older versions, each call contains the whole list.
 type taskList struct{ tasks []coleo.Task }
 
-// mostTasks limits the number of tasks. The lists of models are much shorter.
+// mostTasks is the largest number of tasks in a list. The lists of models are much shorter.
 const mostTasks = 256
 
-// after returns the list after a call that has succeeded, and whether the call has changed
-// the list.
+// after returns the list after a successful call. It also reports whether the call changed the
+// list.
 func (t *taskList) after(c call, result json.RawMessage) (coleo.TasksUpdated, bool) {
 	switch c.name {
 	case "TodoWrite":

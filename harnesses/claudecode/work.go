@@ -10,7 +10,7 @@ import (
 	"coleo.dev/record"
 )
 
-// workLine has the fields of a line that tell work, and nothing of the state.
+// workLine holds the fields of a line that report work. It holds no fields that report the state.
 type workLine struct {
 	UUID           string          `json:"uuid"`
 	Mode           string          `json:"permissionMode"`
@@ -25,7 +25,7 @@ type workLine struct {
 	Error json.RawMessage `json:"error"` // in a system line about a failed request
 }
 
-// workPart has the fields of a part of a message that tell work.
+// workPart holds the fields of a message part that report work.
 type workPart struct {
 	ID       string          `json:"id"`
 	Input    json.RawMessage `json:"input"`
@@ -35,7 +35,7 @@ type workPart struct {
 	Content  json.RawMessage `json:"content"` // in a tool_result part: a text, or a list of parts
 }
 
-// worker decodes work. It keeps what later lines need.
+// worker decodes work. It remembers what it needs to decode later lines.
 type worker struct {
 	mode, model string
 	told        string        // the reply whose tokens were told last
@@ -53,10 +53,11 @@ type call struct {
 
 func newWorker() worker { return worker{calls: map[string]call{}} }
 
-// mostCalls limits the number of calls without an end that are remembered.
+// mostCalls is the largest number of calls without an end that a worker remembers.
 const mostCalls = 1024
 
-// kinds are the kinds of Claude Code's own tools. Those of MCP servers begin with mcp__.
+// kinds maps Claude Code's own tools to their kinds. The names of the tools of MCP servers begin
+// with mcp__.
 var kinds = map[string]coleo.ToolKind{
 	"Read": coleo.ToolRead, "Glob": coleo.ToolRead, "Grep": coleo.ToolRead, "LS": coleo.ToolRead,
 	"NotebookRead": coleo.ToolRead,
@@ -75,8 +76,8 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// pending returns the tokens of a reply that was not finished, if l is not a line of that
-// reply.
+// pending returns the tokens of an unfinished reply when a line shows that nothing more follows. It
+// returns nothing if the line belongs to that reply.
 func (w *worker) pending(l recordLine) []record.Entry {
 	if w.cut == nil || l.Type != "user" && l.Type != "assistant" || l.Message.ID == w.cut.Reply {
 		return nil
@@ -86,7 +87,7 @@ func (w *worker) pending(l recordLine) []record.Entry {
 	return []record.Entry{e}
 }
 
-// of returns the work that the line tells.
+// of returns the work that the line reports.
 func (w *worker) of(l recordLine) []record.Entry {
 	var out []record.Entry
 	if l.Mode != "" {
@@ -121,7 +122,7 @@ func (w *worker) system(l recordLine) []record.Entry {
 	return nil
 }
 
-// errorIn returns the text of a failed request that is tried again.
+// errorIn returns the error text of a failed request that Claude Code tries again.
 func errorIn(l recordLine) string {
 	var e struct {
 		Message string `json:"message"`
@@ -139,8 +140,8 @@ func errorIn(l recordLine) string {
 	return "API error"
 }
 
-// assistant returns the work of one line of a reply. A reply has a line for each of its
-// parts, and each of them repeats the tokens of the whole reply.
+// assistant returns the work of one line of a reply. A reply has one line for each of its parts.
+// Each line repeats the tokens of the whole reply.
 func (w *worker) assistant(l recordLine) []record.Entry {
 	var out []record.Entry
 	add := func(work coleo.Work) { out = append(out, record.Worked(work, l.Message.ID, l.Time)) }
@@ -176,8 +177,8 @@ func (w *worker) assistant(l recordLine) []record.Entry {
 	return append(out, w.usage(l)...)
 }
 
-// usage returns the tokens of the reply once. The tokens of a reply without a reason to
-// stop are told when another line shows that nothing follows.
+// usage returns the tokens of each reply only once. If the reply has no stop reason, pending
+// returns its tokens later, when another line shows that nothing follows.
 func (w *worker) usage(l recordLine) []record.Entry {
 	u := l.Message.Usage
 	if u == nil || l.Message.ID == "" || l.Message.ID == w.told || l.Message.Model == "<synthetic>" {
@@ -193,8 +194,7 @@ func (w *worker) usage(l recordLine) []record.Entry {
 	return []record.Entry{e}
 }
 
-// callOf returns a call. Claude Code keeps arguments that are not JSON in an object of
-// its own.
+// callOf returns a call. If the arguments are not JSON, Claude Code keeps them in a special object.
 func callOf(p recordPart) coleo.ToolCall {
 	var unparsed struct {
 		Input *struct {
@@ -261,10 +261,10 @@ func (w *worker) typed(l recordLine, typed string) []record.Entry {
 
 var exitCode = regexp.MustCompile(`^Exit code (\d{1,9})(?:\n|$)`)
 
-// refusals begin the results of calls that were denied, in versions that do not mark them.
+// refusals are the beginnings of the results of denied calls. They are needed for versions that do
+// not mark denied calls.
 var refusals = []string{"The user doesn't want to proceed with this tool use", "Permission to use "}
 
-// endOf returns the end of a call.
 func endOf(l recordLine, p recordPart, c call) coleo.ToolEnd {
 	text := textOf(p.Content)
 	if !p.Failed {
@@ -295,7 +295,7 @@ func endOf(l recordLine, p recordPart, c call) coleo.ToolEnd {
 	return record.FailedCall(p.Call, outcome, text)
 }
 
-// textOf returns the text of a result: a text, or the texts of a list of parts.
+// textOf returns the text of a result. The result is either a text or a list of parts with texts.
 func textOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

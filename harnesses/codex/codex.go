@@ -28,7 +28,7 @@ func Hooks() terminal.Hooks {
 		Threads: threads}
 }
 
-// entry holds the fields of a rollout line that Coleo uses (0.169.0).
+// entry holds the fields that Coleo uses from a rollout line (0.169.0).
 type entry struct {
 	Payload struct {
 		Type string `json:"type"`
@@ -38,8 +38,7 @@ type entry struct {
 
 var rolloutName = regexp.MustCompile(`^rollout-.*-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
 
-// rollouts returns the rollout files whose names match pattern. The newest file comes
-// first.
+// rollouts returns the rollout files whose names match a pattern. The newest file comes first.
 func rollouts(home, pattern string) ([]string, error) {
 	found, err := filepath.Glob(filepath.Join(home, ".codex", "sessions", "*", "*", "*", pattern))
 	slices.Sort(found) // paths and names contain the time
@@ -47,9 +46,9 @@ func rollouts(home, pattern string) ([]string, error) {
 	return found, err
 }
 
-// conversation returns the id of the newest conversation that began in the work folder
-// since Codex was started. It returns "" before the first prompt. A subagent's rollout is
-// newer than the rollout of the conversation that started the subagent, and is left out.
+// conversation returns the id of the newest conversation that began in the work folder since Codex
+// was started. It returns "" before the first prompt. It leaves out the rollouts of subagents. A
+// subagent's rollout is newer than the rollout of the conversation that started the subagent.
 func conversation(_ context.Context, f terminal.Facts) (string, error) {
 	found, err := rollouts(f.Home, "rollout-*.jsonl")
 	if err != nil {

@@ -10,21 +10,21 @@ import (
 )
 
 var (
-	// exited finds the exit code in what Codex tells the model about a command. The
-	// command's own output comes behind a line "Output:".
+	// exited finds the exit code of a command in the text that Codex gives to the model. The
+	// command's own output comes after a line "Output:".
 	exited = regexp.MustCompile(`(?m)^(?:Process exited with code|Exit code:) (-?\d{1,9})$`)
 	runs   = regexp.MustCompile(`(?m)^Process running with session ID `)
-	// refused finds the results of calls that the user has denied. The same is written if
+	// refused finds the results of calls that the user has denied. Codex writes the same result if
 	// the user interrupts the turn while the call runs.
 	refused = regexp.MustCompile(`(?m)^aborted by user|rejected by (?:the )?user|^user rejected `)
-	// failures begin the results of calls that Codex could not carry out.
+	// failures matches the beginnings of the results of calls that Codex could not run.
 	failures = regexp.MustCompile(`^(?:unsupported call: |failed to |unable to |error: |invalid |unknown |missing )`)
 )
 
 const outputHead = "Output:\n"
 
-// endOf returns the end of the call c with the given id. The argument raw is what the
-// model gets: a text, a list of texts, or an object.
+// endOf returns the end of the call c with the given id. The parameter raw is what the model gets:
+// a text, a list of texts, or an object.
 func endOf(id string, c call, raw json.RawMessage) coleo.ToolEnd {
 	text, told := resultOf(raw)
 	switch {
@@ -66,7 +66,7 @@ func refusal(text string) string {
 	return text
 }
 
-// end returns the end of a call about which an event has told more.
+// end returns the end of a call. It is for a call about which an event has reported more.
 func (i workItem) end(id, text string) coleo.ToolEnd {
 	output := i.Output + i.Printed
 	for _, c := range i.Result.Content {
@@ -81,8 +81,8 @@ func (i workItem) end(id, text string) coleo.ToolEnd {
 	return record.Succeeded(id, output)
 }
 
-// resultOf returns the text of a result, and whether the call has succeeded. The latter
-// is nil if the result does not tell it.
+// resultOf returns the text of a result, and whether the call succeeded. If the result does not
+// show whether the call succeeded, the pointer is nil.
 func resultOf(raw json.RawMessage) (text string, succeeded *bool) {
 	if json.Unmarshal(raw, &text) == nil {
 		return text, nil

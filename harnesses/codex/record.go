@@ -50,7 +50,7 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 	return record.Join(l.state(), record.ByModel(d.work.of(l), d.work.model))
 }
 
-// state returns what the line says of the state of the agent CLI.
+// state returns what the line reports about the state of the agent CLI.
 func (l recordLine) state() []record.Entry {
 	p := l.Payload
 	e := record.Entry{Turn: p.Turn, Time: l.Time}

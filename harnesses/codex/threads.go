@@ -14,7 +14,7 @@ var threads = record.Files{
 	Line:    readHeader,
 }
 
-// headerLine holds the fields that tell something of the whole conversation (0.169.0).
+// headerLine holds the fields that describe the whole conversation (0.169.0).
 type headerLine struct {
 	Type    string `json:"type"`
 	Payload struct {
@@ -26,8 +26,8 @@ type headerLine struct {
 	} `json:"payload"`
 }
 
-// readHeader adds what the first line of a rollout tells. A copy has the first lines of the
-// other rollout below its own.
+// readHeader adds what the first line of a rollout reports. In a copy, the first lines of the other
+// rollout follow after the copy's own first line.
 func readHeader(raw []byte, h *record.Header) {
 	var l headerLine
 	if json.Unmarshal(raw, &l) != nil && l.Type == "" || l.Type != "session_meta" || h.ID != "" {

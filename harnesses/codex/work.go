@@ -9,7 +9,8 @@ import (
 	"coleo.dev/record"
 )
 
-// workPayload has the fields of a payload that tell work, and nothing of the state.
+// workPayload holds the fields of a payload that report work. It holds no fields that report the
+// state.
 type workPayload struct {
 	Call      string          `json:"call_id"`
 	Namespace string          `json:"namespace"`
@@ -29,7 +30,7 @@ type workPayload struct {
 	} `json:"collaboration_mode"`
 }
 
-// workItem has the fields of an item that tell work.
+// workItem holds the fields of an item that report work.
 type workItem struct {
 	ID       string   `json:"id"`
 	Thoughts []string `json:"summary_text"`
@@ -61,11 +62,11 @@ func (t tokens) usage() coleo.Usage {
 	return coleo.Usage{Input: t.Input, Cached: t.Cached, Output: t.Output, Reasoning: t.Reasoning}
 }
 
-// worker decodes work. It keeps what later lines need.
+// worker decodes work. It remembers what it needs to decode later lines.
 //
-// Codex writes each text and each call twice, as an item of the model's reply and as an
-// event. Calls and their ends are taken from the items of the reply, and all else is
-// taken from the events.
+// Codex writes each text and each call twice: as an item of the model's reply and as an event.
+// worker takes calls and their ends from the items of the reply. It takes everything else from the
+// events.
 type worker struct {
 	turn, model, mode string
 	prompted          bool   // the turn has a prompt
@@ -85,10 +86,10 @@ type call struct {
 
 func newWorker() worker { return worker{calls: map[string]call{}} }
 
-// mostCalls limits the number of calls without an end that are remembered.
+// mostCalls is the largest number of calls without an end that a worker remembers.
 const mostCalls = 1024
 
-// kinds are the kinds of Codex's own tools. Those of MCP servers have a namespace.
+// kinds maps Codex's own tools to their kinds. The tools of MCP servers have a namespace.
 var kinds = map[string]coleo.ToolKind{
 	"exec_command": coleo.ToolExecute, "shell": coleo.ToolExecute, "shell_command": coleo.ToolExecute,
 	"local_shell": coleo.ToolExecute, "container.exec": coleo.ToolExecute, "unified_exec": coleo.ToolExecute,
@@ -108,11 +109,11 @@ func kindOf(namespace, name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// reply returns an id for the reply that the model gives now. Codex tells the id of a
-// reply only after its texts and calls, so the id is made of the turn and a number.
+// reply returns an id for the model's current reply. Codex writes the id of a reply only after the
+// reply's texts and calls. So Coleo makes an id from the turn and a number.
 func (w *worker) reply() string { return fmt.Sprintf("%s/%d", w.turn, w.replies+1) }
 
-// of returns the work that the line tells.
+// of returns the work that the line reports.
 func (w *worker) of(l recordLine) []record.Entry {
 	p := l.Payload
 	if p.Turn != "" && p.Turn != w.turn {
@@ -150,7 +151,7 @@ func (w *worker) of(l recordLine) []record.Entry {
 	return w.problem(l)
 }
 
-// problem returns the errors and remarks that the line tells.
+// problem returns the errors and remarks that the line reports.
 func (w *worker) problem(l recordLine) []record.Entry {
 	p := l.Payload
 	text, _ := coleo.CutWork(p.Message)
@@ -183,8 +184,8 @@ func (w *worker) context(l recordLine) (out []record.Entry) {
 	return out
 }
 
-// tokens returns the tokens of one reply. Older versions tell only what the conversation
-// has used, and tell it again when nothing has changed.
+// tokens returns the tokens of one reply. Older versions report only what the conversation has
+// used. They report it again even if nothing has changed.
 func (w *worker) tokens(l recordLine) []record.Entry {
 	p := l.Payload
 	used := p.Info.Last
@@ -200,7 +201,7 @@ func (w *worker) tokens(l recordLine) []record.Entry {
 	return []record.Entry{e}
 }
 
-// item returns the work that an item of the conversation tells.
+// item returns the work that an item of the conversation reports.
 func (w *worker) item(l recordLine) []record.Entry {
 	item := l.Payload.Item
 	switch item.Type {
@@ -231,7 +232,7 @@ func (w *worker) item(l recordLine) []record.Entry {
 	return nil
 }
 
-// shell returns a command of the user, which is told when it has ended.
+// shell returns a command of the user. Codex reports the command only after it has ended.
 func shell(l recordLine) []record.Entry {
 	item := l.Payload.Item
 	command, _ := coleo.CutWork(record.CommandLine(item.Command))
@@ -260,7 +261,7 @@ func (w *worker) begin(l recordLine) coleo.ToolCall {
 	return record.Call(p.Call, name, kind, arguments)
 }
 
-// end returns the end of a call, and the list of tasks if the call has changed it.
+// end returns the end of a call. If the call changed the list of tasks, end also returns the list.
 func (w *worker) end(l recordLine) []record.Entry {
 	p := l.Payload
 	c := w.calls[p.Call]

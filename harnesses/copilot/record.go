@@ -60,7 +60,7 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 	return record.Join(d.state(l), record.ByModel(d.work.of(l), l.Data.Model))
 }
 
-// state returns what the line says of the state of the agent CLI.
+// state returns what the line reports about the state of the agent CLI.
 func (d *decoder) state(l recordLine) []record.Entry {
 	switch l.Type {
 	case "user.message":

@@ -9,12 +9,12 @@ import (
 	"coleo.dev/record"
 )
 
-// workLine has the fields of a line that tell work, and nothing of the state.
+// workLine holds the fields of a line that report work. It holds no fields that report the state.
 type workLine struct {
 	Agent string `json:"agentId"` // set in an event of a subagent
 }
 
-// workData has the fields of the data of an event that tell work.
+// workData holds the fields of an event's data that report work.
 type workData struct {
 	Reply    string          `json:"messageId"`
 	Thoughts string          `json:"reasoningText"`
@@ -46,19 +46,19 @@ type workData struct {
 	Summary  string `json:"summaryContent"`
 }
 
-// workCall has the fields of a call that tell work.
+// workCall holds the fields of a call that report work.
 type workCall struct {
 	ID   string          `json:"toolCallId"`
 	Args json.RawMessage `json:"arguments"`
 }
 
-// workResult has the fields of a result that tell work.
+// workResult holds the fields of a result that report work.
 type workResult struct {
 	Content string `json:"content"`
 	Reason  string `json:"reason"` // why a permission was not given
 }
 
-// worker decodes work. It keeps what later events need.
+// worker decodes work. It remembers what it needs to decode later events.
 type worker struct {
 	model  string
 	calls  map[string]call
@@ -74,10 +74,10 @@ type call struct {
 
 func newWorker() worker { return worker{calls: map[string]call{}} }
 
-// mostCalls limits the number of calls without an end that are remembered.
+// mostCalls is the largest number of calls without an end that a worker remembers.
 const mostCalls = 1024
 
-// kinds are the kinds of Copilot CLI's own tools.
+// kinds maps Copilot CLI's own tools to their kinds.
 var kinds = map[string]coleo.ToolKind{
 	"view": coleo.ToolRead, "grep": coleo.ToolRead, "glob": coleo.ToolRead, "read_bash": coleo.ToolRead,
 	"create": coleo.ToolEdit, "edit": coleo.ToolEdit, "apply_patch": coleo.ToolEdit, "str_replace_editor": coleo.ToolEdit,
@@ -85,7 +85,8 @@ var kinds = map[string]coleo.ToolKind{
 	"task": coleo.ToolSubagent,
 }
 
-// kindOf returns the kind of a tool. A name with - is that of a server and a tool of it.
+// kindOf returns the kind of a tool. A name that contains - has two parts: the name of an MCP
+// server, and the name of one of the server's tools.
 func kindOf(name string) coleo.ToolKind {
 	if kind := kinds[name]; kind != "" {
 		return kind
@@ -96,7 +97,7 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// of returns the work that the event tells.
+// of returns the work that the event reports.
 func (w *worker) of(l recordLine) []record.Entry {
 	one := func(work coleo.Work) []record.Entry { return []record.Entry{record.Worked(work, "", l.Time)} }
 	d := l.Data
@@ -141,8 +142,8 @@ func (w *worker) remember(id string, c call) {
 	}
 }
 
-// tokens keeps the tokens of a reply until the reply is told. Tokens without a reply are
-// told by themselves.
+// tokens keeps the tokens of a reply until the reply comes. If other tokens come first, tokens
+// returns the kept tokens without a reply.
 func (w *worker) tokens(l recordLine) (out []record.Entry) {
 	if w.usage != nil {
 		out = append(out, *w.usage)
@@ -175,8 +176,8 @@ func (w *worker) reply(l recordLine) (out []record.Entry) {
 	return out
 }
 
-// refused returns the end of a call for which a permission was not given. Such a call has
-// no other end.
+// refused returns the end of a call for which a permission was not given. A refused call has no
+// other end.
 func (w *worker) refused(l recordLine) []record.Entry {
 	d := l.Data
 	c, open := w.calls[d.Call]
@@ -191,10 +192,10 @@ func (w *worker) refused(l recordLine) []record.Entry {
 	return []record.Entry{record.Worked(record.FailedCall(d.Call, coleo.ToolDenied, reason), c.reply, l.Time)}
 }
 
-// shellEnd finds what Copilot CLI adds to the output of a command.
+// shellEnd matches the text that Copilot CLI adds to the output of a command.
 var shellEnd = regexp.MustCompile(`\n?<shellId: \S+ completed with exit code (\d{1,9})>$`)
 
-// end returns the end of a call, or of a command of the user.
+// end returns the end of a call, or the end of a command of the user.
 func (w *worker) end(l recordLine) []record.Entry {
 	d := l.Data
 	c, open := w.calls[d.Call]

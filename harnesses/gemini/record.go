@@ -12,17 +12,17 @@ import (
 var conversations = record.Source{
 	Pattern: ".gemini/tmp/*/chats/session-*-{id}.jsonl", ShortID: idInName,
 	Open: record.Lines(newDecoder),
-	// It makes or extends the file when it has looked for agents, servers and skills. By
-	// then it has asked whether the folder is trusted (0.61.0).
+	// Gemini CLI makes or extends the file only after it has looked for agents, servers and skills.
+	// Before that, it has asked whether the folder is trusted (0.61.0).
 	TellsReady: true,
 }
 
 // decoder decodes the session file of Gemini CLI,
 // ~/.gemini/tmp/PROJECT/chats/session-TIME-CONVERSATION.jsonl (0.61.0).
 //
-// The record has no sign that a turn has finished. Gemini CLI first writes a reply
-// without its tool calls. When the tools have answered, it writes the reply again with
-// the tool calls. So the last reply of a turn looks like a reply before a tool.
+// The record has no sign that a turn has finished. Gemini CLI first writes a reply without its tool
+// calls. When the tools have answered, Gemini CLI writes the reply again with the tool calls. So
+// the last reply of a turn looks like a reply that comes before a tool call.
 type decoder struct{ work worker }
 
 func newDecoder() record.Decoder { return &decoder{work: newWorker()} }
@@ -39,11 +39,11 @@ type recordLine struct {
 }
 
 const (
-	// ownContext is the beginning of a text that Gemini CLI itself sends to the model
-	// in the user's place.
+	// ownContext is the beginning of a text that Gemini CLI itself writes. Gemini CLI sends this
+	// text to the model as if the user had written it.
 	ownContext = "<session_context>"
-	// leftPlan is the beginning of a text that Gemini CLI itself adds when its user
-	// leaves plan mode by a key. It begins no turn.
+	// leftPlan is the beginning of a text that Gemini CLI adds when the user leaves plan mode with
+	// a key. This text begins no turn.
 	leftPlan  = "User has manually exited Plan Mode."
 	cancelled = "Request cancelled."
 )
@@ -61,8 +61,8 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 	return d.work.withoutRepeats(record.Join(l.state(text, results), work), l, text)
 }
 
-// state returns what the line says of the state of the agent CLI. The arguments are the
-// text of the line, and whether the line has results of tools.
+// state returns what the line reports about the state of the agent CLI. The parameter text is the
+// text of the line. The parameter results is true if the line contains results of tools.
 func (l recordLine) state(text string, results bool) []record.Entry {
 	if l.isReplayed() {
 		return nil
@@ -104,8 +104,7 @@ func (l recordLine) isReplayed() bool {
 	return l.Type == "gemini" && strings.HasPrefix(strings.TrimSpace(string(l.Content)), "[")
 }
 
-// content returns the text of a line. The result results is true if the line has
-// results of tools.
+// content returns the text of a line. It also reports whether the line contains results of tools.
 func (l recordLine) content() (text string, results bool) {
 	if json.Unmarshal(l.Content, &text) == nil {
 		return text, false

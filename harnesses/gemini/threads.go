@@ -19,7 +19,7 @@ var threads = record.Files{
 	Beside:  readFolder,
 }
 
-// headerLine holds the fields that tell something of the whole conversation (0.61.0).
+// headerLine holds the fields that describe the whole conversation (0.61.0).
 type headerLine struct {
 	Session string `json:"sessionId"`
 	Kind    string `json:"kind"` // "main", or "subagent"
@@ -44,14 +44,16 @@ func readHeader(raw []byte, h *record.Header) {
 	}
 }
 
-// folderFile names the folder of work. It is in the folder with the chats' folder.
+// folderFile is the file that contains the path of the work folder. It is next to the folder with
+// the chats.
 const folderFile = ".project_root"
 
-// longestPath is the largest number of bytes of folderFile that is read. A path has at most
-// 4,096 bytes on Linux.
+// longestPath is the largest number of bytes that are read from folderFile. On Linux, a path has at
+// most 4,096 bytes.
 const longestPath = 4096
 
-// readFolder adds the folder of work. An older version of Gemini CLI writes no such file.
+// readFolder adds the path of the work folder. Older versions of Gemini CLI do not write
+// folderFile.
 func readFolder(path string, h *record.Header) {
 	file, err := os.OpenFile(filepath.Join(filepath.Dir(filepath.Dir(path)), folderFile),
 		os.O_RDONLY|syscall.O_NONBLOCK, 0)

@@ -10,7 +10,7 @@ import (
 	"coleo.dev/record"
 )
 
-// workLine has the fields of a line that tell work, and nothing of the state.
+// workLine holds the fields of a line that report work. It holds no fields that report the state.
 type workLine struct {
 	ID       string  `json:"id"`
 	Model    string  `json:"model"`
@@ -31,7 +31,7 @@ type message struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// workCall has the fields of a call that tell work.
+// workCall holds the fields of a call that report work.
 type workCall struct {
 	ID     string          `json:"id"`
 	Args   json.RawMessage `json:"args"`
@@ -47,11 +47,11 @@ type workCall struct {
 	} `json:"result"`
 }
 
-// worker decodes work. It keeps what later lines need.
+// worker decodes work. It remembers what it needs to decode later lines.
 //
-// Gemini CLI writes a reply twice: first without its calls, and once more, with the same
-// id, when all calls have ended. After a canceled turn it repeats the whole history with
-// new ids.
+// Gemini CLI writes each reply twice. First, it writes the reply without its calls. When all calls
+// have ended, it writes the reply again with the same id. After a canceled turn, Gemini CLI repeats
+// the whole history with new ids.
 type worker struct {
 	reply   string          // id of the newest reply whose texts were told
 	calls   map[string]bool // calls of that reply that were told
@@ -63,7 +63,8 @@ type worker struct {
 
 func newWorker() worker { return worker{calls: map[string]bool{}} }
 
-// kinds are the kinds of Gemini CLI's own tools. Those of MCP servers begin with mcp_.
+// kinds maps Gemini CLI's own tools to their kinds. The names of the tools of MCP servers begin
+// with mcp_.
 var kinds = map[string]coleo.ToolKind{
 	"read_file": coleo.ToolRead, "read_many_files": coleo.ToolRead, "list_directory": coleo.ToolRead,
 	"glob": coleo.ToolRead, "grep_search": coleo.ToolRead, "search_file_content": coleo.ToolRead,
@@ -83,11 +84,11 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// summarised is the model's reply to a summary, which Gemini CLI writes itself.
+// summarised is the model's reply to a summary. Gemini CLI writes this reply itself.
 const summarised = "Got it. Thanks for the additional context!"
 
-// changed returns the work of a line that sets all messages. Such a line follows a
-// compaction, and a repeated history.
+// changed returns the work of a line that sets all messages. Gemini CLI writes this kind of line
+// after a compaction, and after a repeated history.
 func (w *worker) changed(l recordLine) []record.Entry {
 	all := l.Set.Messages
 	if all == nil {
@@ -107,7 +108,7 @@ func textOf(m message) string {
 	return text
 }
 
-// withoutRepeats returns the entries of a line, or nil if the line repeats an older one. A
+// withoutRepeats returns the entries of a line. It returns nil if the line repeats an older line. A
 // repeated prompt begins no turn, and a repeated result of a tool is no work.
 func (w *worker) withoutRepeats(entries []record.Entry, l recordLine, text string) []record.Entry {
 	switch {
@@ -128,7 +129,7 @@ func (w *worker) withoutRepeats(entries []record.Entry, l recordLine, text strin
 	return entries
 }
 
-// of returns the work that the line tells. The argument text is the text of the line.
+// of returns the work that the line reports. The parameter text is the text of the line.
 func (w *worker) of(l recordLine, text string) []record.Entry {
 	short, _ := coleo.CutWork(text)
 	switch {
@@ -146,8 +147,8 @@ func (w *worker) of(l recordLine, text string) []record.Entry {
 	return nil
 }
 
-// said returns the work of a reply: its texts when it is written first, and its calls when
-// they have ended.
+// said returns the work of a reply. It returns the texts when the reply is first written. It
+// returns the calls when they have ended.
 func (w *worker) said(l recordLine, text string) (out []record.Entry) {
 	w.asked = false
 	add := func(work coleo.Work, at time.Time) { out = append(out, record.Worked(work, l.ID, at)) }
@@ -194,7 +195,8 @@ func (l recordLine) thoughts() string {
 	return strings.Join(all, "\n")
 }
 
-// timeOf returns the time that a text names, or otherwise.
+// timeOf returns the time that a text names. If the text names no time, timeOf returns its second
+// argument.
 func timeOf(text string, otherwise time.Time) time.Time {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at
@@ -203,16 +205,17 @@ func timeOf(text string, otherwise time.Time) time.Time {
 }
 
 var (
-	// printed finds the output in what Gemini CLI tells the model about a command, and
-	// exited finds the exit code, which it tells if it is not 0.
+	// printed finds the output of a command in the text that Gemini CLI gives to the model. exited
+	// finds the exit code in this text. Gemini CLI writes an exit code only if it is not 0.
 	printed = regexp.MustCompile(`(?s)^Output: (.*?)\n(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): `)
 	exited  = regexp.MustCompile(`(?m)^Exit Code: (\d{1,9})$`)
-	// refused finds the result of a call that the user has denied. Other results of
-	// canceled calls are those of calls that were cut off.
+	// refused matches the result of a call that the user has denied. If a canceled call has another
+	// result, the call was cut off.
 	refused = regexp.MustCompile(`denied|did not allow|rejected`)
 )
 
-// ends returns the end of the call, and the list of tasks if the call has changed it.
+// ends returns the end of the call. If the call changed the list of tasks, ends also returns the
+// list.
 func (c workCall) ends(name string, l recordLine) []record.Entry {
 	var output, wrong string
 	for _, r := range c.Result {
@@ -258,7 +261,7 @@ var (
 	exitedAt = regexp.MustCompile(`^Command exited with code (\d{1,9})\.\n`)
 )
 
-// shell returns a command of the user. It is told when it has ended.
+// shell returns a command of the user. Gemini CLI reports the command only after it has ended.
 func shell(l recordLine, text string) []record.Entry {
 	m := ranByUser.FindStringSubmatch(text)
 	if m == nil {

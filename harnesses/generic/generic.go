@@ -1,5 +1,5 @@
-// Package generic drives any program with a prompt line. harness.toml contains the
-// whole description of such a program.
+// Package generic drives any program with a prompt line. harness.toml contains the whole
+// description of the program.
 package generic
 
 import _ "embed"

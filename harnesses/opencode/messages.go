@@ -16,8 +16,8 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// Info holds the fields of a message that Coleo uses (1.18.33). A message is the same over HTTP and
-// in the database.
+// Info holds the fields that Coleo uses from a message (1.18.33). A message has the same form over
+// HTTP and in the database.
 type Info struct {
 	Role string `json:"role"`
 	Time struct {
@@ -35,7 +35,7 @@ type Info struct {
 	} `json:"tokens"`
 }
 
-// Usage returns what the message has used.
+// Usage returns the usage of the message.
 func (i Info) Usage() coleo.Usage {
 	t := i.Tokens
 	return coleo.Usage{
@@ -60,9 +60,9 @@ func (a account) open(f terminal.Facts) (*sql.DB, string, error) {
 	return db, id, err
 }
 
-// answer finds the assistant's last message with a text, and joins its texts. Only messages after
-// the last prompt count. If the database cannot be read, the answer is empty, and the session reads
-// the screen.
+// answer finds the assistant's last message with a text, and joins the texts of this message. It
+// considers only messages after the last prompt. If the database cannot be read, the answer is
+// empty. The session then reads the screen.
 func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	var texts []string
 	last := ""
@@ -100,8 +100,7 @@ func (a account) usage(ctx context.Context, f terminal.Facts) (coleo.Usage, erro
 	return coleo.SumUsage(slices.Values(all)), err
 }
 
-// The method each runs a query about the conversation, and calls a function with each row of the
-// result.
+// each runs a query about the conversation. It calls a function with each row of the result.
 func (a account) each(ctx context.Context, f terminal.Facts, question string,
 	row func(id string, m Info, part []byte)) error {
 	db, conversation, err := a.open(f)

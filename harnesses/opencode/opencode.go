@@ -24,8 +24,8 @@ var Spec []byte
 
 // Hooks returns the hooks for OpenCode. They find a conversation by its work folder in OpenCode's
 // log. They read answers and usage from OpenCode's database. The log and the database are in a data
-// folder. The argument is the name of that folder, because a fork of OpenCode has another one. The
-// database has the same name as its folder.
+// folder. The parameter folder is the name of the data folder. A fork of OpenCode has a different
+// data folder. The database has the same name as its folder.
 func Hooks(folder string) terminal.Hooks {
 	a := account{folder}
 	return terminal.Hooks{
@@ -37,8 +37,8 @@ func Hooks(folder string) terminal.Hooks {
 	}
 }
 
-// This pattern matches the log line of OpenCode 1.18.33 that names a new conversation. It does not
-// match if the new conversation belongs to another conversation.
+// created matches the log line of OpenCode 1.18.33 that names a new conversation. It does not match
+// if the new conversation belongs to another conversation.
 var created = regexp.MustCompile(`^timestamp=(\S+) .* message=created id=(ses_\w+) .* directory=(.*?) path=.* ` +
 	`parentID=undefined `)
 
@@ -71,7 +71,7 @@ func conversation(f terminal.Facts, folder string) (string, error) {
 	return id, nil
 }
 
-// eachLine calls a function with each line of a file, except lines of more than maxLine bytes. The
+// eachLine calls a function with each line of a file. It skips lines of more than maxLine bytes. A
 // line is valid only until the function returns.
 func eachLine(path string, take func(line []byte)) error {
 	file, err := os.Open(path)

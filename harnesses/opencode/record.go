@@ -43,7 +43,7 @@ func (t *tail) Close() {
 	}
 }
 
-// message holds the fields of a message that Coleo uses.
+// message holds the fields that Coleo uses from a message.
 type message struct {
 	id      string
 	created int64 // Unix time in ms
@@ -60,7 +60,7 @@ type message struct {
 	parts []part
 }
 
-// part holds the fields of a part of a message that Coleo uses.
+// part holds the fields that Coleo uses from a part of a message.
 type part struct {
 	Type      string
 	Text      string
@@ -82,8 +82,8 @@ const (
 )
 
 // Next returns the new entries of the conversation. It returns nil if it cannot read the database,
-// which another program owns. The entries are not lost, because the next call that can read the
-// database returns them.
+// because the database belongs to another program. In that case, no entry is lost. The next call
+// that can read the database returns all entries.
 func (t *tail) Next() []record.Entry {
 	if t.db == nil {
 		db, err := sqlite.ReadOnly(t.path)
@@ -104,7 +104,8 @@ func (t *tail) Next() []record.Entry {
 	return t.work.placed(t.state(messages), t.work.read(tx, t.conversation))
 }
 
-// state returns what messages say of the state of the agent CLI, as far as it is new.
+// state returns what the messages report about the state of the agent CLI. It returns only what is
+// new.
 func (t *tail) state(messages []message) []record.Entry {
 	var out []record.Entry
 	for _, m := range messages {
@@ -149,8 +150,8 @@ func (t *tail) messages(tx *sql.Tx) ([]message, error) {
 	return out, rows.Err()
 }
 
-// The method prompt returns the entry for a prompt. It returns nil if OpenCode has not written the
-// text of the prompt yet, or if the entry was already returned.
+// prompt returns the entry for a prompt. It returns nil if OpenCode has not yet written the text of
+// the prompt. It also returns nil if an earlier call returned the entry.
 func (t *tail) prompt(m message) []record.Entry {
 	text := m.text()
 	if text == "" || t.has(m.id) {
@@ -159,8 +160,8 @@ func (t *tail) prompt(m message) []record.Entry {
 	return []record.Entry{{Kind: record.Prompt, Turn: m.id, Text: text, ByUser: true, Time: time.UnixMilli(m.created)}}
 }
 
-// The method reply returns the entries for a reply. One entry says that the model works. The others
-// say how the reply ended. Each entry is returned only once.
+// reply returns the entries for a reply. One entry says that the model works. The others say how
+// the reply ended. Each entry is returned only once.
 func (t *tail) reply(m message) []record.Entry {
 	at := time.UnixMilli(max(m.created, m.Time.Completed))
 	switch {
@@ -184,7 +185,8 @@ func (t *tail) reply(m message) []record.Entry {
 		record.Entry{Kind: record.End, Ending: record.Finished, Text: m.text(), Time: at})
 }
 
-// once returns entries at the first call with the given key, and nil at any other call.
+// once returns the entries in the first call with the given key. It returns nil in every later call
+// with this key.
 func (t *tail) once(key string, entries ...record.Entry) []record.Entry {
 	if t.has(key) {
 		return nil
@@ -192,8 +194,7 @@ func (t *tail) once(key string, entries ...record.Entry) []record.Entry {
 	return entries
 }
 
-// The method has reports whether an earlier call had the same key. It also remembers the key for
-// later calls.
+// has reports whether an earlier call had the same key. It also remembers the key for later calls.
 func (t *tail) has(key string) bool {
 	had := t.returned[key]
 	t.returned[key] = true
@@ -211,7 +212,7 @@ func (m message) text() string {
 	return strings.Join(out, "\n")
 }
 
-// isUserCommand reports whether a prompt stands for a command that the user has typed behind !.
+// isUserCommand reports whether a prompt stands for a command that the user typed after !.
 func (m message) isUserCommand() bool {
 	return slices.ContainsFunc(m.parts, func(p part) bool {
 		return p.Type == "text" && p.Synthetic && p.Text == userShell

@@ -18,7 +18,7 @@ import (
 // threads lists the conversations in one agent CLI's database (1.18.33).
 type threads struct{ account }
 
-// Conversations says how to find, list and read the conversations of OpenCode itself.
+// Conversations describes how to find, list and read the conversations of OpenCode itself.
 func Conversations() record.Conversations {
 	a := account{"opencode"}
 	return record.Conversations{Source: a.record(), List: threads{a}}
@@ -28,11 +28,12 @@ func (a account) path(home string) string {
 	return filepath.Join(home, ".local", "share", a.folder, a.folder+".db")
 }
 
-// This pattern matches the title that OpenCode gives to a copy of a conversation. Nothing else in
-// the database shows that it is a copy.
+// copied matches the title that OpenCode gives to a copy of a conversation. Nothing else in the
+// database shows that a conversation is a copy.
 var copied = regexp.MustCompile(` \(fork #\d+\)$`)
 
-// mostSessions limits the number of conversations that are listed. The newest are listed.
+// mostSessions is the largest number of conversations that are listed. If there are more
+// conversations, only the newest are listed.
 const mostSessions = 20000
 
 // Find returns the conversations in the database.
@@ -104,7 +105,7 @@ func (t threads) Header(_ string, f record.Found) (record.Header, error) {
 		h.Hidden = record.HiddenFork
 	}
 	h.Begun, h.Last = time.UnixMilli(begun), time.UnixMilli(last)
-	// A part that is not as expected leaves the field as it is.
+	// If a part does not have the expected form, the field keeps its value.
 	_ = db.QueryRow(`SELECT count(*) FROM message
 		WHERE session_id = ? AND json_valid(data) AND json_extract(data, '$.role') = 'user'`, f.Name).Scan(&h.Prompts)
 	_ = db.QueryRow(`SELECT json_extract(p.data, '$.text') FROM message m JOIN part p ON p.message_id = m.id

@@ -14,15 +14,15 @@ import (
 )
 
 // A worker reads the work of one conversation from the events in the database. An event is a row
-// with a message or a part of one. The row never changes, even if the message does. The number of
-// an event in its conversation is the position of the work.
+// that contains a message or a part of a message. The row never changes, even if the message
+// changes. The number of an event in its conversation is the position of the work.
 //
-// From a version without such events, Coleo learns of no work.
+// Some versions write no events of this kind. Coleo learns of no work from these versions.
 type worker struct {
 	since int64 // Unix time in ms; work before it is not needed
 	seq   int64 // number of the last event that was read; -1 if none was
 	told  map[string]bool
-	// What the messages are, by id.
+	// shell and compactions show the kind of a message by its id.
 	shell       map[string]bool // prompts that stand for a command of the user, and the replies to them
 	compactions map[string]bool // prompts and replies that shorten the conversation; true if OpenCode decided it
 	mode, model string
@@ -32,13 +32,14 @@ func newWorker(since int64) worker {
 	return worker{since: since, seq: -1, told: map[string]bool{}, shell: map[string]bool{}, compactions: map[string]bool{}}
 }
 
-// told is what one event adds: an entry, or the place of the prompt with the given id.
+// told is what one event adds. This is either an entry, or the place of the prompt with the given
+// id.
 type told struct {
 	entry  record.Entry
 	prompt string
 }
 
-// eventData has the fields of an event that Coleo uses.
+// eventData holds the fields that Coleo uses from an event.
 type eventData struct {
 	Time int64     `json:"time"` // Unix time in ms
 	Info eventInfo `json:"info"`
@@ -101,11 +102,11 @@ type eventState struct {
 }
 
 // mostEvent is the largest size in bytes of an event that Coleo reads. OpenCode cuts the output of
-// its tools at 50 kB. An event that is larger than that has a picture.
+// its tools at 50 kB. An event that is larger than mostEvent contains a picture.
 const mostEvent = 4 << 20
 
-// The method read returns the work in the new events. It returns nil if it cannot read the
-// database. Nothing is lost, because the next call that can read the database returns the work.
+// read returns the work in the new events. It returns nil if it cannot read the database. In that
+// case, no work is lost. The next call that can read the database returns the work.
 func (w *worker) read(tx *sql.Tx, conversation string) (out []told) {
 	after := w.seq
 	if after < 0 {
@@ -138,7 +139,7 @@ func (w *worker) read(tx *sql.Tx, conversation string) (out []told) {
 	return out
 }
 
-// event returns what one event tells.
+// event returns the work that one event reports.
 func (w *worker) event(kind string, e eventData) []told {
 	switch {
 	case strings.HasPrefix(kind, "message.part.updated."):
@@ -149,8 +150,8 @@ func (w *worker) event(kind string, e eventData) []told {
 	return nil
 }
 
-// The method once returns the work in a list. If an earlier call had the same key, it returns nil.
-// A key is unique in its conversation.
+// once returns the work as a list. If an earlier call had the same key, once returns nil. A key is
+// unique in its conversation.
 func (w *worker) once(key string, work coleo.Work, reply string, ms int64) []told {
 	if w.told[key] {
 		return nil
@@ -164,7 +165,7 @@ func (w *worker) once(key string, work coleo.Work, reply string, ms int64) []tol
 	return []told{{entry: e}}
 }
 
-// message returns the work that a message itself tells.
+// message returns the work that a message itself reports.
 func (w *worker) message(m eventInfo) (out []told) {
 	if m.Role == "user" {
 		if m.Agent != "" {
@@ -200,7 +201,7 @@ func (w *worker) message(m eventInfo) (out []told) {
 // userShell is the text of a prompt that stands for a command of the user.
 const userShell = "The following tool was executed by the user"
 
-// part returns the work that a part of a message tells.
+// part returns the work that a part of a message reports.
 func (w *worker) part(e eventData) []told {
 	p := e.Part
 	switch {
@@ -242,8 +243,8 @@ func (w *worker) userCommand(p eventPart) []told {
 	return out
 }
 
-// The method tool returns the beginning or the end of a tool call. The call is pending until the
-// model has written its arguments.
+// tool returns the beginning or the end of a tool call. A call is pending until the model has
+// written the arguments of the call.
 func (w *worker) tool(p eventPart) []told {
 	if p.State.Status != "running" && p.State.Status != "completed" && p.State.Status != "error" {
 		return nil
@@ -266,7 +267,8 @@ func (w *worker) tool(p eventPart) []told {
 	return out
 }
 
-// kinds are the kinds of OpenCode's own tools, as far as they are not other.
+// kinds maps OpenCode's own tools to their kinds. Tools of the kind other are in this list only if
+// their names contain _.
 var kinds = map[string]coleo.ToolKind{
 	"read": coleo.ToolRead, "glob": coleo.ToolRead, "grep": coleo.ToolRead, "list": coleo.ToolRead, "lsp": coleo.ToolRead,
 	"edit": coleo.ToolEdit, "write": coleo.ToolEdit, "multiedit": coleo.ToolEdit, "patch": coleo.ToolEdit,
@@ -278,7 +280,8 @@ var kinds = map[string]coleo.ToolKind{
 	"cancel_wakeup": coleo.ToolOther, "schedule_wakeup": coleo.ToolOther, "kilo_local_recall": coleo.ToolOther,
 }
 
-// kindOf returns the kind of a tool. A name with _ is that of a server and a tool of it.
+// kindOf returns the kind of a tool. An unknown name that contains _ has two parts: the name of an
+// MCP server, and the name of one of the server's tools.
 func kindOf(name string) coleo.ToolKind {
 	if kind := kinds[name]; kind != "" {
 		return kind
@@ -289,14 +292,14 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// invalid is the tool that OpenCode puts in the place of a call that it cannot make.
+// invalid is the tool that OpenCode puts in the place of a call that OpenCode cannot make.
 const invalid = "invalid"
 
-// unaccepted finds the arguments that OpenCode has not accepted, in its own words.
+// unaccepted finds arguments in the error text that OpenCode writes if it does not accept them.
 var unaccepted = regexp.MustCompile(`(?s)^Invalid input for tool .*?: (?:(JSON parsing failed: Text)|[^:]*: Value): ` +
 	`(.*)\.\nError message: (.*)$`)
 
-// callOf returns the call that a part tells.
+// callOf returns the call that a part describes.
 func callOf(p eventPart) coleo.ToolCall {
 	if text := unparsed(p.State.Input); text != "" {
 		return record.MalformedCall(p.Call, p.Tool, kindOf(p.Tool), text)
@@ -319,8 +322,8 @@ func callOf(p eventPart) coleo.ToolCall {
 	return record.Call(p.Call, in.Tool, kindOf(in.Tool), m[2])
 }
 
-// If the arguments of a call are not JSON, Kilo CLI puts them into an object. unparsed returns
-// these arguments. It returns "" if the arguments are JSON.
+// unparsed returns the arguments of a call that are not JSON. Kilo CLI puts these arguments into an
+// object. unparsed returns "" if the arguments are JSON.
 func unparsed(input json.RawMessage) string {
 	var object map[string]json.RawMessage
 	var text string
@@ -332,11 +335,11 @@ func unparsed(input json.RawMessage) string {
 }
 
 const (
-	// cutOff begins the error of a call that ran when the turn was interrupted.
+	// cutOff is how an error begins if the call ran when the turn was interrupted.
 	cutOff = "Tool execution aborted"
-	// ruled begins the error of a call that a rule of the user forbids.
+	// ruled is how an error begins if a rule of the user forbids the call.
 	ruled = "The user has specified a rule which prevents"
-	// refused begins the error of a call that the user has refused, with words or without.
+	// refused is how an error begins if the user has refused the call, with or without words.
 	refused = "The user rejected permission"
 )
 
@@ -359,9 +362,8 @@ func endOf(p eventPart) coleo.ToolEnd {
 	return record.Succeeded(p.Call, s.Output)
 }
 
-// The method placed merges the entries about the state with the work. Each prompt comes after the
-// work of the turn before it, and before the work of its own turn. The entries about the state keep
-// their order.
+// placed merges the entries about the state with the work. Each prompt comes after the work of the
+// previous turn, and before the work of its own turn. The entries about the state keep their order.
 func (w *worker) placed(state []record.Entry, work []told) (out []record.Entry) {
 	at := int64(0)
 	if n := len(work); n > 0 {

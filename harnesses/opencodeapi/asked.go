@@ -13,11 +13,11 @@ import (
 
 var _ coleo.ToolAsker = (*Session)(nil)
 
-// commandShell says which shell runs commands. It is the program in SHELL, as long as the user's
-// settings name no other one (1.18.33).
+// commandShell describes the shell that runs commands. The shell is the program in SHELL, unless
+// the user's settings name another shell (1.18.33).
 var commandShell = coleo.ShellRule{Env: []string{"SHELL"}, Names: []string{"bash", "zsh", "sh", "dash"}}
 
-// judged is what a policy must know of a tool.
+// judged is what a policy must know about a tool.
 type judged struct {
 	category string
 	command  string   // the input that is a command line
@@ -26,7 +26,7 @@ type judged struct {
 	free     []string // inputs that change nothing for a policy
 }
 
-// judgedTools are the tools about which a policy decides (1.18.33). The tools grep and glob have no
+// judgedTools are the tools for which a policy decides (1.18.33). The tools grep and glob have no
 // file here, because they read whole folders.
 var judgedTools = map[string]judged{
 	"bash": {category: "execute", command: "command", folder: "workdir", free: []string{"description", "timeout"}},
@@ -43,7 +43,7 @@ var judgedTools = map[string]judged{
 	"skill": {category: "other", free: []string{"name"}},
 }
 
-// callOf names the call of a tool to which a permission belongs.
+// callOf identifies the tool call to which a permission belongs.
 type callOf struct {
 	Session    string
 	Permission string
@@ -52,7 +52,7 @@ type callOf struct {
 }
 
 // AskedTool implements coleo.ToolAsker. It asks the server for the call to which the open
-// permission belongs. The server has the whole call, with its inputs.
+// permission belongs. The server knows the whole call, with its inputs.
 func (s *Session) AskedTool(ctx context.Context, dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	open, ok := s.open(dialog)
 	srv, err := s.ready()
@@ -99,8 +99,8 @@ func (s *server) call(ctx context.Context, c callOf) (name string, input map[str
 }
 
 // requestOf returns a call in the form that a policy judges. If Coleo does not know the whole call,
-// the error is EUnsupported. A permission with the name of an unknown tool is for a tool of an MCP
-// server.
+// the error is EUnsupported. If an unknown tool has the same name as its permission, the tool
+// belongs to an MCP server.
 func (s *server) requestOf(permission, name string, input map[string]any) (coleo.ToolRequest, error) {
 	q := coleo.ToolRequest{Tool: name, Folder: s.dir, Shell: commandShell}
 	t, known := judgedTools[name]
@@ -136,7 +136,7 @@ func (s *server) requestOf(permission, name string, input map[string]any) (coleo
 	return q, nil
 }
 
-// noOwnShell returns EUnsupported if the user's settings name the shell of commands.
+// noOwnShell returns EUnsupported if the user's settings name a shell for commands.
 func (s *server) noOwnShell(ctx context.Context) error {
 	var settings struct {
 		Shell json.RawMessage `json:"shell"`

@@ -24,10 +24,10 @@ type facts struct {
 	asked    []asked // the open requests of all conversations; the oldest comes first
 }
 
-// The type asked is a request of the server that waits for an answer. The server asks for a
-// permission, or asks one or more questions. If a request has several questions, each question is a
-// dialog, and the dialogs come one after the other. The request is answered when all its questions
-// are answered.
+// asked is a request of the server that waits for an answer. The server asks for a permission, or
+// it asks one or more questions. If a request has several questions, each question is a separate
+// dialog. The dialogs come one after another. The request is answered when all its questions are
+// answered.
 type asked struct {
 	id       string
 	question bool
@@ -41,8 +41,8 @@ func (a asked) dialog() coleo.Dialog { return a.dialogs[len(a.answers)] }
 
 func newFacts() facts { return facts{tools: map[string]bool{}} }
 
-// The method replace puts the server's present state in place of the facts. It keeps the counts,
-// and how the last turn failed, because only events show them.
+// replace sets the facts to the server's present state. It keeps the counts, and how the last turn
+// failed, because only events show them.
 func (f *facts) replace(now facts) {
 	now.busied, now.failed, now.failures = f.busied, f.failed, f.failures
 	for i := range now.asked {
@@ -81,7 +81,7 @@ func (f *facts) reading() coleo.Reading {
 	return r
 }
 
-// The JSON forms of the server's messages (1.18.33).
+// These are the JSON forms of the server's messages (1.18.33).
 type (
 	statusBody struct {
 		Type    string `json:"type"`
@@ -118,7 +118,7 @@ type (
 	}
 )
 
-// aborted is the error of a turn that somebody interrupted. Such a turn has not failed.
+// aborted is the error of a turn that somebody interrupted. An interrupted turn has not failed.
 const aborted = "MessageAbortedError"
 
 func (p permissionBody) asked() asked {
@@ -273,8 +273,8 @@ func (f *facts) byID(id string) *asked {
 	return &f.asked[i]
 }
 
-// The method answered stores answers in the open request with the same id. It does nothing if the
-// server no longer has that request.
+// answered stores the answers in the open request with the same id. It does nothing if the server
+// no longer has that request.
 func (f *facts) answered(a asked) {
 	f.asked = slices.Clone(f.asked)
 	if open := f.byID(a.id); open != nil {
@@ -307,8 +307,8 @@ func askFacts(ctx context.Context, srv *server, conversation string) (facts, err
 	return f, nil
 }
 
-// await waits until the function ok returns true for the facts, for at most the given time. It
-// reports whether that happened. It also stops waiting when ctx or the session ends.
+// await waits until the facts meet a condition, for at most the given time. It reports whether the
+// facts met the condition. It also stops waiting when ctx or the session ends.
 func (s *Session) await(ctx context.Context, limit time.Duration, ok func(facts) bool) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -37,18 +37,18 @@ var (
 	_ coleo.Teller     = (*Harness)(nil)
 )
 
-// TellsAnswers returns true, because the server tells each message.
+// TellsAnswers returns true, because the server reports each message.
 func (h *Harness) TellsAnswers() bool { return true }
 
-// New returns the harness. The argument hold is the command that starts a holder. The Watcher
+// New returns the harness. The parameter hold is the command that starts a holder. The Watcher
 // reports changes of OpenCode's database. New fails only if a built-in harness.toml is invalid.
 func New(hold []string, records *record.Watcher) (*Harness, error) {
 	return NewFrom("opencode-api/harness.toml", description, hold, records)
 }
 
-// NewFrom returns a harness that drives OpenCode through its HTTP API. The argument text is its
-// harness.toml, and the path is for errors. NewFrom fails only if that text or a built-in
-// harness.toml is invalid.
+// NewFrom returns a harness that drives OpenCode through its HTTP API. The parameter text is the
+// content of the harness.toml for this harness. The parameter path is only for errors. NewFrom
+// fails only if this text or a built-in harness.toml is invalid.
 func NewFrom(path string, text []byte, hold []string, records *record.Watcher) (*Harness, error) {
 	spec, err := rules.ParseSpec(path, text)
 	if err != nil {
@@ -69,8 +69,8 @@ func NewFrom(path string, text []byte, hold []string, records *record.Watcher) (
 // Info describes the harness.
 func (h *Harness) Info() coleo.Info { return h.spec.Info() }
 
-// Conversations says how to list OpenCode's conversations. The terminal program has the same
-// ones.
+// Conversations describes how to list OpenCode's conversations. OpenCode's terminal program has the
+// same conversations.
 func (h *Harness) Conversations() record.Conversations { return opencode.Conversations() }
 
 // extra holds the fields that only a handle of this harness has.
@@ -78,12 +78,11 @@ type extra struct {
 	Password string `json:"password"`
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
-	// Home is the folder HOME in which the record of the conversation is. Started is the time of
-	// this start, which has written only later entries.
+	// Home is the HOME folder that contains the record of the conversation. Started is the time of
+	// this start. This start has written only entries after that time.
 	Home    string    `json:"home,omitempty"`
 	Started time.Time `json:"started,omitzero"`
-	// Fork is the conversation of which the server makes a copy, if there is no conversation
-	// yet.
+	// Fork is the conversation that the server copies if there is no conversation yet.
 	Fork string `json:"fork,omitempty"`
 	// Client starts OpenCode's terminal program for this server. It is nil if the harness
 	// shows no window.
@@ -136,7 +135,7 @@ func (h *Harness) Start(ctx context.Context, c coleo.SpawnConfig) (*Session, err
 	}, own)
 }
 
-// serve starts the server. It returns the holder's status and what the holder runs.
+// serve starts the server. It returns the holder's status, and the Launch that the holder runs.
 func (h *Harness) serve(ctx context.Context, c *coleo.SpawnConfig, password string) (holder.Status, holder.Launch,
 	error) {
 	if _, taken := c.Env[passwordEnv]; taken {
@@ -154,8 +153,8 @@ func (h *Harness) serve(ctx context.Context, c *coleo.SpawnConfig, password stri
 	return status, plan, err
 }
 
-// Attach reopens the session of a handle. The holder must prove that the handle belongs to it.
-// Attach returns the errors of terminal.Prove.
+// Attach reopens the session of a handle. The holder must prove that it is the holder of this
+// handle. Attach returns the errors of terminal.Prove.
 func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session, error) {
 	s, err := h.Reopen(handle)
 	if err != nil {
@@ -180,10 +179,10 @@ func (h *Harness) Reopen(handle coleo.Handle) (*Session, error) {
 // its catalog.
 const catalogGrace = time.Second
 
-// Catalog starts a server and asks it for its catalog. It returns the providers,
-// models, prices and defaults as JSON. The server's answer also has API keys, and
-// Catalog leaves them out. Catalog ends the server before it returns. It returns the
-// errors of launch.Plan, of holder.Start and of the request to the server.
+// Catalog starts a server and asks the server for its catalog. It returns the providers, models,
+// prices and defaults as JSON. The server's answer also contains API keys. Catalog leaves out these
+// keys. Catalog ends the server before it returns. It returns the errors of launch.Plan, of
+// holder.Start and of the request to the server.
 func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMessage, error) {
 	c.Arm, c.Generation, c.Nonce = "catalog-"+rand.Text(), 1, rand.Text()
 	password := rand.Text()
@@ -207,8 +206,8 @@ func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMes
 	return json.Marshal(body)
 }
 
-// catalogue holds the fields of the server's answer that Catalog returns. The answer
-// also has API keys.
+// catalogue holds the fields that Catalog returns from the server's answer. The answer also
+// contains API keys.
 type catalogue struct {
 	All []struct {
 		ID     string `json:"id"`

@@ -19,8 +19,8 @@ import (
 	"coleo.dev/holder"
 )
 
-// startTimeout is how long the server can take to report its address. On a loaded
-// machine this took 10 s.
+// startTimeout is how long the server can take to report its address. On a loaded machine, this
+// report took 10 s.
 const startTimeout = 90 * time.Second
 
 // requestTimeout is how long a request to the server can take. It is for requests that
@@ -29,9 +29,8 @@ const requestTimeout = 30 * time.Second
 
 var listeningLine = regexp.MustCompile(`server listening on (http://[0-9.]+:[0-9]+)`)
 
-// The function listening reads the server's output until the server reports its address, and
-// returns the address. An earlier request would hang forever, although the port already accepts
-// connections.
+// listening reads the server's output until the server reports its address. It returns the address.
+// A request before this report would hang forever, although the port already accepts connections.
 func listening(ctx context.Context, c *holder.Client) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -101,8 +100,8 @@ func (s *server) request(ctx context.Context, method, path string, in any) (*htt
 	return q, nil
 }
 
-// The method tell is like do, for requests that command the server. It does not send a request if
-// nobody waits for the result anymore.
+// tell sends a request that commands the server. It is like do, but it sends no request if nobody
+// waits for the result anymore.
 func (s *server) tell(ctx context.Context, path string, in, out any) error {
 	if err := coleo.Wanted(ctx); err != nil {
 		return err
@@ -110,14 +109,14 @@ func (s *server) tell(ctx context.Context, path string, in, out any) error {
 	return s.do(ctx, http.MethodPost, path, in, out)
 }
 
-// The method do sends a request, and decodes the answer into out. If out is nil, do ignores the
-// answer. The error is EUnavailable if the server cannot be reached. It is ENotFound for status
-// 404, and EInternal for any other refusal.
+// do sends a request, and decodes the answer into out. If out is nil, do ignores the answer. If the
+// server cannot be reached, the error is EUnavailable. If the status is 404, the error is
+// ENotFound. For any other refusal, the error is EInternal.
 func (s *server) do(ctx context.Context, method, path string, in, out any) error {
 	return s.doWithin(ctx, requestTimeout, method, path, in, out)
 }
 
-// doWithin is like do, but with another limit for the whole request.
+// doWithin is like do, but with the given time limit for the whole request.
 func (s *server) doWithin(ctx context.Context, limit time.Duration, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -156,7 +155,7 @@ type event struct {
 	Properties json.RawMessage `json:"properties"`
 }
 
-// events calls take with each event until the stream ends or ctx is canceled.
+// events passes each event to a function. It ends when the stream ends or ctx is canceled.
 func (s *server) events(ctx context.Context, take func(event)) error {
 	q, err := s.request(ctx, http.MethodGet, "/event", nil)
 	if err != nil {

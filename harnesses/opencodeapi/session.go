@@ -19,9 +19,9 @@ const (
 	followRetry = 250 * time.Millisecond
 )
 
-// Session is one live server and one conversation on this server. It does not implement
-// coleo.Reloader, because it uses only the title of its Spec, in errors. The rest of the Spec
-// describes how to start a server.
+// Session is one live server and one conversation on this server. It uses only the title of its
+// Spec, and only in errors. So it does not implement coleo.Reloader. The rest of the Spec describes
+// how to start a server.
 type Session struct {
 	h      *Harness
 	own    extra
@@ -77,8 +77,8 @@ func (h *Harness) open(handle coleo.Handle, own extra) (*Session, error) {
 	return s, nil
 }
 
-// begin waits until the server listens, opens the conversation, and then follows the
-// server's events.
+// begin waits until the server listens. Then it opens the conversation, and follows the server's
+// events.
 func (s *Session) begin() {
 	base, err := listening(s.ctx, s.client)
 	if err != nil {
@@ -111,7 +111,8 @@ func (s *Session) begin() {
 	}
 }
 
-// converse makes sure that the conversation exists. A new one may be a copy of another one.
+// converse makes sure that the conversation exists. A new conversation may be a copy of another
+// conversation.
 func (s *Session) converse(srv *server) error {
 	var made struct {
 		ID string `json:"id"`
@@ -142,8 +143,8 @@ func (s *Session) converse(srv *server) error {
 	return nil
 }
 
-// resync asks the server for its present state, because the session gets no events from
-// before its connection.
+// resync asks the server for its present state. The session gets no events that happened before it
+// connected to the server.
 func (s *Session) resync(srv *server) {
 	now, err := askFacts(s.ctx, srv, s.Handle().Conversation)
 	if err != nil {
@@ -152,8 +153,8 @@ func (s *Session) resync(srv *server) {
 	s.update(func(f *facts) { f.replace(now) })
 }
 
-// The method rest waits for a duration, or until the session is closed. It reports whether the
-// session is still open.
+// rest waits for a duration, or until the session is closed. It reports whether the session is
+// still open.
 func (s *Session) rest(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -201,9 +202,10 @@ func (s *Session) ended(code int, how string) {
 	s.cancel()
 }
 
-// update changes the facts and the reading that results from them. The states idle and error end a
-// run, and the server reports them before Coleo has read the record. So update first tells all work
-// in the record. Meanwhile the facts can change again, so the newest ones count.
+// update changes the facts, and the reading that results from them. The states idle and error end a
+// run. The server reports these states before Coleo has read the record. So update first reports
+// all work in the record. Meanwhile, the facts can change again. So update takes the reading from
+// the newest facts.
 func (s *Session) update(change func(*facts)) {
 	s.mu.Lock()
 	change(&s.facts)
@@ -220,7 +222,7 @@ func (s *Session) update(change func(*facts)) {
 	s.become(s.facts.reading(), "")
 }
 
-// become stores a new reading, and tells the change. The caller holds mu.
+// become stores a new reading, and reports the change. The caller holds mu.
 func (s *Session) become(next coleo.Reading, note string) {
 	last, now := s.reading, time.Now()
 	if last.State == coleo.Dead {
@@ -264,12 +266,12 @@ func (s *Session) LastOutput() time.Time {
 	return s.output
 }
 
-// Held asks the holder to prove that the session's handle belongs to it. It returns the results of
-// holder.Client.Proves.
+// Held asks the holder to prove that it is the holder of the session's handle. It returns the
+// results of holder.Client.Proves.
 func (s *Session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
 
-// Changes yields the changes whose numbers are higher than from, and then each new change. It ends
-// when ctx is canceled or the session ends.
+// Changes first yields the changes with a higher number than the given cursor. Then it yields each
+// new change. It ends when ctx is canceled or the session ends.
 func (s *Session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return s.log.Follow(ctx, from)
 }

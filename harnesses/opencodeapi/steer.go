@@ -24,7 +24,7 @@ const (
 	abortTimeout = 10 * time.Second
 )
 
-// The method ready returns the server. If Coleo cannot send it anything at present, the error is
+// ready returns the server. If Coleo cannot send anything to the server at present, the error is
 // EExited or EBusy, with the reason.
 func (s *Session) ready() (*server, error) {
 	s.mu.Lock()
@@ -100,9 +100,8 @@ func (s *Session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	return r, nil
 }
 
-// mayBegin returns the server if a turn can begin at present. Otherwise it returns
-// EExited, EBusy or EBlocked with the reason. After a failed turn it waits for
-// failureSettle.
+// mayBegin returns the server if a turn can begin at present. Otherwise, it returns EExited, EBusy
+// or EBlocked with the reason. After a failed turn, mayBegin waits for failureSettle.
 func (s *Session) mayBegin() (*server, error) {
 	srv, err := s.ready()
 	if err != nil {
@@ -165,8 +164,8 @@ func (s *Session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	return nil
 }
 
-// The method open finds the request whose next dialog has the given fingerprint. The bool is false
-// if there is none.
+// open finds the request whose next dialog has the given fingerprint. It returns false if there is
+// no such request.
 func (s *Session) open(dialog coleo.Fingerprint) (asked, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,8 +177,8 @@ func (s *Session) open(dialog coleo.Fingerprint) (asked, bool) {
 	return asked{}, false
 }
 
-// answerTo returns the answer to a question. The answer has the labels of the chosen options, and
-// the user's words.
+// answerTo returns the answer to a question. The answer contains the labels of the chosen options,
+// and the user's words.
 func answerTo(question coleo.Dialog, d coleo.Decision) ([]string, error) {
 	chosen := slices.Clone(d.Options)
 	if d.Option > 0 {
@@ -210,8 +209,8 @@ func answerTo(question coleo.Dialog, d coleo.Decision) ([]string, error) {
 	return answer, nil
 }
 
-// The function reply returns the path and the body of an HTTP request. This request answers the
-// server's request with the given decision.
+// reply returns the path and the body of an HTTP request. This HTTP request answers a permission or
+// a question of the server with the given decision.
 func reply(a asked, d coleo.Decision) (path string, body any, err error) {
 	if a.question {
 		if d.Choice == coleo.Deny {

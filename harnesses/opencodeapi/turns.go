@@ -7,12 +7,12 @@ import (
 	"coleo.dev"
 )
 
-// The server has other clients than Coleo, such as OpenCode's terminal program in a window. A
-// person may send prompts there. This file tells the turns that these prompts begin, and follows
-// the person to another conversation.
+// The server has other clients besides Coleo, such as OpenCode's terminal program in a window. A
+// person may send prompts there. The code in this file reports the turns that these prompts begin.
+// If the person changes to another conversation, the code follows the person.
 
-// takeMessage processes news of a message. A message of the user begins a turn. Its text comes
-// later, as a part.
+// takeMessage processes a report about a message. A message of the user begins a turn. The text of
+// the message comes later, as a part.
 func (s *Session) takeMessage(session string, raw json.RawMessage) {
 	var info struct {
 		ID   string `json:"id"`
@@ -36,8 +36,9 @@ func (s *Session) takeID(message string) {
 	}
 }
 
-// tellTurn tells a turn that Coleo has not begun, when the text of its prompt is known. The server
-// and the record both name the prompt, and the first of them counts. The caller holds mu.
+// tellTurn reports a turn that Coleo has not begun. It waits until the text of the turn's prompt is
+// known. The server and the record both report the prompt. tellTurn uses the report that comes
+// first. The caller holds mu.
 func (s *Session) tellTurn(message, text string) {
 	if message != s.prompted || !s.untold || text == "" {
 		return
@@ -47,10 +48,10 @@ func (s *Session) tellTurn(message, text string) {
 		Origin: coleo.OriginHand})
 }
 
-// The session follows a person who has sent a prompt to another conversation in the window. The
-// method follow makes that conversation the session's own, and reports whether it did. It does not
-// follow to a conversation of a subagent. It does not follow during a turn either, because the
-// turn's answer would come from the wrong conversation.
+// follow makes another conversation the session's own, and reports whether it did. It does so if a
+// person has sent a prompt to the other conversation in the window. It does not follow to a
+// conversation of a subagent. It also does not follow during a turn, because the turn's answer
+// would come from the wrong conversation.
 func (s *Session) follow(conversation string) bool {
 	s.mu.Lock()
 	srv, calm := s.server, !s.delivering && s.facts.known && s.facts.status == "idle" && len(s.facts.asked) == 0
@@ -74,7 +75,7 @@ func (s *Session) follow(conversation string) bool {
 	return true
 }
 
-// deliver notes that a prompt of Coleo's is on its way. The returned function notes that this is
+// deliver notes that Coleo is sending a prompt. The returned function notes that the sending is
 // over, whether or not the prompt has arrived.
 func (s *Session) deliver() (done func()) {
 	set := func(yes bool) {

@@ -10,11 +10,11 @@ import (
 	"coleo.dev/record"
 )
 
-// OpenCode keeps the work of a conversation in its database, even if it runs as a server. This file
-// follows the database, as the harness of OpenCode's terminal program does.
+// OpenCode keeps the work of a conversation in its database, even if OpenCode runs as a server. The
+// code in this file follows the database, as the harness of OpenCode's terminal program does.
 
-// Before Coleo reports the end of a turn, it reads the database. catchUpLimit is how long that can
-// take. It takes milliseconds, and longer only if the disk or the machine is stuck.
+// catchUpLimit is how long Coleo can read the database before it reports the end of a turn. Reading
+// takes milliseconds. It takes longer only if the disk or the machine is stuck.
 const catchUpLimit = time.Second
 
 // followRecord follows the record of the conversation until ctx ends. It does nothing if the handle
@@ -31,15 +31,15 @@ func (s *Session) whereRecorded() record.Where {
 	return record.Where{Home: s.own.Home, Conversation: s.Handle().Conversation, Since: s.own.Started}
 }
 
-// catchUp reads the record to its present end. The work in it is told when catchUp returns.
+// catchUp reads the record to its present end. It reports the work in the record before it returns.
 func (s *Session) catchUp() {
 	if s.record != nil {
 		s.record.CatchUp(catchUpLimit)
 	}
 }
 
-// The method worked tells the work in new entries of the record. If a person has sent a prompt, it
-// tells the turn before the turn's work.
+// worked reports the work in new entries of the record. If a person has sent a prompt, worked
+// reports the turn before the turn's work.
 func (s *Session) worked(entries []record.Entry) {
 	entries = slices.DeleteFunc(entries, func(e record.Entry) bool {
 		return !e.Time.IsZero() && e.Time.Before(s.own.Started)

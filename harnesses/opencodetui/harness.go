@@ -1,7 +1,7 @@
-// Package opencodetui shows OpenCode in a terminal window that a person sees, and drives it
-// through its HTTP API. It is package opencodeapi with a window. The server runs under a
-// holder. The program in the window is OpenCode's own terminal program, which is a client of
-// that server, as Coleo is. So nothing that happens to the window ends the conversation.
+// Package opencodetui shows OpenCode in a terminal window that a person sees, and drives OpenCode
+// through its HTTP API. It is package opencodeapi with a window. The server runs under a holder.
+// The program in the window is OpenCode's own terminal program. This program and Coleo are both
+// clients of the server. So nothing that happens to the window ends the conversation.
 package opencodetui
 
 import (
@@ -31,12 +31,12 @@ var (
 	_ coleo.Teller     = (*Harness)(nil)
 )
 
-// TellsAnswers returns true, because the server tells each message.
+// TellsAnswers returns true, because the server reports each message.
 func (h *Harness) TellsAnswers() bool { return true }
 
-// New returns the harness. The argument hold is the command that becomes a holder. With the
-// verb of package pane, its program is also the program in a window. The Watcher tells of
-// changes of OpenCode's database. New fails only if a built-in harness.toml is invalid.
+// New returns the harness. The parameter hold is the command that becomes a holder. The program of
+// this command also runs in the window, with the verb of package pane. The Watcher reports changes
+// of OpenCode's database. New fails only if a built-in harness.toml is invalid.
 func New(hold []string, records *record.Watcher) (*Harness, error) {
 	api, err := opencodeapi.NewFrom("opencode-tui/harness.toml", description, hold, records)
 	if err != nil {
@@ -48,18 +48,18 @@ func New(hold []string, records *record.Watcher) (*Harness, error) {
 // Info describes the harness.
 func (h *Harness) Info() coleo.Info { return h.api.Info() }
 
-// Conversations is that of package opencodeapi.
+// Conversations returns the result of the same method in package opencodeapi.
 func (h *Harness) Conversations() record.Conversations { return h.api.Conversations() }
 
-// Catalog is that of package opencodeapi.
+// Catalog returns the result of the same method in package opencodeapi.
 func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMessage, error) {
 	return h.api.Catalog(ctx, c)
 }
 
-// Spawn starts the server, and returns its session. The session opens the window as soon as
-// there is a conversation to show. If the window cannot be opened then, the session tells so
-// and goes on. If the terminal program is not there at all, Spawn starts nothing, and returns
-// the error of window.Check. Spawn also returns the errors of opencodeapi.
+// Spawn starts the server, and returns its session. The session opens the window as soon as there
+// is a conversation to show. If the window cannot be opened then, the session reports this and
+// continues. If the program of the window's terminal does not exist at all, Spawn starts nothing.
+// It then returns the error of window.Check. Spawn also returns the errors of opencodeapi.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
 	var place coleo.WindowPlace
 	if c.Window != nil {
@@ -77,7 +77,7 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 	return s, nil
 }
 
-// Attach reopens the session of a handle, and finds its window. It returns the errors of
+// Attach reopens the session of a handle, and finds the session's window. It returns the errors of
 // opencodeapi.
 func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session, error) {
 	api, err := h.api.Reopen(handle)

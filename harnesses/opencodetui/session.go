@@ -10,7 +10,7 @@ import (
 	"coleo.dev/window/pane"
 )
 
-// session is a session of opencodeapi with a window.
+// session is an opencodeapi session with a window.
 type session struct {
 	*opencodeapi.Session
 	shown  *pane.Shown
@@ -38,7 +38,7 @@ func (s *session) begin(place coleo.WindowPlace, environ []string) {
 	s.work.Go(func() { _ = s.finish(s.ctx, w, environ) }) // Shown tells the error
 }
 
-// finish opens the window that begin or OpenWindow has begun to open.
+// finish completes the opening of the window. begin or OpenWindow has started this opening.
 func (s *session) finish(ctx context.Context, w window.Window, environ []string) error {
 	argv, env, err := s.ClientCommand(ctx)
 	if err != nil {

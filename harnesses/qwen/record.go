@@ -61,8 +61,8 @@ type recordLine struct {
 }
 
 const (
-	// cancelled is the beginning of a tool's result if the user has refused the tool.
-	// The refusal ends the turn.
+	// cancelled is how a tool's result begins if the user has refused the tool. The refusal ends
+	// the turn.
 	cancelled = "[Operation Cancelled]"
 	failed    = "qwen-code.api_error"
 )
@@ -75,7 +75,7 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 	return record.Join(l.state(), record.ByModel(d.work.of(l), d.work.model))
 }
 
-// state returns what the line says of the state of the agent CLI.
+// state returns what the line reports about the state of the agent CLI.
 func (l recordLine) state() []record.Entry {
 	switch l.Type {
 	case "user":

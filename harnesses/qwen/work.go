@@ -9,7 +9,7 @@ import (
 	"coleo.dev/record"
 )
 
-// workLine has the fields of a line that tell work, and nothing of the state.
+// workLine holds the fields of a line that report work. It holds no fields that report the state.
 type workLine struct {
 	UUID   string `json:"uuid"`
 	Model  string `json:"model"`
@@ -24,13 +24,13 @@ type workLine struct {
 	} `json:"toolCallResult"`
 }
 
-// workCall has the fields of a call that tell work.
+// workCall holds the fields of a call that report work.
 type workCall struct {
 	ID   string          `json:"id"`
 	Args json.RawMessage `json:"args"`
 }
 
-// workPayload has the fields of a line about a compaction.
+// workPayload holds the fields of a line about a compaction.
 type workPayload struct {
 	Info struct {
 		Before int    `json:"originalTokenCount"`
@@ -44,7 +44,7 @@ type workPayload struct {
 	} `json:"compressedHistory"`
 }
 
-// worker decodes work. It keeps what later lines need.
+// worker decodes work. It remembers what it needs to decode later lines.
 type worker struct {
 	model string
 	calls map[string]call
@@ -58,10 +58,11 @@ type call struct {
 
 func newWorker() worker { return worker{calls: map[string]call{}} }
 
-// mostCalls limits the number of calls without an end that are remembered.
+// mostCalls is the largest number of calls without an end that a worker remembers.
 const mostCalls = 1024
 
-// kinds are the kinds of Qwen Code's own tools. Those of MCP servers begin with mcp__.
+// kinds maps Qwen Code's own tools to their kinds. The names of the tools of MCP servers begin with
+// mcp__.
 var kinds = map[string]coleo.ToolKind{
 	"read_file": coleo.ToolRead, "read_many_files": coleo.ToolRead, "list_directory": coleo.ToolRead,
 	"glob": coleo.ToolRead, "grep_search": coleo.ToolRead, "display_image": coleo.ToolRead, "zoom_image": coleo.ToolRead,
@@ -80,7 +81,7 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// of returns the work that the line tells.
+// of returns the work that the line reports.
 func (w *worker) of(l recordLine) []record.Entry {
 	switch {
 	case l.Type == "assistant":
@@ -100,7 +101,7 @@ func (w *worker) of(l recordLine) []record.Entry {
 	return nil
 }
 
-// reply returns the work of a reply, which is one line.
+// reply returns the work of a reply. A reply is one line.
 func (w *worker) reply(l recordLine) (out []record.Entry) {
 	add := func(work coleo.Work) { out = append(out, record.Worked(work, l.UUID, l.Time)) }
 	if l.Model != "" {
@@ -136,7 +137,8 @@ func (w *worker) reply(l recordLine) (out []record.Entry) {
 	return out
 }
 
-// result returns the ends of calls, and the list of tasks if a call has changed it.
+// result returns the ends of calls. If a call changed the list of tasks, result also returns the
+// list.
 func (w *worker) result(l recordLine) (out []record.Entry) {
 	for _, p := range l.Message.Parts {
 		if p.Result == nil {
@@ -159,8 +161,8 @@ func (w *worker) result(l recordLine) (out []record.Entry) {
 }
 
 var (
-	// printed finds the output in what Qwen Code tells the model about a command, and
-	// exited finds the exit code.
+	// printed finds the output of a command in the text that Qwen Code gives to the model. exited
+	// finds the exit code in this text.
 	printed = regexp.MustCompile(`(?s)^Command: .*?\nDirectory: [^\n]*\nOutput: (.*?)\nError: `)
 	exited  = regexp.MustCompile(`(?m)^Exit Code: (\d{1,9})$`)
 )

@@ -46,18 +46,18 @@ func (h *Harness) TellsAnswers() bool {
 }
 
 const (
-	// maxPrinted is how many bytes of output Coleo reads for one answer. If the output is longer,
-	// Coleo reads only its end.
+	// maxPrinted is the largest number of bytes of output that Coleo reads for one answer. If the
+	// output is longer, Coleo reads only the end of the output.
 	maxPrinted = 1 << 20
-	// Coleo writes the output to a second screen. printedCols is its width in columns. It is much
-	// wider than a terminal, so that long lines stay whole.
+	// printedCols is the width in columns of a second screen. Coleo writes the output to this
+	// screen. The screen is much wider than a terminal, so that long lines stay whole.
 	printedCols = 1000
 )
 
 // printed returns the text that the program has printed since a prompt was submitted. The terminal
-// shows the submitted prompt first, and the program prints its own prompt last. Both are left out.
-// Only the newest maxPrinted bytes and the newest HistoryRows rows count. If older output was left
-// out, the answer's source is "screen" instead of "output".
+// shows the submitted prompt first, and the program prints its own prompt last. printed leaves out
+// both prompts. It uses only the newest maxPrinted bytes and the newest HistoryRows rows. If it
+// left out older output, the answer's source is "screen" instead of "output".
 func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	end, rows := s.extent()
 	from := max(r.Offset, end-maxPrinted)
@@ -78,8 +78,9 @@ func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	return answer, nil
 }
 
-// ownAnswer reads the reply from the agent CLI's own channel. This channel is Hooks.Answer, or else
-// the transcript that the Spec describes. The text is empty if the agent CLI has neither.
+// ownAnswer reads the reply from the agent CLI's own channel. This channel is Hooks.Answer. Without
+// Hooks.Answer, it is the transcript that the Spec describes. The text is empty if the agent CLI
+// has neither.
 func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	switch {
 	case s.harness.hooks.Answer != nil:
@@ -91,16 +92,17 @@ func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer,
 }
 
 const (
-	// If the screen shows the end of an answer and the transcript lacks it, Coleo waits for
-	// transcriptLag. One agent CLI writes its transcript only once a second.
+	// transcriptLag is how long Coleo waits for the end of an answer in the transcript. Coleo waits
+	// if the screen shows this end and the transcript lacks it. One agent CLI writes its transcript
+	// only once a second.
 	transcriptLag = 3 * time.Second
 	// transcriptRetry is the interval at which the transcript is read again.
 	transcriptRetry = 50 * time.Millisecond
 )
 
-// transcribed reads the reply from the transcript. The transcript can lag behind the
-// screen. So transcribed reads it again until the end of its text is on the screen, or
-// until transcriptLag has passed.
+// transcribed reads the reply from the transcript. The transcript can lag behind the screen. So
+// transcribed reads the transcript again until the screen shows the end of its text. It stops after
+// transcriptLag.
 func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, transcriptLag)
 	defer cancel()
@@ -119,8 +121,8 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 	}
 }
 
-// The method above returns the rows that have scrolled off the screen, followed by the rows above
-// the composer.
+// above returns the rows that have scrolled off the screen, followed by the rows above the
+// composer.
 func (s *session) above() []string {
 	r, unlock := s.live.lock()
 	defer unlock()

@@ -8,12 +8,14 @@ import (
 	"coleo.dev"
 )
 
-// changesKept is how many changes a session keeps in memory. The host agent continually reads them
-// and writes each one to its log. So it misses a change only if it has stopped reading.
+// changesKept is the largest number of changes that a session keeps in memory. The host agent
+// continually reads the changes and writes each of them to its log. So the host agent misses a
+// change only if it has stopped reading.
 const changesKept = 4096
 
 // Changes is the list of a session's changes. The numbers of the changes begin at 1. Sessions of
-// all transports keep such a list. Several goroutines can call its methods at the same time.
+// all transports keep this kind of list. Several goroutines can call the methods of Changes at the
+// same time.
 type Changes struct {
 	mu     sync.Mutex
 	list   []coleo.Change
@@ -42,7 +44,7 @@ func (l *Changes) Add(c coleo.Change) coleo.Cursor {
 	return c.Cursor
 }
 
-// End marks the list as complete. Its readers finish after the last change. A second
+// End marks the list as complete. The readers of the list finish after the last change. A second
 // call does nothing.
 func (l *Changes) End() {
 	l.mu.Lock()
@@ -65,9 +67,8 @@ func (l *Changes) Cursor() coleo.Cursor {
 	return l.first + coleo.Cursor(len(l.list)) - 1
 }
 
-// The method after returns the changes whose numbers are higher than from. It also returns a
-// channel that is closed when the list grows or ends. The channel is nil if no more changes can
-// follow.
+// after returns the changes with a higher number than the given cursor. It also returns a channel
+// that is closed when the list grows or ends. The channel is nil if no more changes can follow.
 func (l *Changes) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,9 +82,9 @@ func (l *Changes) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
 	return nil, l.grown
 }
 
-// Follow yields the changes whose numbers are higher than from, and then each new change. It ends
-// when ctx is canceled, or after the last change of an ended list. It skips changes that the list
-// no longer keeps. It never yields an error.
+// Follow first yields the changes with a higher number than the given cursor. Then it yields each
+// new change. It ends when ctx is canceled, or after the last change of an ended list. It skips
+// changes that the list no longer keeps. It never yields an error.
 func (l *Changes) Follow(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return func(yield func(coleo.Change, error) bool) {
 		for {

@@ -1,14 +1,13 @@
-// Package terminal drives agent CLIs that have a screen. All harnesses for such agent
-// CLIs share this package. A Harness starts an agent CLI under a holder, and returns a
-// session. After a restart of the host agent, the Harness finds the agent CLI again,
-// and returns a new session.
+// Package terminal drives agent CLIs that have a screen. All harnesses for these agent CLIs share
+// this package. A Harness starts an agent CLI under a holder, and returns a session. After a
+// restart of the host agent, the Harness finds the agent CLI again, and returns a new session.
 //
 // Agent CLIs differ in data and in a few pieces of code. The data is a rules.Spec, read from
 // harness.toml. The code is in Hooks, for the few questions that data cannot answer. No rule in
-// these packages is for one particular agent CLI. If a comment names an agent CLI, its figure was
-// measured with that agent CLI.
+// these packages is for one particular agent CLI. If a comment names an agent CLI, the figure in
+// the comment was measured with that agent CLI.
 //
-// A session connects the packages below this one. Each of them has one task:
+// A session connects the packages below this one. Each of these packages has one task:
 //
 //   - rules: what a description contains, and what it means for one picture
 //   - reading: turns pictures and witnesses over time into a state
@@ -17,9 +16,9 @@
 //   - launch: the command line, the environment and the files of a start
 //   - past: snapshots on disk, and recordings of what the screen showed
 //
-// Package casttest has recordings for tests.
+// Package casttest contains recordings for tests.
 //
-// The files here, by subject:
+// These are the files of this package, by subject:
 //
 //   - harness; session and changes
 //   - live and view: the Reader behind its lock, for the read loop and for the Typist

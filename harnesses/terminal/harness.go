@@ -52,7 +52,7 @@ var (
 	_ coleo.Teller   = (*Harness)(nil)
 )
 
-// Facts are what Hooks can know about a session.
+// Facts holds what Hooks can know about a session.
 type Facts struct {
 	Home         string    `json:"home"`
 	Workdir      string    `json:"workdir"`
@@ -63,7 +63,7 @@ type Facts struct {
 	Fork         bool      `json:"fork,omitempty"`    // it was started with a copy of a conversation
 }
 
-// Hooks give the answers that a Spec cannot give. Each field can be nil.
+// Hooks gives the answers that a Spec cannot give. Each field can be nil.
 type Hooks struct {
 	// Conversation returns the id of a conversation that the agent CLI began by itself. It returns
 	// "" as long as nobody can know the id.
@@ -71,25 +71,25 @@ type Hooks struct {
 	// Answer returns the answer to a prompt from the agent CLI's own channel. If the
 	// text of the answer is empty, the session reads the screen.
 	Answer func(ctx context.Context, f Facts, r coleo.Receipt) (coleo.Answer, error)
-	// Usage returns what the conversation has used, according to the agent CLI's own
-	// record. Before the first turn it returns a zero Usage.
+	// Usage returns the usage of the conversation, according to the agent CLI's own record. Before
+	// the first turn, it returns a zero Usage.
 	Usage func(ctx context.Context, f Facts) (coleo.Usage, error)
 	// Record is the agent CLI's own record of a conversation. If Open is nil, there is
 	// no record that Coleo can follow.
 	Record record.Source
-	// Threads lists the agent CLI's conversations, which Record reads. It is nil if Coleo
-	// cannot list them.
+	// Threads lists the agent CLI's conversations. Record reads these conversations. Threads is nil
+	// if Coleo cannot list them.
 	Threads record.Catalogue
 }
 
-// New returns a harness. The argument hold is the command that starts a holder: `coleo
-// hold --stdin`, with the path of the running program.
+// New returns a harness. The parameter hold is the command that starts a holder. This command is
+// `coleo hold --stdin`, with the path of the running program.
 func New(spec *rules.Spec, hooks Hooks, hold []string, shared *Shared) *Harness {
 	return &Harness{spec: spec, hooks: hooks, holder: hold, shared: shared}
 }
 
-// WithPack returns the harness with a pack. The rules of a pack are newer than those of
-// the Spec, and Coleo uses both. With a nil p, the harness has no pack.
+// WithPack returns the harness with a pack. The rules of a pack are newer than the rules of the
+// Spec, and Coleo uses both. If p is nil, the returned harness has no pack.
 func (h *Harness) WithPack(p *rules.Pack) *Harness {
 	return New(h.spec.WithPack(p), h.hooks, h.holder, h.shared)
 }
@@ -97,7 +97,7 @@ func (h *Harness) WithPack(p *rules.Pack) *Harness {
 // Info describes the harness as its Spec does.
 func (h *Harness) Info() coleo.Info { return h.spec.Info() }
 
-// Conversations says how to find, list and read the agent CLI's conversations.
+// Conversations describes how to find, list and read the agent CLI's conversations.
 func (h *Harness) Conversations() record.Conversations {
 	return record.Conversations{Source: h.hooks.Record, List: h.hooks.Threads}
 }
@@ -111,7 +111,7 @@ func (h *Harness) Settings() []coleo.Setting {
 	return out
 }
 
-// WithSetting returns a harness that starts the agent CLI with the setting name.
+// WithSetting returns a harness that starts the agent CLI with the named setting.
 func (h *Harness) WithSetting(name string) (coleo.Harness, error) {
 	for _, s := range h.spec.Settings {
 		if s.Name == name {
@@ -134,8 +134,8 @@ func (h *Harness) Modes() []coleo.Mode { return h.spec.ModeList() }
 // secretNames matches the names of variables that hold a key.
 var secretNames = regexp.MustCompile(`(KEY|KEY_ID|TOKEN|SECRET|CREDENTIALS)$`)
 
-// Login reports whether the environment has a key for the agent CLI, or HOME has its login. It
-// reads no file, and returns no secret.
+// Login reports whether the environment contains a key for the agent CLI, or HOME contains the
+// agent CLI's login. It reads no file, and returns no secret.
 func (h *Harness) Login(environ []string) coleo.Login {
 	out := coleo.Login{Harness: h.spec.Name}
 	home := ""
@@ -167,8 +167,8 @@ func (h *Harness) Asks() []coleo.Ask { return slices.Clone(h.spec.Asks) }
 // QuietTools returns the tools that never ask, as the Spec lists them.
 func (h *Harness) QuietTools() map[string]string { return maps.Clone(h.spec.QuietTools) }
 
-// WithAsk returns a harness for the [[asks]] table with this name. It starts the agent CLI with the
-// arguments, variables and files of that table.
+// WithAsk returns a harness for the [[asks]] table with this name. The returned harness starts the
+// agent CLI with the arguments, variables and files of that table.
 func (h *Harness) WithAsk(name string) (coleo.Harness, error) {
 	for _, a := range h.spec.Asks {
 		if a.Name == name {
@@ -202,8 +202,8 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 	}, facts, status, true)
 }
 
-// Attach reopens the session of a handle. The holder must prove that the handle belongs to it.
-// Attach returns the errors of Prove.
+// Attach reopens the session of a handle. The holder must prove that it is the holder of this
+// handle. Attach returns the errors of Prove.
 func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session, error) {
 	facts := Facts{Workdir: handle.Workdir}
 	if len(handle.Extra) > 0 {
@@ -220,8 +220,8 @@ func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session,
 }
 
 // Prove compares a handle with the status that the holder reports, and with the running processes.
-// It returns that status. If they differ, the error is EUnproven. If the holder does not exist, the
-// error is EUnavailable.
+// It returns this status. If the handle does not agree with them, the error is EUnproven. If the
+// holder does not exist, the error is EUnavailable.
 func Prove(h coleo.Handle) (holder.Status, error) {
 	client, err := holder.Dial(h.Dir, h.Nonce)
 	if err != nil {
@@ -241,7 +241,7 @@ func Prove(h coleo.Handle) (holder.Status, error) {
 	}
 }
 
-// exitTime is for how long a holder can take to notice the end of its program.
+// exitTime is how long a holder can take to notice the end of its program.
 const exitTime = 2 * time.Second
 
 func compare(h coleo.Handle, s holder.Status) error {
@@ -266,8 +266,8 @@ func (h *Harness) Read(s coleo.Screen) coleo.Reading { return h.Explain(s).Readi
 // matched.
 func (h *Harness) Explain(s coleo.Screen) coleo.Explanation { return reading.ExplainScreen(h.spec, s) }
 
-// Replay reads a recording as a session would have read it. It calls the function tell with each
-// change. See reading.Replay.
+// Replay reads a recording as a session would have read it. It passes each change to the given
+// function. See reading.Replay.
 func (h *Harness) Replay(rec reading.Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
 	return reading.Replay(h.spec, rec, tell)
 }

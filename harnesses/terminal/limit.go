@@ -11,8 +11,8 @@ import (
 )
 
 // Limit returns the limit with which the last turn ended. The errors come from the agent CLI's
-// record. While the state is error, Limit also searches the error on the screen, because the model
-// cannot write that.
+// record. While the state is error, Limit also searches the error on the screen. Limit can trust
+// this error, because the model cannot write it.
 func (s *session) Limit(errors []string, now time.Time) *coleo.Limit {
 	spec := s.rules()
 	if len(spec.Limits) == 0 {
@@ -43,7 +43,8 @@ func (s *session) shownError(spec *rules.Spec) string {
 	return spec.ErrorOn(rules.NewPicture(r.Core().View(), &spec.Composer))
 }
 
-// longestError is the largest number of characters of an error that is kept for people.
+// longestError is the largest number of characters that Coleo keeps of an error. Coleo keeps the
+// error for people.
 const longestError = 300
 
 func shortError(text string) string {

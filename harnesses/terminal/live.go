@@ -37,7 +37,7 @@ func (l *live) lock() (r *reading.Reader, unlock func()) {
 	return l.reader, l.mu.Unlock
 }
 
-// watched is a locked Reader, with the callers that wait for its looks.
+// watched is a locked Reader, with the callers that wait for the Reader's looks.
 type watched struct {
 	*reading.Reader
 	live *live
@@ -60,8 +60,9 @@ func (w watched) takeReports(now time.Time) {
 	}
 }
 
-// takeEntries passes entries to the Reader, and then tells the work in them. A prompt can begin a
-// run. So the Reader must know the prompt before it tells the work that follows the prompt.
+// takeEntries passes entries to the Reader, and then reports the work in them. A prompt can begin a
+// run. So the Reader must know the prompt before takeEntries reports the work that follows the
+// prompt.
 func (w watched) takeEntries(e recordEntries, now time.Time) {
 	told := 0
 	for i, entry := range e.list {
@@ -102,8 +103,8 @@ func (l *live) look(now time.Time) time.Duration {
 	return w.look(now)
 }
 
-// lookAgain looks at the screen although no output came. When the next look is due, it
-// looks again. The read loop itself makes the looks after output.
+// lookAgain looks at the screen although no output came. It looks again when the next look is due.
+// After output, the read loop itself looks at the screen.
 func (l *live) lookAgain() {
 	if again := l.look(time.Now()); again < reading.IdleLook {
 		time.AfterFunc(again, l.lookAgain)
@@ -124,7 +125,8 @@ func (l *live) hear(now time.Time) time.Duration {
 	return again
 }
 
-// end tells the Reader that the program has ended. All work of the program is told first.
+// end tells the Reader that the program has ended. Before that, end reports all work of the
+// program.
 func (l *live) end(code int, how string) {
 	w, unlock := l.watch()
 	defer unlock()

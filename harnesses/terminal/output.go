@@ -91,7 +91,8 @@ func (s *session) firstLook() time.Duration {
 	return 0
 }
 
-// behind reports whether the session is still reading output from before it was opened.
+// behind reports whether the session is still reading output that came before the session was
+// opened.
 func (s *session) behind(replay *past.Replay) bool {
 	r, unlock := s.live.lock()
 	defer unlock()
@@ -99,7 +100,7 @@ func (s *session) behind(replay *past.Replay) bool {
 }
 
 // feed writes output to the screen. It looks at each picture that is complete before the end of
-// that output. It returns the value that the method behind would return.
+// that output. It returns what s.behind(replay) would return.
 func (s *session) feed(p []byte, replay *past.Replay) (behind bool) {
 	w, unlock := s.live.watch()
 	defer unlock()
@@ -152,7 +153,7 @@ func (s *session) lostHolder() {
 	s.live.end(-1, "its holder has died")
 }
 
-// outputReader makes a stream an io.Reader.
+// outputReader is an io.Reader that reads a stream.
 type outputReader struct {
 	stream *holder.Stream
 	rest   []byte

@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	// floodTotal is the rate at which all flooding arms together are allowed to write in the long
-	// run, in bytes per second. It is enough for about 400 complete pictures a second, far more
-	// than agent CLIs draw. At this rate, the writing programs and all of Coleo together need about
-	// a fifth of a machine with two cores. At five times this rate they need the whole machine. A
-	// key that is typed into another arm then waits at each step on its way to the program.
+	// floodTotal is the highest rate of all flooding arms together in the long run, in bytes per
+	// second. It is enough for about 400 complete pictures a second, far more than agent CLIs draw.
+	// At this rate, the writing programs and all of Coleo together need about a fifth of a machine
+	// with two cores. At five times this rate, they need the whole machine. On such a busy machine,
+	// a key that is typed into another arm waits at each step on its way to the program.
 	floodTotal = 8 << 20
 	// floodRate is the highest rate of one flooding arm, in bytes per second.
 	floodRate = 4 << 20
@@ -22,8 +22,8 @@ const (
 	// floodSmall is how many bytes an arm can write in a short time if the other arms have used up
 	// the common allowance.
 	floodSmall = 4 << 20
-	// A holder can take output from the program before the session reads it. floodAhead is how many
-	// bytes that is at most. The number is small, so that the session notices a flood early.
+	// floodAhead is the largest number of bytes that a holder can take from the program before the
+	// session reads them. The number is small, so that the session notices a flood early.
 	floodAhead = 1 << 20
 	// floodPause is how long a flooding arm can be silent before the other arms get its
 	// share.
@@ -56,7 +56,7 @@ func (b *bucket) take(n int, rate int64, now time.Time) {
 	b.filled = now
 }
 
-// pace is how much output one session has read in recent time.
+// pace counts the output that one session has read recently.
 type pace struct {
 	bucket
 	given int64 // the rate in bytes per second that the holder last got; 0: no limit
@@ -89,7 +89,7 @@ func (f *Floods) take(p *pace, n int, now time.Time) int64 {
 	return 0
 }
 
-// share returns the present rate of each flooding arm. The caller must hold mu.
+// share returns the rate that each flooding arm has at present. The caller must hold mu.
 func (f *Floods) share(now time.Time) int64 {
 	n := int64(0)
 	for _, wrote := range f.slow {
@@ -100,19 +100,19 @@ func (f *Floods) share(now time.Time) int64 {
 	return min(floodRate, floodTotal/max(1, n))
 }
 
-// leave removes a session from the flooding ones.
+// leave removes a session from the flooding sessions.
 func (f *Floods) leave(p *pace) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.slow, p)
 }
 
-// keepPace counts n bytes of output, and tells the holder the rate that the session
-// must not exceed. It sends the rate only if the rate has changed: when a flood begins,
-// when the arm's share changes, and when the flood ends.
+// keepPace counts n bytes of output, and sends the holder the rate that the session must not
+// exceed. It sends the rate only if the rate has changed: when a flood begins, when the arm's share
+// changes, and when the flood ends.
 //
-// A holder of an old version may not know this order. Such a holder takes output from the program
-// as fast as it can, until the unread output reaches the limit of Client.Lead.
+// A holder of an old version may not know this command. It then takes output from the program as
+// fast as it can, until the unread output reaches the limit of Client.Lead.
 func (s *session) keepPace(n int, now time.Time) {
 	rate := s.harness.shared.floods.take(&s.pace, n, now)
 	if rate == s.pace.given || !s.pace.busy.CompareAndSwap(false, true) {

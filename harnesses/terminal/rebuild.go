@@ -32,7 +32,8 @@ func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 		s.snapshots.StartFrom(snapshot.Offset)
 		s.replies.addUnsent(snapshot.Replies, at.Answered)
 	}
-	// catchUp fails if the holder cuts the journal at the same time, or if a file is unreadable.
+	// catchUp fails if the holder deletes the beginning of the journal at the same time, or if a
+	// file is unreadable.
 	if err := s.catchUp(r, dir, replay); err != nil {
 		if start, _, err := journal.Span(dir); err == nil && start > r.End() {
 			r = s.beginAt(at, start, replay)
@@ -43,7 +44,7 @@ func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 }
 
 // beginAt returns a Reader with an empty screen, for the output after an offset. If the offset is
-// not 0, the output before it is lost, and beginAt adds a change that says so.
+// not 0, the output before it is lost. In this case beginAt adds a change that reports the loss.
 func (s *session) beginAt(at holder.Status, from int64, replay *past.Replay) *reading.Reader {
 	size, _ := replay.From(holder.JournalDir(s.handle.Dir), from, 0)
 	if size.Cols == 0 {

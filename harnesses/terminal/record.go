@@ -22,15 +22,15 @@ type recordFollower struct {
 	pending []recordEntries // entries that the method entries has not returned yet
 }
 
-// recordEntries is what one read of a record has brought.
+// recordEntries contains the entries that one read of a record has found.
 type recordEntries struct {
 	record string // the name of the record; see record.Follower.Name
 	list   []record.Entry
 }
 
 // followRecord follows the record of the session's conversation, if the harness has a record that
-// Coleo can follow. It leaves out entries from before this start of the agent CLI, because they say
-// nothing about its present work.
+// Coleo can follow. It omits entries that are older than this start of the agent CLI, because they
+// say nothing about the present work.
 func (s *session) followRecord() *recordFollower {
 	f := &recordFollower{started: s.facts.Started, woken: make(chan struct{}, 1), done: make(chan struct{}),
 		stop: func() {}}
@@ -75,8 +75,8 @@ func (f *recordFollower) add(entries []record.Entry) {
 	}
 }
 
-// Before a decision, the session reads the record to its end. catchUpLimit is how long that can
-// take. It takes milliseconds, and longer only if the disk or the machine is stuck.
+// catchUpLimit is how long the session can take to read the record to its end before a decision.
+// This reading takes milliseconds, and longer only if the disk or the machine is stuck.
 const catchUpLimit = time.Second
 
 // catchUp reads the record to its present end. It reports whether it has found entries that nobody

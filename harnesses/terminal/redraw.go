@@ -78,8 +78,8 @@ func (g *redrawing) begin(do func()) {
 	})
 }
 
-// stop makes a running redraw wait no longer, and returns when that redraw has ended. After that,
-// no redraw begins.
+// stop ends the wait of a running redraw, and returns when that redraw has ended. After that, no
+// redraw begins.
 func (g *redrawing) stop() {
 	g.mu.Lock()
 	select {
@@ -144,11 +144,11 @@ func (s *session) askRedraw() {
 }
 
 // drawLimit is how long Coleo waits during a redraw until a program has drawn for a new size. A
-// program that looks at its size later finds the same size as before, and draws nothing. If ten
-// other programs want each core, Codex 0.150.0 takes over 5 s.
+// program that is slower than this limit finds the old size again when it looks at its size, and
+// draws nothing. If ten other programs compete for each core, Codex 0.150.0 takes over 5 s.
 const drawLimit = 15 * time.Second
 
-// awaitDrawn waits until the output after an offset has a whole picture. It waits for at most
+// awaitDrawn waits until the output after an offset contains a whole picture. It waits for at most
 // drawLimit.
 func (s *session) awaitDrawn(from int64) {
 	limit := time.NewTimer(drawLimit)

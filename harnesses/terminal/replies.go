@@ -43,8 +43,8 @@ func (p *pendingReplies) add(r reading.Reply) {
 }
 
 // addUnsent gets the replies that were pending when an earlier host agent took a snapshot. It adds
-// those that the holder never got. The holder has the replies to all queries up to the offset
-// answered.
+// those that the holder never got. The parameter answered is an offset: the holder has the replies
+// to all queries up to this offset.
 func (p *pendingReplies) addUnsent(list []reading.Reply, answered int64) {
 	for _, r := range list {
 		if r.Offset > answered {

@@ -15,9 +15,9 @@ const (
 	// it still draws for the earlier size. If it gets the earlier size again during that time, it
 	// does not draw again.
 	resizeGap = 250 * time.Millisecond
-	// resizeLimit is for a program that draws a whole frame for each size. It is how long Coleo
-	// waits until the program has drawn for its last size. On a loaded machine this takes over a
-	// second. There is a limit, because a stopped program never draws.
+	// resizeLimit is how long Coleo waits until a program has drawn for its last size. It applies
+	// to a program that draws a whole frame for each size. On a loaded machine the program takes
+	// over a second. There is a limit, because a stopped program never draws.
 	resizeLimit = 10 * time.Second
 	// pictureGap is how long a program must write nothing before it counts as not
 	// drawing. While they work, agent CLIs draw about ten times a second.
@@ -46,8 +46,8 @@ type sizes struct {
 //   - The program has not drawn for the last size yet, and resizeLimit has not passed.
 //   - Something is being typed.
 //
-// When the program can get the next size, postpone calls the function give. It calls the function
-// only once for all sizes that have come meanwhile.
+// When the program can get the next size, postpone calls give. It calls give only once for all
+// sizes that have come meanwhile.
 func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -80,8 +80,9 @@ func (z *sizes) take() (size past.Size, pending bool) {
 	return z.next, true
 }
 
-// await is called before the program gets a size. The argument frames is how many whole frames the
-// screen has shown. The argument shows is true if the program will draw a whole frame for the size.
+// await is called before the program gets a size. The parameter frames is the number of whole
+// frames that the screen has shown. The parameter shows is true if the program will draw a whole
+// frame for the size.
 func (z *sizes) await(frames uint64, shows bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -95,9 +96,9 @@ func (z *sizes) note(failed bool) {
 	z.given, z.awaited = time.Now(), z.awaited && !failed
 }
 
-// The method shown records how many whole frames the screen has shown. If a whole frame came after
-// the last size was given, the program has drawn for that size. The program gets the next size as
-// soon as resizeGap has passed.
+// shown records how many whole frames the screen has shown. If a whole frame came after the last
+// size was given, the program has drawn for that size. The program gets the next size as soon as
+// resizeGap has passed.
 func (z *sizes) shown(frames uint64) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -117,16 +118,16 @@ func (z *sizes) changing() bool {
 	return z.timer != nil || z.awaited || time.Since(z.given) < resizeGap
 }
 
-// Resize gives the screen and the program another size. In three cases the size must
-// wait, and Resize returns nil without waiting:
+// Resize gives the screen and the program another size. In three cases the size must wait, and
+// Resize returns nil without waiting:
 //   - The last size was given less than resizeGap ago.
 //   - The program draws a whole frame for each size, and has not drawn for the last
 //     size yet. It gets the next size after that frame, or after resizeLimit.
-//   - Something is being typed. At another size the text wraps in another way, while Coleo compares
-//     the text on the screen with the typed text.
+//   - Something is being typed. Coleo compares the text on the screen with the typed text, and at
+//     another size the text on the screen would wrap in another way.
 //
-// Of several sizes that wait, only the newest is given. If Coleo cannot give it, nobody
-// gets the error.
+// If several sizes wait, Coleo gives only the newest. If Coleo cannot give that size, nobody gets
+// the error.
 func (s *session) Resize(_ context.Context, cols, rows int) error {
 	resume, free := s.typist.TryPause()
 	if free {

@@ -65,8 +65,8 @@ var (
 	_ coleo.UsageMeter = (*session)(nil)
 )
 
-// After a session was opened again, its agent CLI can count as starting for at most startLasts.
-// This is several times as long as the slowest start.
+// startLasts limits how long an agent CLI counts as starting, measured from its start. It applies
+// to a session that was opened again. It is several times as long as the slowest start.
 const startLasts = time.Minute
 
 // open builds a session on a holder, and brings the session's screen up to date. The
@@ -116,8 +116,8 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 	return s, nil
 }
 
-// The method rules returns the Spec with which the session reads and types. It is the harness's
-// Spec from the session's start, or the Spec of the last Reload.
+// rules returns the Spec with which the session reads and types. It is the harness's Spec from the
+// session's start, or the Spec of the last Reload.
 func (s *session) rules() *rules.Spec { return s.typist.Spec() }
 
 // changed adds a change of the Reader to the list of changes.
@@ -128,7 +128,7 @@ func (s *session) changed(c coleo.Change) {
 	}
 }
 
-// worked adds the work in entries of a record to the list of changes.
+// worked adds the work in a record's entries to the list of changes.
 func (s *session) worked(e recordEntries, now coleo.Reading) {
 	if work := record.Activities(e.list); len(work) > 0 {
 		s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeWork, Reading: now, Work: work, Record: e.record})
@@ -149,8 +149,8 @@ func (s *session) State() coleo.Reading {
 	return r.Reading()
 }
 
-// Changes yields the changes whose numbers are higher than from, and then each new change. It ends
-// when ctx is canceled or the session ends.
+// Changes yields all changes after the given cursor, and then each new change. It ends when ctx is
+// canceled or the session ends.
 func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return s.log.Follow(ctx, from)
 }
@@ -162,9 +162,8 @@ func (s *session) Screen() coleo.Screen {
 	return r.Core().View()
 }
 
-// LastOutput returns the time at which the agent CLI last wrote output. Only output
-// after the session was opened counts. LastOutput returns the zero time if there was no
-// such output.
+// LastOutput returns the time at which the agent CLI last wrote output. It ignores output from
+// before the session was opened. LastOutput returns the zero time if there was no later output.
 func (s *session) LastOutput() time.Time {
 	w, unlock := s.live.watch()
 	defer unlock()
@@ -190,8 +189,8 @@ func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error)
 	return &outputReader{stream: stream, left: sync.OnceFunc(func() { s.viewers.left(time.Now()) })}, nil
 }
 
-// Held asks the holder to prove that the session's handle belongs to it. It returns the results of
-// holder.Client.Proves.
+// Held asks the holder for proof that the session's handle belongs to that holder. It returns the
+// results of holder.Client.Proves.
 func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
 
 // Input sends bytes to the program as keys, whatever the screen shows. It returns an

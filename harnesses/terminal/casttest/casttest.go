@@ -1,4 +1,4 @@
-// Package casttest gives tests the recordings of real agent CLIs, and the harness
+// Package casttest provides recordings of real agent CLIs for tests. It also provides the harness
 // descriptions that read these recordings. Only tests import it.
 package casttest
 
@@ -22,23 +22,23 @@ const (
 	// recordings is the folder of the recordings and their labels, relative to the
 	// module's root.
 	recordings = "harnesses/terminal/testdata/recordings"
-	// shared is the folder of the recordings that the tests of package pty use too.
+	// shared is the folder of the recordings that the tests of package pty also use.
 	shared = "pty/testdata/casts"
 )
 
 // fewest is the smallest number of recordings that must exist.
 const fewest = 196
 
-// With the race detector or with -short, a test replays only one recording out of this
-// many. A replay runs in one goroutine, so the race detector finds the same problems in
-// a few recordings as in all of them. A plain run replays all recordings to check the
-// readings.
+// With the race detector, a test replays only one of racedOneIn recordings. With -short, a test
+// replays only one of shortOneIn recordings. A replay runs in one goroutine, so the race detector
+// finds the same problems in a few recordings as in all of them. A plain run replays all recordings
+// to check the readings.
 const (
 	racedOneIn = 8
 	shortOneIn = 64
 )
 
-// day selects the recordings of a sample. On each day, a run replays other recordings.
+// day selects the recordings of a sample. On each day, a sample contains other recordings.
 var day = flag.Int("day", time.Now().YearDay(), "which recordings are replayed where only a sample is")
 
 // sampled reports whether a test replays a recording in this run. A plain run replays
@@ -114,8 +114,8 @@ func Each(t *testing.T, f func(t *testing.T, name string, cast *pty.Cast)) {
 	}
 }
 
-// Cast returns the recording with the given name, FOLDER/NAME. The recording is in
-// FOLDER, or among the recordings that the tests of package pty use too.
+// Cast returns the recording with the given name, FOLDER/NAME. The recording is in FOLDER, or among
+// the recordings that the tests of package pty also use.
 func Cast(t testing.TB, name string) *pty.Cast {
 	t.Helper()
 	return Read(t, pathOf(t, name))
@@ -137,8 +137,8 @@ func pathOf(t testing.TB, name string) string {
 	return path
 }
 
-// sharedPath returns the path of a recording that the tests of package pty use too. The
-// name of its file begins with the agent CLI and leaves out the version: the recording
+// sharedPath returns the path of a recording that the tests of package pty also use. The file name
+// begins with the name of the agent CLI, without the version. For example, the recording
 // claude-code-2.1.329-osc7501/liar is in the file claude-osc7501-liar.
 func sharedPath(t testing.TB, name string) string {
 	t.Helper()
@@ -205,8 +205,8 @@ func Labels(t testing.TB, folder string) map[string]string {
 	return out
 }
 
-// Description returns the harness.toml that reads a folder of recordings, and its path.
-// The name of the folder begins with the agent CLI.
+// Description returns the path and the content of the harness.toml that reads a folder of
+// recordings. The name of the folder begins with the agent CLI.
 func Description(t testing.TB, folder string) (path string, data []byte) {
 	t.Helper()
 	harness, _, _ := strings.Cut(folder, "-")

@@ -1,7 +1,7 @@
 package casttest
 
-// PlainSpec describes a program with a composer, one dialog and a hook. No such program
-// exists: tests write its pictures.
+// PlainSpec describes a program with a composer, one dialog and a hook. This program does not
+// exist. Tests write the pictures of the program.
 const PlainSpec = `
 name = "bench"
 command = "bench"
@@ -59,7 +59,7 @@ state = "idle"
 when = [{ where = "composer", pattern = '(?s).*' }]
 `
 
-// Pictures of the program that PlainSpec describes.
+// These are pictures of the program that PlainSpec describes.
 const (
 	Idle  = "\x1b[2J\x1b[H> \r\n───────\x1b[H"
 	Busy  = "\x1b[2J\x1b[H> \r\n───────\r\nbusy\x1b[H"

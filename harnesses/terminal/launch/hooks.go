@@ -11,7 +11,7 @@ import (
 	"coleo.dev/hook"
 )
 
-// hookFacts is the hook as the templates of a Part see it.
+// hookFacts describes the hook for the templates of a Part.
 type hookFacts struct {
 	Program string
 	Args    []string
@@ -56,9 +56,8 @@ func readUserHook(u *rules.UserHook, c *coleo.SpawnConfig) (text []byte, has boo
 	return text, err == nil && u.In(text)
 }
 
-// HookCommand returns the command line of the hook program. The argument hold is the
-// command that starts a holder. If its program is not Coleo itself, HookCommand returns
-// nil.
+// HookCommand returns the command line of the hook program. The parameter hold is the command that
+// starts a holder. If the program of this command is not Coleo itself, HookCommand returns nil.
 func HookCommand(hold []string) []string {
 	if len(hold) == 3 && filepath.IsAbs(hold[0]) && hold[1] == "hold" {
 		return []string{hold[0], hook.Verb}

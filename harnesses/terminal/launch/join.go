@@ -11,16 +11,15 @@ import (
 	"coleo.dev"
 )
 
-// joined is for an option of which the agent CLI reads only one value. If the command
-// line has the option several times, joined returns a command line that has it once,
-// with the joined value. So both the user's and Coleo's settings apply.
+// joined handles an option for which the agent CLI reads only one value. If the command line
+// contains the option several times, joined returns a new command line. This command line contains
+// the option once, with the joined value. So both the user's and Coleo's settings apply.
 //
-// Each value is a JSON object, or the path of a file with a JSON object. Tables are
-// joined key by key, and lists are appended. Of any other two values, the later one
-// stays.
+// Each value is a JSON object, or the path of a file with a JSON object. Tables are joined key by
+// key, and lists are appended. If two values are of any other form, the later one stays.
 //
-// The error is EInvalid if a value cannot be joined. Without this error, the agent CLI
-// would silently ignore one of the values.
+// The error is EInvalid if a value cannot be joined. Without this error, the agent CLI would
+// silently ignore one of the values.
 func joined(argv []string, option, workdir string) ([]string, error) {
 	var out, values []string
 	at := 0
@@ -56,7 +55,8 @@ func joined(argv []string, option, workdir string) ([]string, error) {
 	return slices.Insert(out, at, option, string(text)), err
 }
 
-// jsonTable reads a JSON object from value, or from the file that value names.
+// jsonTable reads a JSON object. The parameter value is the object itself, or the path of a file
+// that contains the object.
 func jsonTable(value, workdir string) (map[string]any, error) {
 	text := []byte(value)
 	if !strings.HasPrefix(strings.TrimSpace(value), "{") {

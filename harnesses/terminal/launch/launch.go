@@ -36,8 +36,8 @@ type launchFacts struct {
 	Permission                               string // the agent CLI's own word for the permission mode
 	Conversation                             string
 	Fork                                     string // the conversation to copy, or ""
-	// Account is the path of a file in the folder of this start. The agent CLI can
-	// write there how many tokens it has used.
+	// Account is the path of a file in the folder of this start. The agent CLI can write into this
+	// file how many tokens it has used.
 	Account                        string
 	Resume, Hermetic, TrustWorkdir bool
 	Sandboxed                      bool // the agent CLI runs in a sandbox
@@ -46,9 +46,9 @@ type launchFacts struct {
 	Hook                           *hookFacts    // nil if there is no hook
 }
 
-// Plan turns a configuration into the Launch that the holder runs. It sets the defaults
-// in c, and writes the first files of a hermetic HOME. The argument hook is the command
-// line of the hook program, or nil. Plan returns one of these errors:
+// Plan turns a configuration into the Launch that the holder runs. It sets the defaults in c, and
+// writes the first files of a hermetic HOME. The parameter hook is the command line of the hook
+// program, or nil. Plan returns one of these errors:
 //
 //   - EInvalid if the configuration is wrong
 //   - EUnsupported if the agent CLI cannot do what the configuration asks
@@ -107,9 +107,9 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, er
 	}, nil
 }
 
-// checkReached returns EUnsupported if the agent CLI would not learn of the server with
-// Coleo's own tools. Some agent CLIs read their servers from a file, which Coleo writes only
-// into a hermetic HOME.
+// checkReached returns EUnsupported if the agent CLI would not learn about the MCP server with
+// Coleo's own tools. Some agent CLIs read their MCP servers from a file. Coleo writes this file
+// only into a hermetic HOME.
 func checkReached(s *rules.Spec, c *coleo.SpawnConfig, argv []string, env, files map[string]string) error {
 	texts := append(slices.Collect(maps.Values(env)), argv...)
 	if c.Profile == coleo.ProfileHermetic {
@@ -126,9 +126,8 @@ func checkReached(s *rules.Spec, c *coleo.SpawnConfig, argv []string, env, files
 	return nil
 }
 
-// addVariables adds the variables in given, which the user chose, to env. It refuses a
-// variable that is also in own. The harness sets the variables in own itself, because
-// the agent CLI must run with these values under Coleo.
+// addVariables adds the variables that the user chose to env. It refuses a variable that the
+// harness sets itself. The agent CLI must run with the harness's values under Coleo.
 func addVariables(s *rules.Spec, env, own, given map[string]string) error {
 	for _, name := range coleo.EnvNames(given) {
 		if _, taken := own[name]; taken {
@@ -140,7 +139,7 @@ func addVariables(s *rules.Spec, env, own, given map[string]string) error {
 	return nil
 }
 
-// prepare sets defaults in c. It refuses a configuration that Coleo cannot carry out.
+// prepare sets defaults in c. It refuses a configuration that Coleo cannot use.
 func prepare(s *rules.Spec, c *coleo.SpawnConfig) error {
 	info, err := os.Stat(c.Workdir)
 	if err != nil || !info.IsDir() || !filepath.IsAbs(c.Workdir) {
@@ -241,8 +240,8 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// apply adds a part to the command line, the environment and the files of HOME, if the
-// part's condition holds.
+// apply adds a part to the command line, the environment and the files of HOME, if the part's
+// condition is true.
 func apply(p rules.Part, facts launchFacts, argv *[]string, env, files map[string]string) error {
 	if on, err := rules.Render(p.If, facts); err != nil || p.If != "" && (on == "" || on == "false") {
 		return err

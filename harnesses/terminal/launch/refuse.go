@@ -30,7 +30,8 @@ func refuseSettings(s *rules.Spec, c *coleo.SpawnConfig, argv []string, env map[
 	return nil
 }
 
-// findSign returns where the start shows the sign, and whether the start shows it.
+// findSign reports whether the start shows the sign. It also returns the place where the start
+// shows the sign.
 func findSign(sign rules.Sign, c *coleo.SpawnConfig, argv []string, env map[string]string) (string, bool) {
 	switch {
 	case sign.Arg != "":

@@ -48,7 +48,8 @@ func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, program, argv []string, env 
 	return slices.Insert(argv, len(c.Wrap), box.Argv(sandbox.Programs{Bwrap: bwrap, Coleo: program[0]})...), nil
 }
 
-// boxOf returns what the agent CLI sees in its sandbox. The parameter binary is its program.
+// boxOf returns what the agent CLI sees in its sandbox. The parameter binary is the agent CLI's
+// program.
 func boxOf(s *rules.Spec, c *coleo.SpawnConfig, binary string, search []string) (sandbox.Box, error) {
 	box := sandbox.Box{Workdir: c.Workdir, Home: filepath.Clean(Home(c)),
 		Offline: c.Sandbox.Network == coleo.NetworkNone && !c.OwnNetwork}
@@ -78,8 +79,8 @@ func boxOf(s *rules.Spec, c *coleo.SpawnConfig, binary string, search []string) 
 	return box, homeFiles(&box, s.Launch.Sandbox)
 }
 
-// addFolder adds the arm's folder to the box. It returns EInvalid if the sandbox would show
-// what it must not show.
+// addFolder adds the arm's folder to the box. If the sandbox would then show what it must not show,
+// the error is EInvalid.
 func addFolder(box *sandbox.Box, c *coleo.SpawnConfig) error {
 	if !filepath.IsAbs(box.Home) || box.Home == "/" {
 		return coleo.Errorf(coleo.EInvalid, "a sandbox needs HOME, and it is %q: nothing was started", box.Home)
@@ -104,8 +105,9 @@ func addFolder(box *sandbox.Box, c *coleo.SpawnConfig) error {
 	return nil
 }
 
-// ownFiles makes the files of this start in which the agent CLI and its hook write, and
-// returns them. The folder around them has other files, which stay outside.
+// ownFiles makes the files of this start, and returns them. The agent CLI and its hook write into
+// these files. The folder of these files also contains other files. The other files stay outside
+// the sandbox.
 func ownFiles(c *coleo.SpawnConfig) ([]sandbox.Place, error) {
 	paths, err := hook.Make(c.Dir)
 	if err != nil {
@@ -125,9 +127,9 @@ func ownFiles(c *coleo.SpawnConfig) ([]sandbox.Place, error) {
 
 // homeFiles adds the agent CLI's own files below HOME to the box.
 //
-// An agent CLI in a sandbox can change what is in its writable folders. It could put a
-// symbolic link there, and the next sandbox would show the link's target. So homeFiles
-// follows links only where no sandbox can write.
+// An agent CLI in a sandbox can change the content of its writable folders. It could put a symbolic
+// link there, and the next sandbox would show the link's target. So homeFiles follows links only
+// where no sandbox can write.
 func homeFiles(box *sandbox.Box, files rules.SandboxFiles) error {
 	for _, name := range files.Writable {
 		path := filepath.Join(box.Home, name)
@@ -157,7 +159,7 @@ func homeFiles(box *sandbox.Box, files rules.SandboxFiles) error {
 	return nil
 }
 
-// named reports whether the list has the variable. A name in the list that ends in _ is a
+// named reports whether the list contains the variable. A name in the list that ends in _ is a
 // prefix.
 func named(list []string, variable string) bool {
 	return slices.ContainsFunc(list, func(name string) bool {

@@ -16,8 +16,8 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// trustWorkdir writes into one of the user's files that the work folder is trusted. It
-// replaces the file atomically, and does not change the other bytes of the file.
+// trustWorkdir writes into one of the user's files that the work folder is trusted. It replaces
+// this file atomically, and does not change the other bytes of the file.
 func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error {
 	if t.File == "" || !c.TrustWorkdir || facts.Hermetic {
 		return nil
@@ -40,7 +40,7 @@ func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error
 	return trusted(filepath.Join(folder, t.File), keys)
 }
 
-// trusted sets the value at the path keys in a JSON file to true.
+// trusted sets a value in a JSON file to true. The parameter keys is the path to this value.
 func trusted(path string, keys []string) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // if path is a link, write the file that it points to, and keep the link
@@ -70,8 +70,8 @@ func trusted(path string, keys []string) error {
 	return replace(path, changed, mode)
 }
 
-// jsonPath returns keys as a path in the form that sjson takes. It escapes all ASCII
-// characters except letters and digits.
+// jsonPath joins keys to a path in the form that sjson takes. It escapes all ASCII characters
+// except letters and digits.
 func jsonPath(keys []string) string {
 	var b strings.Builder
 	for i, key := range keys {

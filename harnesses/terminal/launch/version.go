@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// foldersUp is the largest number of folders to search for a program's
-	// package.json, from the program's folder up.
+	// foldersUp is the largest number of folders in which Coleo searches for a program's
+	// package.json. The search begins in the program's folder and goes up.
 	foldersUp = 6
 	// maxPackageFile is the largest number of bytes of a package.json that Coleo reads.
 	maxPackageFile = 1 << 20
@@ -27,8 +27,8 @@ const (
 // versionForm matches a version, but not a tag such as latest.
 var versionForm = regexp.MustCompile(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
 
-// Version returns the version of the agent CLI that a configuration starts, or "" if it
-// cannot find out. It reads files of the package manager. It starts no process.
+// Version returns the version of the agent CLI that a configuration starts. It returns "" if it
+// cannot find the version. It reads files of the package manager. It starts no process.
 func Version(s *rules.Spec, c *coleo.SpawnConfig) string {
 	program, err := findBinary(s, c)
 	if err != nil {
@@ -62,8 +62,8 @@ func InstalledVersion(program, pkg string) string {
 	return found
 }
 
-// npmVersion returns the version in the package.json of the package name that contains
-// the program. It returns "" if there is none.
+// npmVersion returns the version from the package.json of the npm package that contains the
+// program. It returns "" if there is no package.json with the given package name.
 func npmVersion(program, name string) string {
 	dir := filepath.Dir(program)
 	for range foldersUp {
@@ -87,8 +87,8 @@ func readAtMost(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxPackageFile))
 }
 
-// pipVersion returns the version of package name in the virtual environment of a
-// program. It takes the version from the name of the folder NAME-VERSION.dist-info.
+// pipVersion returns the version of the named package in the program's virtual environment. It
+// takes the version from the name of the folder NAME-VERSION.dist-info.
 func pipVersion(program, name string) string {
 	name = strings.NewReplacer("-", "_", ".", "_").Replace(strings.ToLower(name))
 	found, err := filepath.Glob(filepath.Join(filepath.Dir(program), "..", "lib", "python*", "site-packages",

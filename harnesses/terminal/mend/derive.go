@@ -33,7 +33,7 @@ func (f feature) String() string {
 	return fmt.Sprintf("{ where = %q, pattern = %s%s }", f.where, quote(f.pattern), not)
 }
 
-// Limits of the search for a new rule.
+// These are limits of the search for a new rule.
 const (
 	mostFeatures = 10  // number of conditions that are tried as a rule
 	mostPairs    = 4   // number of second conditions that are tried with each condition
@@ -46,9 +46,10 @@ const (
 var featureParts = []string{"title", "below composer", "above composer 2", "above composer 4", "above composer 12",
 	"bottom 1", "bottom 3", "bottom 6", "bottom 12"}
 
-// anyText in the composer asks only whether the screen shows a composer. As a rule of idle it
-// also holds while the composer has text, and Coleo types a prompt only on such a screen. A
-// hint below the composer often disappears with the first character.
+// anyText, as a condition for the composer, asks only whether the screen shows a composer. In a
+// rule of idle, this condition also holds while the composer contains text. This matters because
+// Coleo types a prompt only while a rule of idle holds. A hint below the composer is less useful,
+// because it often disappears with the first character.
 const anyText = `(?s).*`
 
 // derived returns changes that add a new rule or dialog. The conditions of the new rule
@@ -72,8 +73,8 @@ func (e *editor) derived(all []taped) []change {
 	return e.out
 }
 
-// deriveByTitle adds changes with new dialogs that look for the labelled titles. Some
-// of them also have a condition of an existing dialog, such as one for the row that
+// deriveByTitle adds changes with new dialogs that look for the labelled titles. Some of these
+// dialogs also have a condition of an existing dialog. An example is a condition for the row that
 // names the keys.
 func (e *editor) deriveByTitle(list []feature) {
 	for _, where := range []string{"bottom 12", "screen"} {
@@ -95,7 +96,7 @@ func (e *editor) deriveByTitle(list []feature) {
 	}
 }
 
-// others returns pictures whose label has another state than that of the group.
+// others returns pictures whose labelled state differs from the state of the group.
 func (e *editor) others(all []taped) []*rules.Picture {
 	var shots []shot
 	for i := range all {
@@ -165,8 +166,8 @@ func (f feature) rank(pictures int) int {
 	return r
 }
 
-// partners returns conditions to combine with f. Such a condition keeps at least 90 %
-// of the hits of f, and removes more than half of its misses.
+// partners returns conditions to combine with f. Each partner keeps at least 90 % of the hits of f.
+// It removes more than half of the misses of f.
 func (e *editor) partners(f feature, list []feature, others []*rules.Picture) []feature {
 	if f.misses == 0 || f.not {
 		return nil
@@ -194,7 +195,7 @@ func (e *editor) partners(f feature, list []feature, others []*rules.Picture) []
 	return out
 }
 
-// ownFeatures returns the conditions that the description already has.
+// ownFeatures returns the conditions that the description already contains.
 func (e *editor) ownFeatures() []feature {
 	var out []feature
 	add := func(list []rules.Cond) {
@@ -225,7 +226,7 @@ func (e *editor) ownFeatures() []feature {
 	return out
 }
 
-// newFeatures returns conditions that are made from the rows of the pictures.
+// newFeatures makes new conditions from the rows of the pictures.
 func (e *editor) newFeatures() []feature {
 	var out []feature
 	for _, where := range featureParts {

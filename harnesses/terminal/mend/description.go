@@ -10,7 +10,7 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// Description is a harness.toml, and what is needed to read it.
+// Description is a harness.toml, with everything that is needed to read it.
 type Description struct {
 	File  string                   // the name that errors and the diff show
 	Text  []byte                   // the content of the file
@@ -46,8 +46,8 @@ var (
 	keyName     = regexp.MustCompile(`([A-Za-z0-9_-]+)\s*=\s*$`)
 )
 
-// keyBefore is how many bytes scan looks back from a string to find the string's key. No key
-// is longer.
+// keyBefore is the number of bytes before a string in which scan searches for the string's key. No
+// key is longer.
 const keyBefore = 60
 
 func parseDocument(text string) *document {
@@ -69,8 +69,8 @@ func parseDocument(text string) *document {
 	return d
 }
 
-// commentAbove returns the offset of the comment directly above the offset at. It
-// returns at if there is no such comment.
+// commentAbove returns the offset of the comment directly above the given offset. If there is no
+// comment, it returns the given offset.
 func commentAbove(text string, at int) int {
 	for at > 0 {
 		line := strings.LastIndexByte(text[:at-1], '\n') + 1
@@ -82,7 +82,8 @@ func commentAbove(text string, at int) int {
 	return at
 }
 
-// scan collects the strings of the item with index i, from the offset from on.
+// scan collects the strings of an item. It begins at the given offset. The parameter i is the index
+// of the item.
 func (d *document) scan(i, from int) {
 	end := d.items[i].end
 	top, cond, depth := "", -1, 0
@@ -150,7 +151,7 @@ func quote(value string) string {
 	return strconv.Quote(value)
 }
 
-// with returns the text of the file after field f got another value.
+// with returns the text of the file, with a new value for field f.
 func (d *document) with(f field, value string) string {
 	q := quote(value)
 	if f.key == "where" {
@@ -164,8 +165,8 @@ func (d *document) find(kind, name string) int {
 	return slices.IndexFunc(d.items, func(it item) bool { return it.kind == kind && it.name == name })
 }
 
-// field returns the field with the given keys in an item. The number cond is -1 outside
-// conditions.
+// field returns the field with the given keys in an item. The parameter cond is the index of the
+// field's condition. It is -1 if the field is not in a condition.
 func (d *document) field(it int, top, key string, cond int) (field, bool) {
 	for _, f := range d.fields {
 		if f.item == it && f.top == top && f.key == key && f.cond == cond {
@@ -175,8 +176,8 @@ func (d *document) field(it int, top, key string, cond int) (field, bool) {
 	return field{}, false
 }
 
-// moved returns the text of the file after item i was moved directly before item j. If
-// behind is true, item i is moved directly after item j.
+// moved returns the text of the file, with item i moved directly before item j. If behind is true,
+// item i is moved directly after item j instead.
 func (d *document) moved(i, j int, behind bool) string {
 	it, text := d.items[i], strings.TrimRight(d.text[d.items[i].start:d.items[i].end], "\n")+"\n\n"
 	to := d.items[j].start

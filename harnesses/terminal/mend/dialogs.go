@@ -10,8 +10,8 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// freeName returns name, with a number if another rule or dialog of this kind has the
-// name.
+// freeName returns a name that no rule or dialog of this kind has. If the given name is taken,
+// freeName adds a number to it.
 func (e *editor) freeName(kind, name string) string {
 	free := name
 	for n := 2; e.doc.find(kind, free) >= 0; n++ {
@@ -20,8 +20,8 @@ func (e *editor) freeName(kind, name string) string {
 	return free
 }
 
-// answerKeys matches the keys that a new dialog does not copy from another one. Most of
-// them say what the options mean, and recordings do not prove that.
+// answerKeys matches the keys that a new dialog does not copy from another dialog. Most of these
+// keys say what the options mean. Recordings do not prove this meaning.
 var answerKeys = regexp.MustCompile(`(?m)^(approve|always|deny|tick|submit|submit_keys|text|cut|draft|name|kind)\s*=.*\n`)
 
 var (
@@ -30,8 +30,8 @@ var (
 	comments = regexp.MustCompile(`(?m)^#.*\n`)
 )
 
-// deriveDialogs adds changes with new dialogs that have the conditions in when. Each
-// new dialog is a copy of another dialog, sometimes with a new title.
+// deriveDialogs adds changes with new dialogs that have the given conditions. Each new dialog is a
+// copy of another dialog, sometimes with a new title.
 func (e *editor) deriveDialogs(when string, cost int) {
 	at := e.doc.find("dialog", e.group.rule)
 	if at < 0 {
@@ -55,9 +55,8 @@ func (e *editor) deriveDialogs(when string, cost int) {
 	}
 }
 
-// variants returns new dialogs that are copies of the dialog name. The kind of a copy
-// is that of the original, or other. The title of a copy is that of the original, or a
-// new one.
+// variants returns new dialogs that are copies of the named dialog. A copy has the kind of the
+// original, or the kind other. A copy has the title of the original, or a new title.
 func (e *editor) variants(body, name, when string) []string {
 	kinds := []string{e.kindLike(name)}
 	if kinds[0] != string(coleo.DialogOther) {
@@ -102,8 +101,8 @@ func (e *editor) titlesRead(table string) bool {
 	return false
 }
 
-// titleWords is the largest number of words of a title in a condition. A narrow
-// terminal wraps longer texts.
+// titleWords is the largest number of words of a title that a condition contains. A narrow terminal
+// wraps longer texts.
 const titleWords = 5
 
 // titleCondition returns a pattern for the beginning of the labelled titles.

@@ -19,8 +19,8 @@ type change struct {
 	cost int    // how large the change is; see the costs below
 }
 
-// What a change costs, in addition to the characters that it changes. A kind of change
-// that is often right costs less.
+// These constants are the costs of a change. The number of changed characters is added to them. A
+// kind of change that is often right costs less.
 const (
 	costAnchor = 1  // for each row by which a part of the screen is enlarged or reduced
 	costRegion = 8  // another part of the screen
@@ -35,7 +35,7 @@ const (
 	costUnnamed = 30 // a new dialog whose conditions are neither its title nor from the description
 )
 
-// Limits of a search. Each limit is several times what a real change needs.
+// These constants limit a search. Each limit is several times what a real change needs.
 const (
 	mostAway  = 24 // rows of another part of the screen
 	mostRows  = 15 // rows by which a part of the screen is enlarged or reduced
@@ -58,7 +58,7 @@ func (e *editor) add(text, what string, cost int) {
 	}
 }
 
-// set adds the change that gives field f another value.
+// set adds a change that replaces the value of field f.
 func (e *editor) set(f field, value, what string, cost int) {
 	if f.key != "where" && (value == "" || matchesAll(value) && !matchesAll(f.value)) {
 		return
@@ -71,8 +71,8 @@ func (e *editor) set(f field, value, what string, cost int) {
 	e.add(e.doc.with(f, value), fmt.Sprintf("%s: %s", named, what), cost+changedRunes(f.value, value))
 }
 
-// changedRunes returns the number of characters that differ between two texts. It
-// leaves out the common beginning and the common end of the texts.
+// changedRunes returns the number of characters that differ between two texts. It does not count
+// the common beginning and the common end of the texts.
 func changedRunes(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
@@ -84,9 +84,9 @@ func changedRunes(a, b string) int {
 	return max(len(x), len(y))
 }
 
-// conds adds changes to the conditions of an item. If must is true, the item does not
-// hold on some pictures, and the changes make it hold on more of them. If must is
-// false, the item holds on pictures, and the changes keep it from holding.
+// conds adds changes to the conditions of an item. If must is true, the item fails on some pictures
+// of the group, and the changes make it hold on more of them. If must is false, the item holds on
+// pictures of the group, and the changes keep it from holding.
 func (e *editor) conds(it int, list []rules.Cond, must bool) {
 	failing := 0
 	for i := range list {
@@ -193,9 +193,9 @@ func (e *editor) regions(f field, c rules.Cond, must bool) {
 	}
 }
 
-// patterns adds changes to the pattern in field f. The function texts returns the texts
-// on a picture with which this pattern is matched. The function holds reports whether a
-// changed pattern finds on a picture what it must find.
+// patterns adds changes to the pattern in field f. The parameter texts is a function that returns
+// the texts of a picture. This pattern is matched with these texts. The parameter holds is a
+// function that reports whether a changed pattern finds on a picture what it must find.
 func (e *editor) patterns(f field, texts func(*rules.Picture) []string,
 	holds func(*rules.Picture, *regexp.Regexp) bool) {
 	useful := func(pattern string) bool {
@@ -217,8 +217,7 @@ func (e *editor) patterns(f field, texts func(*rules.Picture) []string,
 	}
 }
 
-// letterOrDigit matches one letter or digit. No change replaces a glyph by a letter or
-// a digit.
+// letterOrDigit matches one letter or digit. No change replaces a glyph with a letter or a digit.
 var letterOrDigit = regexp.MustCompile(`^[A-Za-z0-9]$`)
 
 // fill adds changes that put other text into gap g of the pattern in field f.
@@ -294,9 +293,9 @@ func distance(a, b string) int {
 	return row[len(y)]
 }
 
-// order is for a rule or dialog that never decides, because another rule or dialog stands
-// earlier in the file and also matches. The index of the later one is in it. The name of
-// the earlier one is in decides. order adds two alternative changes to e:
+// order is for a rule or dialog that never decides, because an earlier rule or dialog in the file
+// also matches. The parameter it is the index of the later one. The parameter decides is the name
+// of the earlier one. order adds two alternative changes to e:
 //
 //   - The later one moves to the place directly before the earlier one.
 //   - The earlier one moves to the place directly after the later one.
@@ -312,7 +311,7 @@ func (e *editor) order(it int, decides string) {
 		costMove*(it-other))
 }
 
-// rowKeys are the keys of a dialog whose patterns are matched with rows.
+// rowKeys are the dialog keys with patterns that are matched with single rows.
 var rowKeys = []string{"title", "option", "top", "end", "strip"}
 
 // dialogParts adds changes to the patterns that find the parts of a dialog.
@@ -348,7 +347,8 @@ func (e *editor) rowPatterns(f field) {
 	})
 }
 
-// changes returns all changes of existing rules and dialogs that might mend the group.
+// changes returns all changes that might mend the group. They affect only the rules, the dialogs
+// and the composer that already exist.
 func (e *editor) changes() []change {
 	for _, s := range e.group.shots {
 		e.pictures = append(e.pictures, rules.NewPicture(s.screen, &e.spec.Composer))

@@ -12,8 +12,8 @@ import (
 // time.
 const settling = 0.8
 
-// group is a set of wrong pictures with the same wanted state, the same read state and
-// the same rule.
+// group is a set of pictures that the rules read wrongly. All pictures of a group have the same
+// wanted state, the same read state and the same rule.
 type group struct {
 	want, got told
 	rule      string // the rule that decided the state
@@ -78,7 +78,7 @@ func addToGroup(list []group, name string, p shot) []group {
 	return list
 }
 
-// spread returns at most n elements of list, at equal distances.
+// spread returns at most n elements of list, evenly spaced.
 func spread[T any](list []T, n int) []T {
 	if len(list) <= n {
 		return list
@@ -90,8 +90,8 @@ func spread[T any](list []T, n int) []T {
 	return out
 }
 
-// goodShots returns pictures that the rules read as labelled. The seed of the search
-// selects them.
+// goodShots returns pictures that the rules read as labelled. It selects them at random, from the
+// seed of the search.
 func (s *search) goodShots(all []taped) []shot {
 	var out []shot
 	for i := range all {

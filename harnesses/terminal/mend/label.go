@@ -20,8 +20,8 @@ type told struct {
 // forever is the end of the last state of a label.
 const forever = math.MaxFloat64
 
-// Words of a label that accept more than one reading. A label that is made from the
-// record of a model server needs them, because such a record does not show more.
+// These words of a label accept more than one reading. A label that is made from the record of a
+// model server needs them, because such a record does not contain more detail.
 const (
 	Working  coleo.State = "working"  // processing or executing
 	Unjudged coleo.State = "unjudged" // accepts any state
@@ -29,7 +29,7 @@ const (
 	AnyTitle             = "*"        // accepts any title of a dialog; written without quotes
 )
 
-// allows reports whether state t of a label accepts the reading got.
+// allows reports whether state t of a label accepts a reading.
 func (t told) allows(got told) bool {
 	if t.state == Unjudged {
 		return true
@@ -40,7 +40,7 @@ func (t told) allows(got told) bool {
 	return got.state == t.state && (got.title == t.title || t.title == AnyTitle && got.title != "")
 }
 
-// allowsAt reports whether state i of a label accepts the reading got.
+// allowsAt reports whether the state at index i of a label accepts a reading.
 func allowsAt(label []told, i int, got told) bool {
 	if label[i].state != Changing {
 		return label[i].allows(got)
@@ -49,13 +49,13 @@ func allowsAt(label []told, i int, got told) bool {
 		i+1 < len(label) && (label[i+1].allows(got) || label[i+1].isUndrawn(got))
 }
 
-// isUndrawn reports whether the reading got is the labelled dialog before its options
-// are drawn.
+// isUndrawn reports whether a reading is the labelled dialog before the options of the dialog are
+// drawn.
 func (t told) isUndrawn(got told) bool { return t.state == got.state && got.title == "" }
 
-// seen returns what the label says about a picture that is read as got. The result
-// contains no word that accepts more than one reading. An empty title in the result
-// accepts any title.
+// seen returns what the label says about a picture. The parameter got is the reading of that
+// picture. The result contains no word that accepts more than one reading. An empty title in the
+// result accepts any title.
 func (t told) seen(got told) told {
 	switch {
 	case t.state == Unjudged || t.state == Changing || t.state == Working && t.allows(got):
@@ -158,9 +158,10 @@ func differences(want, got []told, slack float64) []span {
 	return out
 }
 
-// lateUntil returns the end of the time in which the reading got counts as late, but
-// not as wrong. Late means that a state before state w accepts got, or that got is the
-// labelled dialog before its options are drawn. lateUntil returns 0 if got is not late.
+// lateUntil returns the end of the time in which a reading counts as late, but not as wrong. The
+// parameter w is the index of the labelled state. A reading is late in two cases: a state before
+// state w accepts it, or it is the labelled dialog before the options of the dialog are drawn. If
+// the reading is not late, lateUntil returns 0.
 func lateUntil(label []told, w int, got told, slack float64) float64 {
 	if label[w].isUndrawn(got) {
 		return label[w].at + slack
@@ -173,9 +174,9 @@ func lateUntil(label []told, w int, got told, slack float64) float64 {
 	return 0
 }
 
-// earlyFrom returns the beginning of the time in which the reading got counts as early,
-// but not as wrong. Early means that a state after state w accepts got. Idle must not
-// be early. earlyFrom returns forever if got is not early.
+// earlyFrom returns the beginning of the time in which a reading counts as early, but not as wrong.
+// The parameter w is the index of the labelled state. A reading is early if a state after state w
+// accepts it. Idle must not be early. If the reading is not early, earlyFrom returns forever.
 func earlyFrom(label []told, w int, got told, slack float64) float64 {
 	if got.state == coleo.Idle {
 		slack = rounding

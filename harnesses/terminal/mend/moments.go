@@ -175,11 +175,11 @@ func (t *taped) breaks() []Break {
 	return out
 }
 
-// shownRowsMost is the largest number of rows of a screen in a Break. A dialog has
-// fewer.
+// shownRowsMost is the largest number of screen rows in a Break. A dialog has fewer rows.
 const shownRowsMost = 12
 
-// shownRows returns the last shownRowsMost rows of a screen that are not blank.
+// shownRows returns the last rows of a screen, without blank rows. It returns at most shownRowsMost
+// rows.
 func shownRows(s coleo.Screen) []string {
 	var out []string
 	for _, row := range s.Lines {
@@ -190,10 +190,10 @@ func shownRows(s coleo.Screen) []string {
 	return out[max(0, len(out)-shownRowsMost):]
 }
 
-// during returns the pictures that were on the screen within a span. The first of them
-// may have appeared before the span. It leaves out short pictures (see isShort), except
-// the last picture of the recording. If all pictures within the span are short, it
-// returns only the last of them.
+// during returns the pictures that were on the screen within a span. The first picture may have
+// appeared before the span began. during omits short pictures (see isShort), but keeps the last
+// picture of the recording. If all pictures within the span are short, during returns only the last
+// of them.
 func (t *taped) during(s span) []shot {
 	var out, short []shot
 	for i, p := range t.shots {

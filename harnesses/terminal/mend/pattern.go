@@ -77,7 +77,8 @@ func tokens(pattern string) []token {
 	return out
 }
 
-// plain reports whether a token stands for exactly one character other than a line end.
+// plain reports whether a token matches exactly one literal character, and this character is not a
+// line end.
 func (t token) plain() bool { return t.kind == literal && t.text != "\n" && t.repeat == t.end }
 
 // gap is a piece of a pattern that may be wrong.
@@ -87,7 +88,7 @@ type gap struct {
 	kind       gapKind
 }
 
-// gapKind says what text a gap can have.
+// gapKind says what text can fill a gap.
 type gapKind string
 
 const (
@@ -98,8 +99,8 @@ const (
 	gapNew   gapKind = "insert" // a word that the pattern lacks
 )
 
-// gaps returns the pieces of a pattern for which a new version of the agent CLI may
-// show another text.
+// gaps returns the pieces of a pattern that may be wrong. In place of such a piece, a new version
+// of the agent CLI may show another text.
 func gaps(pattern string) []gap {
 	all := tokens(pattern)
 	var out []gap
@@ -132,7 +133,7 @@ func gaps(pattern string) []gap {
 	return append(out, inserts(all)...)
 }
 
-// addRun adds the gaps of a run of literal characters.
+// addRun adds the gaps in a run of literal characters.
 func addRun(all []token, from, end int, add func(from, to int, kind gapKind)) {
 	word := from
 	for i := from; i <= end; i++ {
@@ -182,8 +183,8 @@ var holes = map[gapKind][]string{
 	gapNew:   {`(?:\S+ ){1,3}`},
 }
 
-// findIn matches the pattern with text, and accepts any text in the gap. It returns the
-// texts that it finds in the gap, at most limit.
+// findIn matches text with the pattern, and accepts any text in the gap. It returns at most limit
+// texts that it finds in the gap.
 func (g gap) findIn(pattern, text string, limit int) []string {
 	var out []string
 	for _, hole := range holes[g.kind] {
@@ -201,9 +202,9 @@ func (g gap) findIn(pattern, text string, limit int) []string {
 	return out
 }
 
-// filled returns copies of the pattern with the texts in found in the gap. The first
-// copy has these texts instead of the old text. The second copy accepts the old text
-// too. For a class there is only one copy.
+// filled returns copies of the pattern in which the texts from found fill the gap. The first copy
+// accepts these texts instead of the old text. The second copy also accepts the old text. For a
+// class, filled returns only one copy.
 func (g gap) filled(pattern string, found []string) []string {
 	before, old, after := pattern[:g.start], pattern[g.start:g.end], pattern[g.end:]
 	if g.kind == gapClass {
@@ -241,9 +242,9 @@ func classText(char string) string {
 	return char
 }
 
-// braille is the range of braille characters, in the form for a class. Many programs
-// show these characters as an animation. If at least three of them were found, the
-// class gets the whole range.
+// braille is the range of braille characters, in the form for a class. Many programs show these
+// characters as an animation. If at least three of them were found, widenClass adds the whole range
+// to the class.
 const braille = `⠁-⣿`
 
 func notBraille(char string) bool { return char < "⠁" || char > "⣿" }

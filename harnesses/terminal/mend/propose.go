@@ -50,7 +50,7 @@ type Attempt struct {
 	Why    string `json:"why"`
 }
 
-// search is one call of Propose.
+// search holds the state of one call of Propose.
 type search struct {
 	desc    Description
 	fresh   []Case // the new recordings
@@ -61,12 +61,12 @@ type search struct {
 	nearest []Attempt // changes that failed on recordings, in the order of the rounds
 }
 
-// Propose reads the new recordings with a description. If some do not read as labelled,
-// Propose looks for the smallest change with which all of them do. With this change,
-// every old recording that read as labelled must still read as labelled.
+// Propose reads the new recordings with a description. If some of them do not read as labelled,
+// Propose looks for the smallest change that makes all of them read as labelled. Every old
+// recording that read as labelled before the change must also read as labelled after it.
 //
-// The error is EInvalid if the description or a label cannot be read. The result
-// depends only on the arguments, except if the time runs out.
+// The error is EInvalid if the description or a label cannot be read. The result depends only on
+// the arguments, unless the time runs out.
 func Propose(desc Description, fresh, old []Case, o Options) (Result, error) {
 	if o.Time == 0 {
 		o.Time = DefaultTime
@@ -171,8 +171,8 @@ func worse(before, after *taped) string {
 	return ""
 }
 
-// falseIdle returns for how many seconds a recording reads idle although its label says
-// otherwise.
+// falseIdle returns the number of seconds for which a recording reads as idle although its label
+// says otherwise.
 func falseIdle(t *taped) float64 {
 	sum, end := 0.0, endOfCast(t.Cast)
 	for _, d := range differences(t.want, t.got, t.Slack) {
@@ -190,8 +190,8 @@ type scored struct {
 	score int
 }
 
-// round finds the best change to a description, or nil if no change helps. It also
-// returns the recordings as they read with that change.
+// round returns the best change to a description, or nil if no change helps. It also returns the
+// recordings as they read with that change.
 func (s *search) round(desc Description, spec *rules.Spec, all []taped) (*change, []taped) {
 	groups := groupsOf(all[:len(s.fresh)])
 	groups = groups[:min(len(groups), mostGroups)]
@@ -216,9 +216,8 @@ func bestOf(list []scored, n int) []scored {
 	return list[:min(len(list), n)]
 }
 
-// tryOnPictures tries changes on single pictures, because that is quick. It returns the
-// changes with which at least one picture of the group reads as labelled, with their
-// scores.
+// tryOnPictures tries changes on single pictures, because that is quick. It returns the changes
+// that make at least one picture of the group read as labelled. Each of these changes has a score.
 func (s *search) tryOnPictures(desc Description, list []change, g group, good []shot) []scored {
 	slices.SortStableFunc(list, func(a, b change) int { return cmp.Or(a.cost-b.cost, cmp.Compare(a.text, b.text)) })
 	var out []scored
@@ -246,8 +245,8 @@ func (s *search) tryOnPictures(desc Description, list []change, g group, good []
 	return out
 }
 
-// helped returns a score for how many pictures of a group a description reads as
-// labelled.
+// helped returns a score. The score is higher if the description reads more pictures of the group
+// as labelled.
 func helped(spec *rules.Spec, g group) int {
 	score := 0
 	for _, p := range g.shots {
@@ -258,10 +257,9 @@ func helped(spec *rules.Spec, g group) int {
 	return score
 }
 
-// tryOnRecordings returns the change with which most recordings read as labelled. It
-// considers only changes with which no recording reads worse. Of two equal changes it
-// returns the one with the lower cost. It also returns the recordings as they read with
-// that change.
+// tryOnRecordings returns the change that makes the largest number of recordings read as labelled.
+// It considers only changes that make no recording read worse. If two changes are equal, it returns
+// the one with the lower cost. It also returns the recordings as they read with the chosen change.
 func (s *search) tryOnRecordings(list []scored, all []taped) (*change, []taped) {
 	var best *change
 	var bestTapes []taped
@@ -288,9 +286,9 @@ func (s *search) tryOnRecordings(list []scored, all []taped) (*change, []taped) 
 	return best, bestTapes
 }
 
-// replayAll reads all recordings with another description. It begins with some wrong
-// recordings, and stops if none of them reads as labelled. If the change is of no use,
-// replayAll returns nil and the reason.
+// replayAll reads all recordings with another description. It begins with some recordings that did
+// not read as labelled, and stops if none of them does now. If the change is of no use, replayAll
+// returns nil and the reason.
 func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, string) {
 	fixed := slices.Clone(all)
 	done := make([]bool, len(all))

@@ -10,9 +10,9 @@
 //	harness = "NAME"
 //	...
 //
-// KEY and SIGNATURE are in base64. The signature is an Ed25519 signature of every byte
-// of the file except the line of the signature. The signature covers the first line, so
-// it is not valid for anything other than a pack.
+// KEY and SIGNATURE are in base64. The signature is an Ed25519 signature of every byte of the file
+// except the line of the signature. The signature covers the first line, so it is valid only for a
+// pack.
 //
 // Package pack does not combine a pack with built-in rules. Package reading does.
 package pack
@@ -47,8 +47,8 @@ const (
 	headLines     = 4 // the lines before the TOML text
 )
 
-// The forms of the values of a pack's keys. The name of a harness is also the name of a
-// file.
+// harnessName and versionName match the values of a pack's keys. The name of a harness is also the
+// name of a file.
 var (
 	harnessName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 	versionName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}$`)
@@ -65,8 +65,7 @@ type Pack struct {
 	Rules    *rules.Pack
 }
 
-// content is the TOML text of a pack. It is decoded strictly: any other key is an
-// error.
+// content is the TOML text of a pack. It is decoded strictly: an unknown key is an error.
 type content struct {
 	Harness  string   `toml:"harness"`
 	Versions []string `toml:"versions"`
@@ -109,8 +108,9 @@ func unwrap(file string, data []byte) (envelope, error) {
 	return envelope{key: key, signature: signature, signed: signedBytes(key, rest), body: rest}, nil
 }
 
-// takeLine reads the first line of data. The line must consist of name and of size
-// bytes in base64. takeLine returns these bytes, and the data after the line.
+// takeLine reads the first line of data. The line must begin with the text in name. The rest of the
+// line must be a value of exactly size bytes, in base64. takeLine returns the value, and the data
+// after the line.
 func takeLine(file string, line int, name string, data []byte, size int) (value, rest []byte, err error) {
 	text, rest, ended := bytes.Cut(data, []byte("\n"))
 	coded, named := bytes.CutPrefix(text, []byte(name))
@@ -127,7 +127,7 @@ func signedBytes(key ed25519.PublicKey, body []byte) []byte {
 	return append([]byte(firstLine+keyLine+KeyText(key)+"\n\n"), body...)
 }
 
-// KeyText returns a public key in the form in which people and files have it.
+// KeyText returns a public key in base64, the form that people and files use.
 func KeyText(key ed25519.PublicKey) string { return base64.StdEncoding.EncodeToString(key) }
 
 // verify returns EForbidden if the signature was not made with the key that the file

@@ -26,8 +26,9 @@ func (i Installed) AtLeast(file string, data []byte) bool {
 	return p != nil && i.Pack != nil && i.Harness == p.Harness && i.Pack.Serial >= p.Serial
 }
 
-// Installed returns all packs of the Store, by harness. Each pack must pass the checks
-// of Add at the time now. A pack that fails a check is not used.
+// Installed returns all packs of the Store, at most one for each harness. Each pack must pass the
+// checks of Add. The parameter now is the time for these checks. A pack that fails a check is in
+// the result, but Coleo does not use it.
 func (s Store) Installed(now time.Time) ([]Installed, error) {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {

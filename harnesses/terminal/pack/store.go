@@ -30,9 +30,9 @@ const (
 	maxTrusted = 64 << 10
 )
 
-// Store is a folder with installed packs. For each harness it has the pack, and the
-// highest serial that was ever installed. It also has the keys that the user trusts.
-// Only one caller at a time is allowed to change a Store.
+// Store is a folder with installed packs. For each harness, it contains the pack and the highest
+// serial that was ever installed. It also contains the keys that the user trusts. Only one caller
+// at a time is allowed to change a Store.
 type Store struct{ dir string }
 
 // NewStore returns the Store in a folder. The folder need not exist.
@@ -50,8 +50,8 @@ func (s Store) Prepare() error {
 	return nil
 }
 
-// readFile reads a file of the Store. It refuses a link, a file that others can write,
-// and a file with more than most bytes.
+// readFile reads a file of the Store. It refuses a link, and a file that others can write. It also
+// refuses a file that is too large. The parameter most is the largest size in bytes.
 func (s Store) readFile(name string, most int64) ([]byte, error) {
 	path := filepath.Join(s.dir, name)
 	info, err := os.Lstat(path)
@@ -153,8 +153,8 @@ func (s Store) seen(harness string) (mark, error) {
 	return m, nil
 }
 
-// newer returns EForbidden in two cases: a pack with a higher serial was installed
-// before, or another pack with the same serial was.
+// newer returns EForbidden in two cases: a pack with a higher serial was installed before, or a
+// different pack with the same serial was installed before.
 func (s Store) newer(p *Pack) error {
 	m, err := s.seen(p.Harness)
 	switch {
@@ -171,8 +171,8 @@ func (s Store) newer(p *Pack) error {
 	return nil
 }
 
-// Problems returns why the Store cannot install a pack at the time now. It does not
-// return the problems of the file itself, which Check finds.
+// Problems returns the reasons why the Store cannot install a pack. The parameter now is the time
+// of the installation. Problems does not return the problems of the file itself, which Check finds.
 func (s Store) Problems(p *Pack, now time.Time) []error {
 	var out []error
 	for _, err := range []error{s.trusts(p.Key), s.newer(p), p.Expired(now)} {
@@ -183,9 +183,9 @@ func (s Store) Problems(p *Pack, now time.Time) []error {
 	return out
 }
 
-// Add installs a pack. Before it changes anything, it calls accept with the pack. If
-// anything is wrong with the pack, or accept returns an error, the pack that is already
-// installed does not change. The folder must exist.
+// Add installs a pack. Before it changes anything, it calls accept with the pack. If anything is
+// wrong with the pack, or accept returns an error, the pack that is already installed does not
+// change. The folder of the Store must exist.
 func (s Store) Add(file string, data []byte, now time.Time, accept func(*Pack) error) (*Pack, error) {
 	e, err := unwrap(file, data)
 	if err != nil {
@@ -206,8 +206,8 @@ func (s Store) Add(file string, data []byte, now time.Time, accept func(*Pack) e
 	if err := accept(p); err != nil {
 		return nil, err
 	}
-	// The serial is written before the pack. If Coleo crashes between the two, the same
-	// pack can be added again, but no older pack.
+	// The serial is written before the pack. If Coleo crashes between the two writes, the same pack
+	// can be added again, but an older pack cannot.
 	if err := s.replace(p.Harness+serialEnd, fmt.Appendf(nil, "%d %s\n", p.Serial, p.Digest)); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// Limits for one piece of a recording. They keep a piece below 1 MiB in JSON, because
+// These constants limit one piece of a recording. They keep a piece below 1 MiB in JSON, because
 // the bus takes no larger message.
 const (
 	pieceBytes  = 128 << 10
@@ -42,10 +42,9 @@ func openArchive(h coleo.Handle) (*archive, error) {
 
 func (a *archive) close() { _ = a.index.Close() }
 
-// ScreenAt returns the terminal of a handle's generation at the time at, with a
-// precision of 50 ms. The terminal includes the rows that had scrolled off the screen.
-// The error is EInvalid if the time is in the future, or before the oldest screen that
-// is kept.
+// ScreenAt returns the terminal of a handle's generation at a moment, with a precision of 50 ms.
+// The terminal includes the rows that had scrolled off the screen. The error is EInvalid if the
+// moment is in the future, or before the oldest screen that is kept.
 func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	a, err := openArchive(handle)
 	if err != nil {
@@ -69,8 +68,8 @@ func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return a.play(screen, from, until, last)
 }
 
-// endAt returns the offset of the end of the output at the time at. It also returns the
-// number of marks in the index up to that time.
+// endAt returns the offset at which the output ended at a moment. It also returns the number of
+// marks in the index up to that moment.
 func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	marks = a.index.Find(func(m journal.Mark) bool { return m.Time.After(at) })
 	for m := range a.index.From(marks) {
@@ -113,9 +112,9 @@ func tooOld(at, oldest time.Time, kept bool) error {
 // moment formats a time in a form that people can read and can give to Coleo as input.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z") }
 
-// play feeds a screen with the journal's bytes between the offsets from and until. It
-// also applies the resizes between these offsets. The argument marks is the number of
-// marks of the index that play uses. If screen is nil, play makes a new screen.
+// play feeds a screen with the journal's bytes from one offset to another. It also applies the
+// resizes between these offsets. The parameter marks is a number: play uses only that many marks
+// from the beginning of the index. If screen is nil, play makes a new screen.
 func (a *archive) play(screen *pty.Core, from, until int64, marks int) (*pty.Core, error) {
 	output := journal.NewReader(a.dir, from)
 	defer output.Close()
@@ -141,7 +140,8 @@ func (a *archive) play(screen *pty.Core, from, until int64, marks int) (*pty.Cor
 	return screen, feedUntil(screen, output, until, buf)
 }
 
-// feedUntil writes the journal to a screen, up to the offset until.
+// feedUntil writes the journal to a screen. The parameter until is the offset at which feedUntil
+// stops.
 func feedUntil(screen *pty.Core, output *journal.Reader, until int64, buf []byte) error {
 	for output.Offset() < until {
 		n, err := output.Read(buf[:min(int64(len(buf)), until-output.Offset())])
@@ -158,10 +158,10 @@ func feedUntil(screen *pty.Core, output *journal.Reader, until int64, buf []byte
 	return nil
 }
 
-// Record returns the piece of a recording that begins at the offset from, in bytes. If
-// the output at from was deleted, the piece begins after from. If a snapshot is kept,
-// the first event of such a piece paints the oldest one. The error is EInvalid if from
-// is after the end of the output.
+// Record returns the piece of a recording that begins at an offset in bytes. If the output at this
+// offset was deleted, the piece begins at a later offset. If a snapshot is kept, the first event of
+// this later piece paints the oldest snapshot. The error is EInvalid if the offset is after the end
+// of the output.
 func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	a, err := openArchive(handle)
 	if err != nil {
@@ -273,7 +273,7 @@ func (a *archive) collect(out *coleo.Recording, mark int) error {
 	return take(out, output, until, now)
 }
 
-// take adds the output up to the offset until to a piece.
+// take adds output to a piece. The parameter until is the offset at which the added output ends.
 func take(out *coleo.Recording, output *journal.Reader, until int64, at time.Time) error {
 	if out.Next >= until {
 		return nil

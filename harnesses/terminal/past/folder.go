@@ -20,8 +20,8 @@ const (
 	unfinished  = ".new"
 )
 
-// Folder is the folder with the snapshots of one generation. The snapshots are a cache,
-// so a snapshot can be missing, or be of another version of Coleo.
+// Folder is the folder with the snapshots of one generation. The snapshots are a cache, so a
+// snapshot can be missing, or come from another version of Coleo.
 type Folder struct {
 	dir   string
 	nonce string // the snapshots must have it; "" accepts any generation
@@ -70,8 +70,9 @@ func (f Folder) load(offset int64) (*reading.Snapshot, error) {
 	return out, nil
 }
 
-// Newest returns the newest usable snapshot whose offset is at least from and at most
-// until. It returns nil if there is none.
+// Newest returns the newest usable snapshot within a range of offsets. The parameters from and
+// until are the first and the last offset of the range. Newest returns nil if the range contains no
+// usable snapshot.
 func (f Folder) Newest(from, until int64) *reading.Snapshot {
 	for _, offset := range slices.Backward(f.offsets()) {
 		if offset < from || offset > until {
@@ -84,8 +85,8 @@ func (f Folder) Newest(from, until int64) *reading.Snapshot {
 	return nil
 }
 
-// oldest returns the oldest usable snapshot whose offset is at least from. It returns
-// nil if there is none.
+// oldest returns the oldest usable snapshot at an offset or after it. The parameter from is this
+// offset. oldest returns nil if there is no such snapshot.
 func (f Folder) oldest(from int64) *reading.Snapshot {
 	for _, offset := range f.offsets() {
 		if offset < from {
@@ -130,8 +131,9 @@ func writeSynced(path string, data []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// prune deletes the snapshots before start, the new beginning of the journal, because
-// they are useless. It keeps the newest of them if there is no snapshot at start.
+// prune deletes the snapshots before the new beginning of the journal, because they are useless.
+// The parameter start is the offset of this beginning. If there is no snapshot exactly at this
+// offset, prune keeps the newest snapshot before it.
 func (f Folder) prune(start int64) {
 	list := f.offsets()
 	for i, offset := range list {
@@ -141,8 +143,8 @@ func (f Folder) prune(start int64) {
 	}
 }
 
-// thin deletes the snapshots before an offset that are not at the end of a segment.
-// Each end of a host agent makes one such snapshot.
+// thin deletes snapshots before an offset. It keeps a snapshot at the end of a segment. The other
+// snapshots come from host agents: a host agent takes a last snapshot when it ends.
 func (f Folder) thin(before int64) {
 	for _, offset := range f.offsets() {
 		if offset < before && offset%journal.SegmentSize != 0 {

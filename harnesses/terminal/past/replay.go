@@ -11,9 +11,8 @@ import (
 // readChunk is the number of bytes of a journal that are read in one call.
 const readChunk = 64 << 10
 
-// Replay is what a session must know about the output from before the session was
-// opened: the size of the terminal at each offset, and the queries that have been
-// answered.
+// Replay is what a session must know about the output that came before the session was opened: the
+// size of the terminal at each offset, and the queries that have been answered.
 type Replay struct {
 	Until    int64 // end of the output when the session was opened; there is no look before this offset
 	Answered int64 // the holder has the replies to all queries up to this offset
@@ -24,10 +23,10 @@ type Replay struct {
 // Size is the size of a terminal in cells. It is zero if the size is not known.
 type Size struct{ Cols, Rows int }
 
-// From makes the Replay begin at the given offset of the journal in dir. It returns the
-// size of the terminal at that offset. The result exact is true if a resize is exactly
-// at that offset. From ignores resizes before the offset resizedFrom, because a
-// snapshot already has the size that those resizes set.
+// From makes the Replay begin at the given offset of the journal in dir. It returns the size of the
+// terminal at that offset. It also reports whether a resize is exactly at that offset. The
+// parameter resizedFrom is another offset: From ignores all resizes before it. The reason is that a
+// snapshot already contains the size that those resizes set.
 func (r *Replay) From(dir string, offset, resizedFrom int64) (size Size, exact bool) {
 	r.resizes = nil
 	for _, m := range resizesFrom(dir, resizedFrom) {
@@ -58,8 +57,8 @@ func resizesFrom(dir string, offset int64) []journal.Mark {
 	return out
 }
 
-// Behind reports whether offset is before the end of the output at the time when the
-// session was opened.
+// Behind reports whether offset is before r.Until, the end of the output when the session was
+// opened.
 func (r *Replay) Behind(offset int64) bool { return offset < r.Until }
 
 // Next returns how many of the n bytes at offset can be fed without a break. After
@@ -77,8 +76,8 @@ func (r *Replay) Next(offset int64, n int) int {
 	return min(n, int(journal.SegmentSize-offset%journal.SegmentSize)) // a snapshot can be due at the end of a segment
 }
 
-// Resize applies to the screen all resizes up to the given offset that were not applied
-// yet.
+// Resize applies the resizes up to the given offset to the screen. It skips the resizes that it has
+// applied before.
 func (r *Replay) Resize(offset int64, s pty.Screen) {
 	for len(r.resizes) > 0 && r.resizes[0].Offset <= offset {
 		s.Resize(r.resizes[0].Cols, r.resizes[0].Rows)
@@ -86,8 +85,8 @@ func (r *Replay) Resize(offset int64, s pty.Screen) {
 	}
 }
 
-// Read reads the journal in dir from the offset from, and calls feed with each piece of
-// output. It stops at the offset Until, or at the end of the files.
+// Read reads the journal in dir, and calls feed with each piece of output. The parameter from is
+// the offset at which Read begins. Read stops at r.Until, or at the end of the files.
 func (r *Replay) Read(dir string, from int64, feed func(data []byte)) error {
 	journal := journal.NewReader(dir, from)
 	defer journal.Close()

@@ -28,8 +28,8 @@ func (f Folder) KeepSize(s Size) error {
 	return os.WriteFile(f.sizePath(), raw, 0o600)
 }
 
-// KeptSize returns the size that KeepSize stored for this generation. The result ok is
-// false if no such size is stored.
+// KeptSize returns the size that KeepSize stored for this generation. It returns false if no such
+// size is stored.
 func (f Folder) KeptSize() (s Size, ok bool) {
 	raw, err := os.ReadFile(f.sizePath())
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// lastBytes is the smallest amount of output since the newest snapshot, in bytes, for
-// which a closing session takes another snapshot. A screen reads about 200 MB/s, so
-// output of this size takes only 1 or 2 ms to read again. To take a snapshot needs
-// about the same time, and also a write to the disk.
+// lastBytes is an amount of output, in bytes. A closing session takes another snapshot only if at
+// least this much output came since the newest snapshot. A screen reads about 200 MB/s, so output
+// of this size takes only 1 or 2 ms to read again. A snapshot takes about the same time, and also
+// needs a write to the disk.
 const lastBytes = 256 << 10
 
 // Writer writes snapshots of a session's screen, one at a time. It is safe for
@@ -50,10 +50,9 @@ func (w *Writer) Newest() int64 {
 	return w.newest
 }
 
-// Capture writes a snapshot if end is the end of a segment of the journal. It does so
-// even in the middle of a drawing or an escape sequence. It calls take before it
-// returns, and writes the snapshot in the background. It skips the snapshot if an
-// earlier one is still being written.
+// Capture writes a snapshot if a segment of the journal ends at the given offset. It does so even
+// in the middle of a drawing or an escape sequence. It calls take before it returns, and writes the
+// snapshot in the background. It skips the snapshot if an earlier one is still being written.
 func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 	if end%journal.SegmentSize != 0 || !w.claim(end) {
 		return
@@ -67,9 +66,9 @@ func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 	})
 }
 
-// claim reserves the Writer for a snapshot at the offset end. If it returns true, the
-// caller must call free after the snapshot was written. It returns false if the Writer
-// can write no snapshot at present.
+// claim reserves the Writer for one snapshot. The parameter end is the offset of this snapshot. If
+// claim returns true, the caller must call free after the snapshot was written. claim returns false
+// if the Writer can write no snapshot at present.
 func (w *Writer) claim(end int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -20,16 +20,16 @@ const (
 	// agent CLIs draw the box of a dialog first and its subject afterwards. Coleo reports at once
 	// that a dialog is open, and the text later.
 	dialogSettle = 150 * time.Millisecond
-	// returnSettle is how long a dialog that returns must show the same text. A dialog
-	// returns if another dialog has replaced it, and it is on the screen again within
-	// returnWithin. Some agent CLIs show an answered dialog again for a moment, because
-	// their own server has not received the answer yet. OpenCode 1.18.33 did so for
-	// 200 ms on a loaded machine.
+	// returnSettle is how long a dialog that comes back must show the same text. A dialog comes
+	// back if another dialog has replaced it, and the replaced dialog is on the screen again within
+	// returnWithin. Some agent CLIs show an answered dialog again for a moment, because their own
+	// server has not received the answer yet. OpenCode 1.18.33 did so for 200 ms on a loaded
+	// machine.
 	returnSettle = time.Second
 	returnWithin = 3 * time.Second
-	// draftSettle is how long a dialog must show the same text if its rule sees that
-	// the subject is not drawn yet. OpenCode 1.18.33 draws the command 22 ms after the
-	// box. At a load of ten it took 200 ms.
+	// draftSettle is how long a dialog must show the same text if its rule sees that the subject is
+	// not drawn yet. OpenCode 1.18.33 draws the command 22 ms after the box. On a machine with a
+	// load of ten, this took 200 ms.
 	draftSettle = 3 * time.Second
 	// partialSettle is how long a dialog without a title or without options must show
 	// the same text. On a screen with few rows, the title or the options may be out of
@@ -42,7 +42,8 @@ const (
 //
 // A picture that no rule recognizes may be half drawn, so it does not end an appearance. There is
 // one exception. If keys that may have answered the dialog were typed before such a picture, the
-// next dialog is a new appearance. This is so even if it has the same text.
+// next dialog is a new appearance. The next dialog is a new appearance even if it has the same
+// text.
 type appearances struct {
 	epoch     string
 	n         int
@@ -142,8 +143,8 @@ func (r *Reader) DialogSince() time.Time { return r.dialogs.since }
 // same for longer before the Reader reports it.
 func (r *Reader) DialogSettling(now time.Time) bool { return r.dialogs.settling(now) > 0 }
 
-// DialogDoubtful reports whether the dialog on the screen may be an answered one that was drawn
-// once more. This is so if an earlier dialog had the same text and may have been answered.
+// DialogDoubtful reports whether the dialog on the screen may be an answered dialog that was drawn
+// again. A dialog is doubtful if an earlier dialog had the same text and may have been answered.
 func (r *Reader) DialogDoubtful() bool { return r.dialogs.doubtful }
 
 // RenewDialog makes the dialog on the screen a new appearance. Callers use it if a
@@ -154,9 +155,9 @@ func (r *Reader) RenewDialog() {
 }
 
 // NoteKeys records that the caller is about to type keys. It does so only if the keys may answer
-// the dialog on the screen, because the next dialog may then have the same text. The result first
-// is true if no keys were recorded before this call. If the holder refuses the keys and first is
-// true, the caller must call KeysRefused.
+// the dialog on the screen, because the next dialog may then have the same text. NoteKeys returns
+// true if no keys were recorded before this call. If NoteKeys returned true and the holder refuses
+// the keys, the caller must call KeysRefused.
 func (r *Reader) NoteKeys(keys []byte) (first bool) {
 	before := r.dialogs.keysTyped
 	r.dialogs.keysTyped = before || r.dialogs.text != "" && !onlyMoves(keys)
@@ -166,7 +167,7 @@ func (r *Reader) NoteKeys(keys []byte) (first bool) {
 	return !before
 }
 
-// KeysRefused undoes the record of NoteKeys.
+// KeysRefused undoes what NoteKeys recorded.
 func (r *Reader) KeysRefused() { r.dialogs.keysTyped = false }
 
 // onlyMoves reports whether a key only moves the mark of a list.

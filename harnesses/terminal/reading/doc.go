@@ -1,8 +1,7 @@
-// Package reading turns what a program prints into states, over time. A Reader keeps
-// the program's screen. Whenever a picture is complete, the Reader applies the rules of
-// package rules to the picture. The Reader then combines the verdict of the rules with
-// the claims of the other witnesses: the program's escape sequences, its hook and its
-// record.
+// Package reading turns what a program prints into states, over time. A Reader keeps the program's
+// screen. Whenever a picture is complete, the Reader applies the rules of package rules to the
+// picture. The Reader then combines the verdict of the rules with the claims of the other
+// witnesses: the program's escape sequences, its hook and its record.
 //
 // A Reader has no clock and starts no process. Its caller passes the time. The result of each call
 // tells the caller when to look again if no output comes. So Replay reads a recording exactly as a
@@ -10,7 +9,7 @@
 //
 // Some words have a fixed meaning here:
 //
-//   - To tell a change means to call the caller's function tell with that change.
+//   - To tell a change means to pass the change to the function that the caller gave to New.
 //   - A notice is an escape sequence.
 //   - A report comes from the hook.
 //   - A claim is a state that a witness asserts.
@@ -19,8 +18,8 @@
 //
 //   - the state: reader, look, prompt, turn, unsettled
 //   - dialogs: appear counts the appearances of a dialog; pages collects the options of
-//     a long list; reflow recognizes a dialog that is drawn anew; strange holds dialogs
-//     that no rule knows; subjects completes a subject that the screen cuts off
+//     a long list; reflow recognizes a dialog that is drawn again; strange
+//     holds dialogs that no rule knows; subjects completes a subject that the screen cuts off
 //   - witnesses beside the screen: witness, inband, reports, record
 //   - the rules of a pack: packs
 //   - drawing a picture again: redraw

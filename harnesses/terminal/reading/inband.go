@@ -48,8 +48,8 @@ func newWitnesses() map[pty.NoticeKind]*witness {
 }
 
 // takeNotice records a state that the program reports by an escape sequence. It returns true if the
-// notice claims a state and comes by a protocol that is not weak. A claim by a weak protocol is
-// only a reason for caution.
+// notice claims a state and the notice's protocol is not weak. A claim by a weak protocol is only a
+// reason for caution.
 func (r *Reader) takeNotice(n pty.Notice, now time.Time) bool {
 	for _, b := range r.protocols {
 		if b.kind != n.Kind {
@@ -96,8 +96,8 @@ func programStatus(text string) (word, detail string, ok bool) {
 	return f["state"], strings.TrimSpace(f["kind"] + " " + detail), true
 }
 
-// agentStatus reads the text of OSC 26: "Status=running;Detail=…". The result ok is
-// false if the text has no Status.
+// agentStatus reads the text of OSC 26: "Status=running;Detail=…". Its last result is false if the
+// text has no Status.
 func agentStatus(text string) (word, detail string, ok bool) {
 	f := fields(text, ";")
 	return plainly(f["Status"]), plainly(f["Detail"]), f["Status"] != ""

@@ -10,7 +10,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// IdleLook is how long the loop sleeps when it expects nothing. Output always wakes the
+// IdleLook is how long the caller's loop sleeps when it expects nothing. Output always wakes the
 // loop. IdleLook is long, so that an idle arm costs almost no work.
 const IdleLook = time.Hour
 
@@ -35,8 +35,8 @@ type painting struct {
 }
 
 // UntilWhole returns how long to wait until the screen counts as a complete picture. It returns 0
-// if the screen is complete now. The verdict on half a picture could be wrong, because it could
-// join an old dialog's buttons to new text.
+// if the screen is complete now. Half a picture could join an old dialog's buttons to new text, so
+// a verdict on half a picture could be wrong.
 func (r *Reader) UntilWhole(now time.Time) time.Duration {
 	switch p := r.painting; {
 	case p.begun.IsZero() || p.whole:
@@ -69,8 +69,8 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	r.shownMode = r.spec.ModeOf(r.picture)
 	r.askPack()
 	if r.verdict.Dialog != nil {
-		// The fingerprint is taken before complete changes the subject, because the
-		// hook's reports must not change the fingerprint.
+		// The fingerprint is taken before r.complete changes the subject, because the hook's
+		// reports must not change the fingerprint.
 		r.verdict.Dialog.Fingerprint = r.dialogs.showDialog(&r.verdict, &r.picture.Screen, now)
 		r.complete(&r.verdict)
 	} else if r.verdict.State == "" {
@@ -100,8 +100,8 @@ func (r *Reader) noteMode(now time.Time) {
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeMode, Reading: r.reading})
 }
 
-// visible returns the screen. If the bracketed paste mode was never on, visible says nothing about
-// that mode, because its absence then proves nothing.
+// visible returns the screen. If the bracketed paste mode was never on, visible leaves that mode
+// out, because a mode that was never on proves nothing when it is off.
 func (r *Reader) visible() coleo.Screen {
 	v := r.screen.View()
 	r.sawPasteMode = r.sawPasteMode || v.Modes[string(pty.ModeBracketedPaste)]
@@ -176,9 +176,9 @@ func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 	return next
 }
 
-// mostCautious returns the witness that makes the most cautious claim, or nil if no
-// claim counts. While the agent CLI starts, a claim can come too early to count. The
-// result again is how long to wait until such a claim counts.
+// mostCautious returns the witness that makes the most cautious claim, or nil if no claim counts.
+// While the agent CLI starts, a claim can come too early to count. mostCautious also returns how
+// long to wait until such a claim counts.
 func (r *Reader) mostCautious(now time.Time) (most *witness, again time.Duration) {
 	again = IdleLook
 	starting := r.prompt.none && r.reading.State == coleo.Initializing
@@ -229,8 +229,8 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 	return IdleLook
 }
 
-// settle decides whether the candidate next becomes the reading. Work and dialogs always do. Idle
-// and error have two conditions:
+// settle decides whether a candidate becomes the reading. The parameter next is the candidate. Work
+// and dialogs always become the reading. Idle and error have two conditions:
 //
 //   - The state has lasted for the settling time.
 //   - It is known what became of the submitted prompt.

@@ -52,10 +52,10 @@ func (r *Reader) askPack() {
 	}
 }
 
-// If the pack has a more cautious verdict than the Spec, the method raised returns it. Otherwise it
-// returns an empty verdict. If the Spec's own rules do not know the picture, the reading keeps its
-// last state. The verdict of the pack then counts only if it has a dialog or is more cautious than
-// that state.
+// raised returns the verdict of the pack if that verdict is more cautious than the verdict of the
+// Spec. Otherwise it returns an empty verdict. If the Spec's own rules do not know the picture, the
+// reading keeps its last state. In this case the verdict of the pack counts only if it has a dialog
+// or is more cautious than that last state.
 func (r *Reader) raised() rules.Verdict {
 	v := r.packed.raised
 	if v.Dialog == nil && r.packed.own == "" && coleo.MoreCautious(r.reading.State, v.State) == r.reading.State {
@@ -64,9 +64,9 @@ func (r *Reader) raised() rules.Verdict {
 	return v
 }
 
-// lowers reports whether the pack has raised the state to next, and next is still less cautious
-// than the last state. Such a state replaces idle or an error, so it must last as long as idle or
-// an error must.
+// lowers reports whether both of these are true: the pack has raised the state to the given one,
+// and the given state is still less cautious than the last state. Such a state replaces idle or an
+// error, so it must last as long as idle or an error must.
 func (r *Reader) lowers(next coleo.State) bool {
 	replaces := r.packed.own == coleo.Idle || r.packed.own == coleo.Failed
 	return replaces && r.raised().State == next && next != r.reading.State &&
@@ -82,15 +82,17 @@ func (r *Reader) unknownNote() string {
 	return "no rule of %s knows this screen since %s"
 }
 
-// Combine combines two verdicts on one picture. The argument own is the verdict of the Spec's own
-// rules, and theirs is the verdict of its pack. Coleo is allowed to type on the result counts. The
-// result raised is a verdict with a more cautious state, or empty. If it is not empty, the screen
-// counts as unknown to all rules.
+// Combine combines two verdicts on one picture. The first verdict, own, comes from the Spec's own
+// rules. The second, theirs, comes from the Spec's pack. Combine also returns two verdicts:
 //
-// If only the pack knows a dialog, the dialog is always raised. So Coleo types only a key that a
-// person names into such a dialog. Any other verdict of the pack counts by itself only under two
-// conditions. The pack was judged on the running version, and the Spec was not checked with that
-// version.
+//   - Coleo is allowed to type on the first result, counts.
+//   - The second result, raised, has a more cautious state, or is empty. If raised is not
+//     empty, the screen counts as unknown to all rules.
+//
+// If only the pack knows a dialog, Combine always returns the dialog in raised. So Coleo types into
+// that dialog only a key that a person names. Combine returns any other verdict of the pack in
+// counts only under two conditions. The pack was judged on the running version, and the Spec was
+// not checked with that version.
 func Combine(s *rules.Spec, version string, own, theirs rules.Verdict) (counts, raised rules.Verdict) {
 	pack := s.Pack()
 	judged := pack.Judged(version)

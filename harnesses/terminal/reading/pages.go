@@ -7,8 +7,8 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// optionList has the known options, with their numbers, of one appearance of a dialog. A list of
-// options can scroll, so one picture may show only one page of the list. The known options begin
+// optionList contains the known options of one appearance of a dialog, with their numbers. A list
+// of options can scroll, so one picture may show only one page of the list. The known options begin
 // with option 1 and have no gap. So an option keeps its number when more options become known.
 type optionList struct {
 	about  string // hash of all of the dialog except the options

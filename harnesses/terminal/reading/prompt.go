@@ -22,8 +22,8 @@ func (r *Reader) Starting() bool {
 }
 
 // Settling is for a screen that was drawn before the Reader was made. It reports whether that
-// screen has no reading yet. Either the Reader has not looked at the screen, or its state has not
-// lasted long enough.
+// screen has no reading yet. Either the Reader has not looked at the screen, or the state on the
+// screen has not lasted long enough.
 func (r *Reader) Settling() bool {
 	if r.reading.State != coleo.Initializing || r.prompt.none {
 		return false
@@ -32,8 +32,8 @@ func (r *Reader) Settling() bool {
 }
 
 // Submitted notes that a prompt or a command was submitted. The reading is then processing until
-// PromptDecided is called, or until the screen shows work or a dialog. Submitted ends the wait of
-// HoldEntries: it adds the entries that have come since.
+// PromptDecided is called, or until the screen shows work or a dialog. Submitted also ends the wait
+// that HoldEntries began, and adds the entries that have come since then.
 func (r *Reader) Submitted(s Submission, now time.Time) {
 	own := r.releaseUpTo(r.hook.spec.Bare(s.Text), now)
 	r.loseUnsettled(now, "another prompt was submitted before it could be seen whether this one had arrived")
@@ -58,7 +58,7 @@ func (r *Reader) AwaitsWork() bool { return !r.prompt.sentAt.IsZero() }
 // have ended before it was seen.
 func (r *Reader) ExpectNoWork() { r.prompt.sentAt = time.Time{} }
 
-// TellPromptLost tells the change that nothing proves the arrival of a prompt. If the agent CLI's
+// TellPromptLost tells a change: nothing proves that a prompt has arrived. If the agent CLI's
 // record names the prompt later, the Reader also tells the turn of that prompt.
 func (r *Reader) TellPromptLost(now time.Time, note string, view *coleo.Screen) {
 	r.turn.open = false // the turn may never have begun

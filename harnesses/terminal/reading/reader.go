@@ -85,8 +85,9 @@ type mode struct {
 	ended      bool // no more output will come
 }
 
-// New returns a Reader of an empty screen, whose size is in columns and rows. The Reader calls the
-// function tell with each change. The first call happens before New returns.
+// New returns a Reader of an empty screen. The parameters cols and rows are the size of the screen.
+// The Reader calls the function in tell with each change. The first call happens before New
+// returns.
 func New(spec *rules.Spec, cols, rows int, now time.Time, tell func(coleo.Change)) *Reader {
 	r := &Reader{
 		spec: spec, tell: tell, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newAppearances(),
@@ -103,8 +104,8 @@ func New(spec *rules.Spec, cols, rows int, now time.Time, tell func(coleo.Change
 // FromStart tells the Reader that it sees the agent CLI from its start.
 func (r *Reader) FromStart() { r.prompt.none = true }
 
-// Use replaces the rules. It also forgets since when the screen has been settling or unknown, so
-// these waiting times begin again. The evidence from the hook does not change.
+// Use replaces the rules. It also resets the time since which the screen has been settling or
+// unknown, so these waiting times begin again. The evidence from the hook does not change.
 func (r *Reader) Use(spec *rules.Spec) {
 	r.spec, r.memo, r.packed.memo = spec, rules.Memo{}, rules.Memo{}
 	r.settlingSince, r.unknown = time.Time{}, unknown{}
@@ -128,7 +129,7 @@ func (r *Reader) Picture() *rules.Picture { return r.picture }
 // emulator.
 func (r *Reader) Core() *pty.Core { return r.screen }
 
-// End returns the offset in bytes of the end of the output that the screen shows.
+// End returns an offset in bytes: the end of the output that the screen shows.
 func (r *Reader) End() int64 { return r.output.end }
 
 // UpdateOpen reports whether the program is in the middle of a synchronized update.
@@ -145,7 +146,7 @@ func (r *Reader) measureAsDrawn() {
 }
 
 // Feed writes output to the screen, and stops after the end of a synchronized update. It returns
-// the number of bytes written. The result whole is true if a synchronized update has ended.
+// the number of bytes written, and whether a synchronized update has ended.
 func (r *Reader) Feed(p []byte, now time.Time) (n int, whole bool) {
 	frames := r.screen.Frame().Count
 	n = r.screen.Feed(p)
@@ -169,7 +170,8 @@ func (r *Reader) Feed(p []byte, now time.Time) (n int, whole bool) {
 // keepNotice keeps a notice for the next snapshot.
 func (r *Reader) keepNotice(n pty.Notice, now time.Time) {
 	if n.Kind == pty.NoticeTitle || n.Kind == pty.NoticeBell {
-		// A title is on the screen, and a bell has no text.
+		// The snapshot does not need these notices: the screen contains the title, and a bell has
+		// no text.
 		return
 	}
 	r.notices = slices.DeleteFunc(r.notices, func(h Notice) bool { return h.Kind == n.Kind })
@@ -195,8 +197,8 @@ func (r *Reader) Snapshot(now time.Time) *Snapshot {
 		screen: r.screen}
 }
 
-// Ended notes that the program has ended with the given exit code. The text how becomes the note of
-// the change.
+// Ended notes that the program has ended with the given exit code. The parameter how is the text
+// for the note of the change.
 func (r *Reader) Ended(now time.Time, code int, how string) {
 	view := r.screen.View()
 	rule := coleo.RuleProcess
@@ -257,12 +259,12 @@ func TranscriptOf(screen *pty.Core, composer *rules.Composer) []string {
 // Echoes returns how many times the transcript shows the beginning of a prompt.
 func (r *Reader) Echoes(prompt string) int { return rules.CountEchoes(r.Transcript(), prompt) }
 
-// EchoedSince reports whether the transcript shows the beginning of a prompt more often
-// than before. The argument before is the result of an earlier call of Echoes.
+// EchoedSince reports whether the transcript shows the beginning of a prompt more often than at an
+// earlier moment. The parameter before is the result that Echoes returned at that moment.
 //
 // EchoedSince always returns false in two cases:
 //
-//   - The next picture is being drawn. A row of the last picture may also have scrolled
+//   - The next picture is being drawn. A row of the last picture may already have scrolled
 //     off the screen, and would count twice.
 //   - No composer is found. The composer's own text may be half drawn, and would look
 //     like an echo.

@@ -8,12 +8,13 @@ import (
 	"coleo.dev/pty"
 )
 
-// Some agent CLIs show a sign when they are ready. readyAfter is how long such an agent CLI can
-// show an idle screen without the sign. Gemini CLI 0.61.0 showed it up to 3 s after its composer,
-// on a loaded machine. After readyAfter the arm counts as idle, and this state is called unproven.
+// readyAfter is how long an agent CLI can show an idle screen without the sign that it is ready. It
+// applies only to agent CLIs that show such a sign. Gemini CLI 0.61.0 showed the sign up to 3 s
+// after its composer, on a loaded machine. After readyAfter the arm counts as idle, and this state
+// is called unproven.
 const readyAfter = 30 * time.Second
 
-// neverReady is why such an idle state is unproven.
+// neverReady is the reason why idle is unproven if the sign has not come within readyAfter.
 const neverReady = "nothing shows that the agent CLI has finished its start"
 
 // ruleStarting is the name of the rule for an idle screen while the agent CLI may still ask
@@ -41,7 +42,8 @@ func (r *Reader) ExpectFork(starting bool) {
 	r.ready = readiness{told: true, awaited: starting, fork: true}
 }
 
-// AwaitsReady reports whether the agent CLI's start is not over, and a sign is to come.
+// AwaitsReady reports whether the agent CLI's start is not over, and the sign of its end is still
+// to come.
 func (r *Reader) AwaitsReady() bool { return r.ready.awaited && !r.ready.again }
 
 // noteReady notes a sign that the agent CLI's start is over.
@@ -56,8 +58,8 @@ func (r *Reader) noteReady() {
 }
 
 // announceStart notes that the agent CLI has said that it will start again. On a loaded machine,
-// Gemini CLI still completes its first start, with all signs. It then draws its composer for two
-// seconds before it exits. The announcement itself counts as an unknown screen.
+// Gemini CLI still completes its first start, and gives all signs of it. Gemini CLI then draws its
+// composer for two seconds before it exits. The announcement itself counts as an unknown screen.
 func (r *Reader) announceStart() {
 	r.ready, r.verdict = readiness{told: true, awaited: true, again: true}, rules.Verdict{}
 }

@@ -7,8 +7,8 @@ import (
 	"coleo.dev/record"
 )
 
-// recorded is the evidence from the agent CLI's own record of the conversation. It has a witness,
-// and the prompts that the agent CLI took.
+// recorded is the evidence from the agent CLI's own record of the conversation: a witness, and the
+// prompts that the agent CLI took.
 type recorded struct {
 	witness   witness
 	prompts   []recordedPrompt // the newest prompts
@@ -82,17 +82,18 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 }
 
 // HoldEntries makes the Reader keep new entries of the record until Submitted or ReleaseEntries is
-// called. An agent CLI can take a prompt, and end its turn, before the caller that has pressed the
-// submit key gets to call Submitted. If its entries were added before that call, the prompt would
-// count as typed by hand, and its turn would never end.
+// called. The caller presses the submit key first and calls Submitted afterwards. Between the two,
+// an agent CLI can already take the prompt and end the turn. If the Reader added the entries of
+// that turn before the call of Submitted, the prompt would count as typed by hand, and the turn
+// would never end.
 func (r *Reader) HoldEntries() { r.recorded.holds = true }
 
 // ReleaseEntries adds the entries that have come since HoldEntries.
 func (r *Reader) ReleaseEntries(now time.Time) { r.addEntries(r.releaseUpTo("", now), now) }
 
-// releaseUpTo ends the holding of entries that HoldEntries began. It looks for the held entry that
-// names the given prompt. It adds the entries before that one, and returns the others. If no entry
-// names the prompt, it adds all.
+// releaseUpTo ends the holding that HoldEntries began. It looks for the held entry that names the
+// given prompt. It adds the entries before that entry. It returns that entry and the entries after
+// it. If no entry names the prompt, releaseUpTo adds all entries.
 func (r *Reader) releaseUpTo(bare string, now time.Time) (own []record.Entry) {
 	held := r.recorded.held
 	r.recorded.holds, r.recorded.held = false, nil
@@ -111,8 +112,8 @@ func (r *Reader) addEntries(list []record.Entry, now time.Time) {
 	}
 }
 
-// took reports whether the record names a prompt at the time sent or later. It compares whole
-// milliseconds, because the times in the record have that precision.
+// took reports whether the record names a prompt at a given time or later. The parameter sent is
+// this time. took compares whole milliseconds, because the times in the record have that precision.
 func (r *recorded) took(bare string, sent time.Time) bool {
 	for _, p := range r.prompts {
 		if p.text != "" && p.text == bare && !p.taken.Before(sent.Truncate(time.Millisecond)) {
@@ -127,16 +128,17 @@ func (r *recorded) took(bare string, sent time.Time) bool {
 // stops writing would never be idle.
 const newsFor = 2 * time.Second
 
-// news is the last look for entries that the Reader has not got yet.
+// news describes the last check for entries that have come but that the Reader has not yet
+// received.
 type news struct {
 	come  func() bool // reports whether such entries have come; nil: none can come
 	since time.Time   // since when they put off idle or error; zero: they do not
 }
 
 // AskForNews gives the Reader a function that reports whether the caller has new entries for
-// AddEntry. The Reader calls it before it tells that the agent CLI is idle or has failed. If there
-// are new entries, the Reader decides again at the next look. So the work of a turn is known before
-// the end of the turn.
+// AddEntry. The Reader calls this function before it tells that the agent CLI is idle or has
+// failed. If there are new entries, the Reader decides again at the next look. So the work of a
+// turn is known before the end of the turn.
 func (r *Reader) AskForNews(come func() bool) { r.news.come = come }
 
 // hasNews reports whether idle or error must wait, because entries have come.

@@ -26,10 +26,10 @@ func recordingStart() time.Time { return time.Unix(0, 0).UTC() }
 // Since returns the time from the recording's start to moment.
 func Since(moment time.Time) time.Duration { return moment.Sub(recordingStart()) }
 
-// Replay reads a recording as a session would have read it. It calls the function tell with each
-// change. It returns the evidence for the last reading, and the time from the recording's start to
-// its end. A recording ends with its last event of any kind, or at rec.Until if that is earlier. A
-// state that must last for some time counts only if it has lasted that long at the end.
+// Replay reads a recording as a session would have read it. It calls tell with each change. It
+// returns the evidence for the last reading, and the time from the recording's start to its end. A
+// recording ends with its last event of any kind, or at rec.Until if that is earlier. A state that
+// must last for some time counts only if it has lasted that long at the end.
 func Replay(spec *rules.Spec, rec Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
 	return replay(rec, newPlayer(spec, rec, tell))
 }
@@ -56,9 +56,9 @@ func replay(rec Recording, p *player) (coleo.Explanation, time.Duration) {
 // dialog.
 func Label(spec *rules.Spec, rec Recording) string { return label(spec, rec, nil) }
 
-// Pictures returns the label of a recording. It also calls the function see with each new picture.
-// The argument at of that function is the time at which a session would have looked at the picture.
-// The argument v is the verdict of the rules. The picture stays valid after the call, but has no
+// Pictures returns the label of a recording. It also calls see with each new picture. The first
+// argument of see is the time at which a session would have looked at the picture. The last
+// argument of see is the verdict of the rules. The picture stays valid after the call, but has no
 // colors.
 func Pictures(spec *rules.Spec, rec Recording, see func(at time.Duration, p *rules.Picture, v rules.Verdict)) string {
 	var last *rules.Picture
@@ -95,7 +95,7 @@ func label(spec *rules.Spec, rec Recording, looked func(p *player, now time.Time
 }
 
 // ExplainScreen explains how the rules and the pack read a single picture. It uses no earlier
-// picture and no claim of the agent CLI. The result has the reading, the screen as its only
+// picture and no claim of the agent CLI. The result contains the reading, the screen as its only
 // witness, and the rows that the rule matched.
 func ExplainScreen(spec *rules.Spec, s coleo.Screen) coleo.Explanation {
 	picture := rules.NewPicture(s, &spec.Composer)
@@ -123,7 +123,7 @@ type player struct {
 	looked func(p *player, now time.Time) // called after each look; can be nil
 }
 
-// Look makes the Reader look at the screen, and then calls looked.
+// Look makes the Reader look at the screen, and then calls p.looked.
 func (p *player) Look(now time.Time) time.Duration {
 	next := p.Reader.Look(now)
 	if p.looked != nil {
@@ -143,7 +143,7 @@ func newPlayer(spec *rules.Spec, rec Recording, tell func(coleo.Change)) *player
 	return p
 }
 
-// wait makes all looks that are due before now.
+// wait makes every look that is due before a given time.
 func (p *player) wait(now time.Time) {
 	for p.due.Before(now) {
 		at := p.due
@@ -170,8 +170,8 @@ func (p *player) take(e pty.CastEvent, now time.Time) {
 	p.due = now.Add(p.Look(now))
 }
 
-// finish looks at the last picture of the recording. No more output follows, so that
-// picture counts as complete, except while a synchronized update is open.
+// finish looks at the last picture of the recording. No more output follows. So the picture counts
+// as complete, unless a synchronized update is open.
 func (p *player) finish(end time.Time) {
 	p.wait(end)
 	p.mode.ended = true

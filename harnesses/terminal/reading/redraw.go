@@ -28,9 +28,9 @@ const (
 	// redrawRetry is the time until the next attempt if a redraw was not possible
 	// because somebody watched or typed.
 	redrawRetry = 5 * time.Second
-	// redrawDoublings is how many times redrawUnknown and redrawWork are doubled at most. Each
-	// redraw in vain doubles them once. A redraw is in vain if the new picture needs a redraw too.
-	// Without doubling, an unknown page with a slow clock would be redrawn forever.
+	// redrawDoublings is the largest number of times that redrawUnknown and redrawWork are doubled.
+	// Each redraw in vain doubles them once. A redraw is in vain if the new picture needs a redraw
+	// too. Without doubling, an unknown page with a slow clock would be redrawn forever.
 	redrawDoublings = 8
 	// redrawsIn is the largest number of redraws within redrawsTime. Without a limit, a
 	// program that always garbles the picture would make the agent CLI draw all the
@@ -40,9 +40,9 @@ const (
 	redrawsTime = 10 * time.Minute
 )
 
-// redraws decides which picture gets a redraw. A picture needs a redraw in two cases:
-// no rule knows it, or it shows work and does not change. The same picture gets a
-// second redraw only after a picture that needed none.
+// redraws decides which picture gets a redraw. A picture needs a redraw in two cases: no rule knows
+// the picture, or the picture shows work and does not change. The same picture gets a second redraw
+// only after a picture that needed no redraw.
 type redraws struct {
 	picture string        // the picture that needs a redraw, as text; "" if the last picture needs none
 	why     string        // why the picture needs it
@@ -66,8 +66,8 @@ func (d *redraws) note(picture, why string, after time.Duration, now time.Time) 
 	d.after = after << min(d.vain, redrawDoublings)
 }
 
-// If the last picture needs no redraw, the method none records this, and forgets which pictures had
-// a redraw. So a picture that is garbled again in the same way gets a redraw again.
+// none records that the last picture needs no redraw. It also forgets which pictures had a redraw.
+// So a picture that is garbled again in the same way gets a redraw again.
 func (d *redraws) none() { d.picture, d.vain, d.had = "", 0, nil }
 
 // running reports whether a redraw is under way.
@@ -92,7 +92,7 @@ func (d *redraws) notBefore() time.Time {
 	return d.retry
 }
 
-// underWay returns for how much longer the newest redraw can change the picture.
+// underWay returns how much longer the newest redraw can change the picture.
 func (d *redraws) underWay(now time.Time) time.Duration {
 	switch {
 	case d.begun.IsZero():
@@ -143,9 +143,9 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 	return redrawRetry // the session begins the redraw at once, or it does not begin
 }
 
-// Coleo must not report that no rule knows the picture while a redraw can still change it.
-// awaitRedraw returns how much longer that is. The argument bound is the time after which Coleo
-// would report this without redraws.
+// awaitRedraw returns how much longer a redraw can change a picture that no rule knows. During this
+// time, Coleo must not report that no rule knows the picture. The parameter bound is the time after
+// which Coleo would report this without redraws.
 func (r *Reader) awaitRedraw(bound time.Duration, now time.Time) time.Duration {
 	d := &r.redraws
 	if left := d.underWay(now); left > 0 || d.vain > 0 {

@@ -9,10 +9,10 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// reflowWithin is how long an agent CLI can take to draw a dialog anew after the terminal changed
-// its size. During this time, a dialog with the same text and other line ends is the same
-// appearance. Gemini CLI 0.61.0 takes 0.1 s, and seconds on a loaded machine. A redraw can set two
-// sizes one after the other, and can take redrawEnd.
+// reflowWithin is how long an agent CLI can take to draw a dialog again after the terminal changed
+// its size. During this time, a dialog with the same text but different line breaks counts as the
+// same appearance. Gemini CLI 0.61.0 takes 0.1 s, but seconds on a loaded machine. A redraw can set
+// two sizes one after the other, and can take redrawEnd.
 const reflowWithin = 30 * time.Second
 
 // earlier describes an appearance of a dialog that has left the screen and can be drawn again.
@@ -37,9 +37,9 @@ func (a *appearances) noteSize(s *coleo.Screen, now time.Time) {
 	a.size = size
 }
 
-// reflowed reports whether a picture shows the earlier appearance with other line ends. If it does,
-// that appearance continues. If a subject is cut off, reflowed always returns false, because the
-// hidden part may differ.
+// reflowed reports whether a picture shows the earlier appearance with different line breaks. If it
+// does, that appearance continues. If a subject is cut off, reflowed always returns false, because
+// the hidden part may differ.
 func (a *appearances) reflowed(v *rules.Verdict, now time.Time) bool {
 	b := a.before
 	if b == nil || a.hiddenSinceKeys || now.Sub(b.at) > reflowWithin || wordsOf(v) != b.words {
@@ -55,9 +55,9 @@ func (a *appearances) reflowed(v *rules.Verdict, now time.Time) bool {
 // all of it has arrived.
 const partedWithin = 10 * time.Second
 
-// If the next picture has a question with the same title, the method part keeps the present
-// question. That picture may show a part of the same question. If the picture shows anything else,
-// the method forgets the question that it kept.
+// part keeps the present question if the next picture shows a question with the same title. The
+// next picture may show only a part of the present question. If the next picture shows anything
+// else, part forgets the question that it kept.
 func (a *appearances) part(v *rules.Verdict, now time.Time) {
 	switch {
 	case v.Dialog.Kind != coleo.DialogQuestion || v.Dialog.Title != a.title:

@@ -9,17 +9,17 @@ import (
 	"coleo.dev/hook"
 )
 
-// maxReports is the largest number of prompts, and also of tools, that the Reader
-// remembers. One turn has fewer.
+// maxReports is the largest number of prompts, and also of tools, that the Reader remembers. One
+// turn has fewer prompts and fewer tools.
 const maxReports = 32
 
-// ToolAsks is how long a dialog about a tool can take to open after the hook has reported it. An
-// idle Claude Code 2.1.329 draws the dialog 400 to 600 ms after the report. There is a limit,
+// ToolAsks is how long a dialog about a tool can take to open after the hook has reported the tool.
+// An idle Claude Code 2.1.329 draws the dialog 400 to 600 ms after the report. There is a limit,
 // because a tool that opens no dialog can run for long.
 const ToolAsks = 2 * time.Second
 
-// hookReports is the evidence from the hook of an agent CLI. It has a witness, and facts that the
-// screen shows less reliably or not at all.
+// hookReports is the evidence from the hook of an agent CLI. It contains a witness, and facts that
+// the screen shows less reliably or not at all.
 type hookReports struct {
 	witness witness
 	spec    *rules.Hook
@@ -48,8 +48,8 @@ func newHookReports(spec *rules.Hook) hookReports {
 	return hookReports{witness: witness{name: "hook"}, spec: spec}
 }
 
-// AddReport adds one line of the hook's file to the evidence. It ignores a line of an
-// event that the harness does not describe.
+// AddReport adds one line of the hook's file to the evidence. It ignores the line if the harness
+// does not describe the line's event.
 func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	rep := r.hook.spec.Find(l)
 	if rep == nil || r.mode.screenOnly {
@@ -88,14 +88,15 @@ func (r *Reader) MayAsk(now time.Time) bool {
 // HookUsed reports whether the hook has reported anything.
 func (r *Reader) HookUsed() bool { return r.hook.witness.used() }
 
-// PromptReported reports whether the hook or the agent CLI's own record has named a prompt at the
-// time sent or later. Blanks in the prompt do not count.
+// PromptReported reports whether the hook or the agent CLI's own record has named a prompt at a
+// given time or later. The parameter sent is this time. Blanks in the prompt do not count.
 func (r *Reader) PromptReported(text string, sent time.Time) bool {
 	return r.hook.turn(text, sent) != nil || r.recorded.took(r.hook.spec.Bare(text), sent)
 }
 
-// HookAnswer returns the answer that the hook reported for a prompt. Only a turn that the hook
-// reported at the time sent or later counts. HookAnswer returns "" if there is no answer.
+// HookAnswer returns the answer that the hook reported for a prompt. It considers only turns that
+// the hook reported at a given time or later. The parameter sent is this time. HookAnswer returns
+// "" if there is no answer.
 func (r *Reader) HookAnswer(text string, sent time.Time) string {
 	if t := r.hook.turn(text, sent); t != nil {
 		return t.answer
@@ -140,11 +141,11 @@ func (h *hookReports) beginTurn(t turn) {
 	h.prompts = appendBounded(h.prompts, t)
 }
 
-// endedTurn returns the turn that a report ends. These are the cases, in order:
+// endedTurn returns the turn that a report ends. It uses the first of these cases that applies:
 //
-//  1. An open turn has the id. The oldest such turn is returned.
-//  2. The report names its prompt, so the argument named is true. The newest open turn is returned.
-//  3. Only one turn is open. That turn is returned.
+//  1. An open turn has the id of the report. endedTurn returns the oldest such turn.
+//  2. The parameter named is true, because the report names its prompt. endedTurn returns the newest open turn.
+//  3. Only one turn is open. endedTurn returns that turn.
 //
 // In any other case endedTurn returns nil.
 func (h *hookReports) endedTurn(id string, named bool) *turn {
@@ -173,9 +174,9 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// The method turn finds the newest turn that the hook reported with a given prompt. The agent CLI
-// must have taken the prompt at the time sent or later. The method returns nil if there is no such
-// turn. Blanks in the prompt do not count, because agent CLIs change them.
+// turn returns the newest turn that the hook reported with a given prompt. The agent CLI must have
+// taken the prompt at a given time or later. The parameter sent is this time. turn returns nil if
+// there is no such turn. Blanks in the prompt do not count, because agent CLIs change them.
 func (h *hookReports) turn(text string, sent time.Time) *turn {
 	for i := len(h.prompts) - 1; i >= 0; i-- {
 		if t := &h.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == h.spec.Bare(text) {

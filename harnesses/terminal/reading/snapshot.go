@@ -33,7 +33,7 @@ type Snapshot struct {
 	screen *pty.Core
 }
 
-// Notice is a message of the program to its terminal that the screen does not show.
+// Notice is a message from the program to its terminal. The screen does not show this message.
 type Notice struct {
 	Kind pty.NoticeKind `json:"kind"`
 	Text string         `json:"text"`

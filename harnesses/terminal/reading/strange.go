@@ -14,16 +14,16 @@ const (
 	// Coleo reports it as a dialog. Agent CLIs need less time to draw a dialog that a
 	// rule knows.
 	strangeSettle = time.Second
-	// strangeTitle is the title of a strange dialog without a title.
+	// strangeTitle is the title that Coleo gives to a strange dialog without a title.
 	strangeTitle = "unknown"
 )
 
-// A screen is strange if no rule knows it, although a witness says that the agent CLI asks
-// something. Coleo reports such a screen as a dialog without options.
+// strange describes a strange screen. A screen is strange if no rule knows it, although a witness
+// says that the agent CLI asks something. Coleo reports such a screen as a dialog without options.
 //
-// A dialog that only the rules of a pack know is strange too, because a pack has no
-// answers. Coleo types nothing into a strange dialog, except a key that a person names
-// for this appearance of the dialog.
+// A dialog that only the rules of a pack know is strange too, because a pack has no answers. Coleo
+// types nothing into a strange dialog, except a key that a person names for this appearance of the
+// dialog.
 type strange struct {
 	text  string // hash of the dialog; "" if the screen is not strange
 	since time.Time
@@ -35,8 +35,9 @@ type strange struct {
 func (s *strange) end() { s.text = "" }
 
 // show returns the dialog for a picture, once the picture has stayed the same for long enough.
-// Before that, it returns nil, and how much longer the picture must stay the same. The argument
-// read is the dialog as a pack reads it, or nil if no pack knows the dialog.
+// Before that, it returns nil, and how much longer the picture must stay the same. If a pack knows
+// the dialog, the parameter read is the dialog as the pack reads it. Otherwise the parameter read
+// is nil.
 func (s *strange) show(p *rules.Picture, read *coleo.Dialog, epoch string, now time.Time) (*coleo.Dialog,
 	time.Duration) {
 	out := coleo.Dialog{Kind: coleo.DialogOther, Title: strangeTitle, Default: -1}

@@ -37,8 +37,9 @@ func (r *Reader) complete(v *rules.Verdict) {
 	}
 }
 
-// subject describes a tool's call by its inputs. The result text is for people, and has the names
-// and the values of the inputs. The result values has only the values, in the same order.
+// subject describes a tool's call by its inputs. It returns two texts. The first one is for people,
+// and contains the names and the values of the inputs. The second one contains only the values, in
+// the same order.
 func (c tool) subject() (text, values string) {
 	var people, plain strings.Builder
 	people.WriteString(oneLine(c.name))
@@ -66,8 +67,8 @@ func harmless(text string) string {
 	}, text)
 }
 
-// eachLeaf walks through a JSON document in order. It calls the function take with the name and the
-// value of each element that is neither a list nor an object.
+// eachLeaf walks through a JSON document in order. It calls take with the name and the value of
+// each element that is neither a list nor an object.
 func eachLeaf(document json.RawMessage, take func(name, value string)) {
 	d := json.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()
@@ -100,9 +101,9 @@ func leaves(d *json.Decoder, name string, take func(name, value string)) error {
 	return err
 }
 
-// AskedTool returns the call that the dialog on the screen asks about, as the hook has reported it.
-// It returns EStale if the dialog is not on the screen. It returns EUnsupported if no reported call
-// fits the dialog, or if several different ones fit.
+// AskedTool returns the call that the dialog on the screen asks about, as the hook has reported the
+// call. It returns EStale if the dialog is not on the screen. It returns EUnsupported if no
+// reported call fits the dialog, or if several different calls fit.
 func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	v := r.verdict
 	switch {

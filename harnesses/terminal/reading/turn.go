@@ -8,19 +8,19 @@ import (
 	"coleo.dev/record"
 )
 
-// quietAfter is for a turn without any sign of its end, such as a turn that a person interrupted.
-// For quietAfter, the screen must be idle and the text above the composer must not change. Then the
-// arm counts as idle, and this state is called unproven. A model rarely thinks for that long
-// without a sign of work.
+// quietAfter applies to a turn without any sign of its end, such as a turn that a person
+// interrupted. It is how long the screen must be idle, without a change in the text above the
+// composer. After this time the arm counts as idle, and this state is called unproven. A model
+// rarely thinks for that long without a sign of work.
 const quietAfter = 60 * time.Second
 
-// beginAfter is for an agent CLI with a record. It is how long a turn can take to give a sign that
-// it has begun. The sign is work on the screen, or the prompt in the record or the hook. After
-// beginAfter the arm counts as idle, and this idle state is called unproven. On a loaded machine,
-// one agent CLI took 18 s for the first prompt of its process.
+// beginAfter applies to an agent CLI with a record. It is how long a turn can take to give a sign
+// that the turn has begun. The sign is work on the screen, or the prompt in the record or the hook.
+// After beginAfter the arm counts as idle, and this idle state is called unproven. On a loaded
+// machine, one agent CLI took 18 s for the first prompt of its process.
 const beginAfter = 30 * time.Second
 
-// Submission is a prompt, or a command of the agent CLI, whose submit key was pressed.
+// Submission is a prompt or a command that was submitted to the agent CLI.
 type Submission struct {
 	Text    string
 	Command bool
@@ -73,8 +73,8 @@ func (r *Reader) noteWitnessedWork(now time.Time) {
 
 // openTurn records that a prompt or a command was submitted. Some records report the ends of turns.
 // With such a record, the arm is not idle until the record or the hook reports the end of this
-// turn. A command is an exception, because a command may leave no trace in the record. The screen
-// may have contradicted claims in an earlier turn. This no longer counts against the witnesses.
+// turn. A command is an exception, because a command may leave no trace in the record. If the
+// screen contradicted a claim in an earlier turn, openTurn forgets the contradiction.
 func (r *Reader) openTurn(s Submission, now time.Time) {
 	r.turn.unproven, r.turn.still = "", now
 	r.turn.queued = r.reading.State.Working() || r.turn.open
@@ -87,7 +87,7 @@ func (r *Reader) openTurn(s Submission, now time.Time) {
 }
 
 // tellTurn is called with each prompt in the record. It tells a change if Coleo has not submitted
-// the prompt, or has reported it as lost. It ignores a prompt from before the Reader was made,
+// the prompt, or has reported it as lost. It ignores a prompt that came before the Reader was made,
 // because an earlier host agent may have submitted it.
 func (r *Reader) tellTurn(e record.Entry, at, now time.Time) {
 	bare := r.hook.spec.Bare(e.Text)
@@ -120,9 +120,10 @@ func (r *Reader) noteTaken(bare string, at time.Time) {
 	}
 }
 
-// closeTurn records that the newest turn has ended. The time comes from the agent CLI's clock. A
-// time before the newest prompt is ignored, because it is the end of an earlier turn. closeTurn
-// compares whole milliseconds, because the times in records are no finer.
+// closeTurn records that the newest turn has ended. The parameter at is the time of the end, by the
+// agent CLI's clock. closeTurn ignores a time before the newest prompt, because that is the end of
+// an earlier turn. closeTurn compares whole milliseconds, because the times in records are no
+// finer.
 func (r *Reader) closeTurn(at time.Time) {
 	if at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
 		return
@@ -137,17 +138,18 @@ func (r *Reader) closeTurn(at time.Time) {
 	}
 }
 
-// tellEnd is like closeTurn, for an end that the record or the hook reports. Only such an end sets
-// the field told. A program that withdraws its claim by an escape sequence can make the same claim
-// again a moment after that.
+// tellEnd does the same as closeTurn, for an end that the record or the hook reports. It also sets
+// the field told. No other end sets this field, because another end may be only a claim that the
+// program withdraws by an escape sequence. The program can make the same claim again a moment
+// later.
 func (r *Reader) tellEnd(at time.Time) {
 	if r.closeTurn(at); !at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
 		r.turn.told = true
 	}
 }
 
-// idleSince returns the time from which on an idle screen counts as settling. Usually
-// that time is now. It is earlier if three things are true:
+// idleSince returns the time from which an idle screen counts as settling. Usually that time is
+// now. It is earlier if three things are true:
 //
 //   - The record or the hook has reported the end of the turn.
 //   - The screen has shown work in this turn.
@@ -155,7 +157,7 @@ func (r *Reader) tellEnd(at time.Time) {
 //     once.
 //
 // In that case idleSince returns the time since which the screen alone has been idle without a
-// change. A claim may have hidden that the screen was idle.
+// change. Until now, a claim may have hidden that the screen was idle.
 func (r *Reader) idleSince(now time.Time) time.Time {
 	if r.turn.told && r.turn.worked && !r.turn.queued && !r.turn.still.IsZero() {
 		return r.turn.still
@@ -164,22 +166,22 @@ func (r *Reader) idleSince(now time.Time) time.Time {
 }
 
 // isNewest reports whether a turn from the hook's reports is the newest turn. The hook may report
-// the end of an earlier turn late. If named is true, the turn's prompt comes from the report of its
-// end. The field taken then does not say when the turn began. So isNewest compares its prompt with
-// the newest one.
+// the end of an earlier turn late. If the parameter named is true, the report of the turn's end
+// also named the turn's prompt. In this case the field taken does not say when the turn began. So
+// isNewest compares the turn's prompt with the newest prompt.
 func (r *Reader) isNewest(t *turn, named bool) bool {
 	return !t.taken.Before(r.turn.submitted.Time) && (!named || t.prompt == r.hook.spec.Bare(r.turn.submitted.Text))
 }
 
-// AtWork reports whether a source other than the screen says that a turn is running. In
-// some setups the screen shows no sign of work.
+// AtWork reports whether any source except the screen says that a turn is running. In some setups
+// the screen shows no sign of work.
 func (r *Reader) AtWork() bool {
 	return r.turn.open || slices.ContainsFunc(r.witnesses(), func(w *witness) bool {
 		return !w.weak && w.claims().Working()
 	})
 }
 
-// Unproven returns why the idle state of the arm is not proven. It returns "" if the
+// Unproven returns the reason why the idle state of the arm is not proven. It returns "" if the
 // idle state is proven, or if the arm is not idle.
 func (r *Reader) Unproven() string {
 	if r.reading.State != coleo.Idle {
@@ -188,15 +190,15 @@ func (r *Reader) Unproven() string {
 	return r.turn.unproven
 }
 
-// lapseBound returns how long the screen must contradict the claim of a witness before
-// the claim lapses. This is lapseAfter in these cases:
+// lapseBound returns how long the screen must contradict the claim of a witness before the claim
+// lapses. It returns lapseAfter in these cases:
 //
 //   - The witness is weak.
 //   - The turn of the claim is known to have ended.
-//   - The screen shows work, while the witness claims that the agent CLI asks.
+//   - The screen shows work, while the witness claims that the agent CLI asks something.
 //   - No prompt was submitted yet, and the witness is not the record.
 //
-// In any other case it is quietAfter.
+// In any other case it returns quietAfter.
 func (r *Reader) lapseBound(w *witness) time.Duration {
 	switch {
 	case w.weak, !r.turn.ended.Before(w.at), r.verdict.State.Working():
@@ -229,10 +231,10 @@ func (r *Reader) noteStill(now time.Time) (changed bool) {
 	return changed
 }
 
-// An idle screen does not count until a sign shows that work on the newest prompt has begun.
-// awaitBegin returns how much longer the Reader waits for the sign, or 0 or less if it does not
-// wait. The reason is that a screen may show the prompt in its transcript some time before it shows
-// work.
+// awaitBegin returns how much longer the Reader waits for a sign that work on the newest prompt has
+// begun. It returns 0 or less if the Reader does not wait. Until the sign comes, an idle screen
+// does not count. The reason is that a screen may show the prompt in its transcript some time
+// before it shows work.
 func (r *Reader) awaitBegin(now time.Time) time.Duration {
 	if !r.AwaitsWork() {
 		return 0
@@ -249,8 +251,8 @@ func (r *Reader) awaitBegin(now time.Time) time.Duration {
 	return left
 }
 
-// An idle screen does not count until a sign shows that the newest turn has ended. awaitEnd returns
-// how much longer the Reader waits for the sign, or 0 if it does not wait.
+// awaitEnd returns how much longer the Reader waits for a sign that the newest turn has ended. It
+// returns 0 if the Reader does not wait. Until the sign comes, an idle screen does not count.
 func (r *Reader) awaitEnd(now time.Time) time.Duration {
 	if !r.turn.open {
 		return 0

@@ -6,19 +6,19 @@ import (
 	"coleo.dev"
 )
 
-// unsettled is a prompt whose submit key was pressed at about the time when a dialog opened. There
-// are two possibilities. The agent CLI read the key before it opened the dialog, and took the
-// prompt. Or the dialog got the key. Only after the dialog, the screen shows which of the two
-// happened.
+// unsettled is a prompt that was submitted at about the time when a dialog opened. There are two
+// possibilities. The agent CLI read the submit key before it opened the dialog, and took the
+// prompt. Or the dialog got the key. The screen shows which of the two happened only after the
+// dialog has closed.
 type unsettled struct {
 	Submission
 	echoes int // how often the transcript showed the prompt before the submit
 }
 
-// PromptUnsettled notes that a dialog hides what became of the submitted prompt. The argument
-// echoes is how often the transcript showed the prompt before the submit. Before the arm is idle
-// again, the Reader tells a change. The change is a turn if the prompt arrived, and a lost prompt
-// if nothing proves that it arrived.
+// PromptUnsettled notes that a dialog hides what became of the submitted prompt. The parameter
+// echoes is the number of times that the transcript showed the prompt before the submit. Before the
+// arm is idle again, the Reader tells a change. The change is a turn if the prompt arrived, and a
+// lost prompt if nothing proves that it arrived.
 func (r *Reader) PromptUnsettled(echoes int) {
 	r.turn.open = false // the turn may never have begun
 	r.prompt.unsettled = &unsettled{r.turn.submitted, echoes}
@@ -44,7 +44,7 @@ func (r *Reader) settlePrompt(now time.Time) {
 	}
 }
 
-// If a dialog has hidden what became of a prompt, loseUnsettled tells that the prompt is lost. It
+// loseUnsettled tells that a prompt is lost, if a dialog has hidden what became of the prompt. It
 // does nothing if there is no such prompt.
 func (r *Reader) loseUnsettled(now time.Time, why string) {
 	if p := r.prompt.unsettled; p != nil {

@@ -10,28 +10,27 @@ import (
 )
 
 const (
-	// If the screen contradicts a claim for long enough, the claim no longer counts. This is called
-	// a lapse. lapseAfter is that time for a turn that is known to have ended. lapseAfter is longer
-	// than any redraw, and shorter than people wait. It has a second use: while an agent CLI
+	// lapseAfter is how long the screen must contradict a claim before the claim no longer counts.
+	// This is called a lapse. lapseAfter applies to a turn that is known to have ended. It is
+	// longer than any redraw, and shorter than people wait. It has a second use: while an agent CLI
 	// starts, a claim of work counts only after it has lasted for lapseAfter.
 	lapseAfter = 3 * time.Second
 	// disagreeAfter is how long a witness and the screen must disagree before the Reader tells a
 	// change.
 	disagreeAfter = time.Second
-	// After the screen has made a claim lapse, its witness can make no new claim for forgiveAfter.
-	// If the screen agrees with the claim earlier, the claim counts at once. During forgiveAfter, a
-	// person can use an arm between two forged claims.
+	// forgiveAfter is how long a witness can make no new claim after the screen has made the
+	// witness's last claim lapse. If the screen agrees with the claim earlier, the claim counts at
+	// once. During forgiveAfter, a person can use an arm between two forged claims.
 	forgiveAfter = 10 * time.Second
 )
 
-// A witness is one source other than the screen, with the last claim of that source. The source is
-// the program's escape sequences, its hook or its record.
+// witness is one source in addition to the screen, with the last claim of that source. The source
+// is the program's escape sequences, its hook or its record.
 //
-// Other programs can forge a claim. A program that prints to the terminal can print the
-// escape sequence. A program that runs as the user can write the file of the hook or
-// the record. So a witness can only make a reading more cautious. A claim lapses if the
-// screen contradicts it for long enough, because one forged claim could otherwise block
-// an arm forever.
+// Other programs can forge a claim. A program that prints to the terminal can print the escape
+// sequence. A program that runs as the user can write the file of the hook or the record. So a
+// witness can only make a reading more cautious. A claim lapses if the screen contradicts it for
+// long enough, because one forged claim could otherwise block an arm forever.
 type witness struct {
 	name              string
 	word              string
@@ -47,9 +46,9 @@ type witness struct {
 	disagreementTold  bool      // the Reader has told the present disagreement
 }
 
-// The method record stores a word of the witness. While the screen contradicts a claim, a witness
-// may repeat the claim, or withdraw it for a moment. Such a claim counts as the same claim, so it
-// lapses no later.
+// record stores a word of the witness. While the screen contradicts a claim, a witness may repeat
+// the claim, or withdraw it for a moment. The repeated claim counts as the same claim, so it lapses
+// no later.
 func (w *witness) record(word, detail string, claim coleo.State, now time.Time) {
 	switch {
 	case claim == "" && w.claim != "":
@@ -140,9 +139,9 @@ func (w *witness) forgive() {
 	w.contradictedSince, w.refuted, w.silentSince, w.disagreementTold = time.Time{}, time.Time{}, time.Time{}, false
 }
 
-// check ends the claim if the screen has contradicted it for the time bound. It returns the kind
-// and the note of the change that the Reader must tell, or "" for both. The result next is how long
-// to wait until the next check.
+// check ends the claim if the screen has contradicted the claim for long enough. The parameter
+// bound is this time. check returns the kind and the note of the change that the Reader must tell,
+// or "" for both. It also returns how long to wait until the next check.
 func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) (kind coleo.ChangeKind, note string,
 	next time.Duration) {
 	if w.claim == "" || screen == "" {

@@ -8,17 +8,17 @@ import (
 // AnswerRule describes how Coleo finds the last answer on the screen. It is for an
 // agent CLI that keeps no transcript that Coleo can read.
 type AnswerRule struct {
-	// The pattern of the first row of an answer: `^● (.*)$`. The text is in the last
-	// group. If the pattern has no group, the text is the whole match.
+	// Begin is the pattern of the first row of an answer: `^● (.*)$`. The last group is the text of
+	// that row. If the pattern has no group, the whole match is the text.
 	Begin patternText `toml:"begin"`
-	// The pattern of the first row after an answer. The same row can begin another
-	// answer: `^(❯|●)`.
+	// End is the pattern of the first row after an answer. The same row can begin another answer:
+	// `^(❯|●)`.
 	End patternText `toml:"end"`
-	// What Coleo removes from each row of an answer except the first row, such as an
-	// indent: `^ `.
+	// Strip is the pattern of what Coleo removes from each row of an answer except the first row,
+	// such as an indent: `^ `.
 	Strip patternText `toml:"strip"`
-	// Whether the answer is everything that was printed since the prompt. Use it for a
-	// program that prints lines and ends with its prompt, such as a shell.
+	// Whole reports whether the answer is everything that was printed since the prompt. Use this
+	// key for a program that prints lines and ends with its prompt, such as a shell.
 	Whole bool `toml:"whole"`
 
 	begin, end, strip *regexp.Regexp
@@ -66,7 +66,7 @@ func afterEcho(rows []string, prompt string) []string {
 	return rows
 }
 
-// showsEndOf reports whether rows show the end of text.
+// showsEndOf reports whether rows show the end of a text.
 func showsEndOf(rows []string, text string) bool {
 	plain := func(s string) string {
 		return strings.Map(func(r rune) rune {

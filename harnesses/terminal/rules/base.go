@@ -52,8 +52,8 @@ func (s *Spec) inherit(under Spec) {
 	}
 }
 
-// renameEnv renames the environment variables of a base. Each key of the map is the beginning of an
-// old name. Its value is the beginning of the new name.
+// renameEnv renames the environment variables of a base. Each key of names is the beginning of an
+// old name. The value of the key is the beginning of the new name.
 func (l *Launch) renameEnv(names map[string]string) {
 	rename := func(name string) string {
 		for from, to := range names {

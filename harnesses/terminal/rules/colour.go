@@ -58,12 +58,12 @@ func (p *Picture) hasColour(c *Cond, rows []string, numbers []int) bool {
 	return false
 }
 
-// markedOption returns the index of the only option that has a background of its own.
-// It returns -1 if no option or more than one option has such a background.
+// markedOption returns the index of the only option with a separate background. It returns -1 if no
+// option or more than one option has a separate background.
 //
-// All options are on one row, and markedOption uses the lowest row that shows all of
-// them. Buttons can have the background of the box above them. So a background does not
-// count if most cells of this row, or of a row above, have it.
+// All options are on one row, and markedOption uses the lowest row that shows all of them. Buttons
+// can have the background of the box above them. So a background does not count as separate if most
+// cells of this row, or of a row above, have it.
 func (p *Picture) markedOption(options []string) int {
 	y, columns := p.optionRow(options)
 	if p.cell == nil || y < 0 {
@@ -84,10 +84,10 @@ func (p *Picture) markedOption(options []string) int {
 	return found
 }
 
-// optionOfFrame returns the index of the only option whose background is the color of
-// the frame. The frame is the first character of row y. It returns -1 if no option or
-// more than one option has that background. It exists because in a theme without a
-// background, every button of OpenCode 1.18.33 has a background of its own.
+// optionOfFrame returns the index of the only option whose background is the color of the frame.
+// The frame is the first character of row y. optionOfFrame returns -1 if no option or more than one
+// option has that background. It is necessary because, in a theme without a background, every
+// button of OpenCode 1.18.33 has a separate background.
 func (p *Picture) optionOfFrame(y int, columns []int) int {
 	frame := p.cell(len(p.rows[y])-len(strings.TrimLeft(p.rows[y], " ")), y).Fg
 	found := -1
@@ -105,7 +105,7 @@ func (p *Picture) optionOfFrame(y int, columns []int) int {
 
 // otherBackgrounds looks in row y for cells whose background is not one of the given backgrounds.
 // It looks only at the given columns. The first result is the index of the first such column in the
-// list, or -1. The second result is how many more there are.
+// list, or -1. The second result is the number of further such columns.
 func (p *Picture) otherBackgrounds(y int, columns []int, grounds map[pty.Colour]bool) (found, others int) {
 	found = -1
 	for i, x := range columns {

@@ -13,7 +13,7 @@ import (
 	"coleo.dev/config"
 )
 
-// Limits for a harness.toml. Each limit is several times the value in any built-in
+// These constants limit a harness.toml. Each limit is several times the value in any built-in
 // harness.toml. A larger value is a mistake, and would slow down each look at a screen.
 const (
 	maxSpec     = 256 << 10 // size of the file in bytes
@@ -35,13 +35,13 @@ var names = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 // file and the line.
 func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(file, data, nil) }
 
-// ParseSpecOn reads a harness.toml that may have a base. The function bases gets the name of the
-// base, and returns its harness.toml, or nil if there is no such base. The errors of ParseSpecOn
-// are EInvalid and name the file and the line.
+// ParseSpecOn reads a harness.toml that may have a base. The parameter bases is a function that
+// gets the name of the base. It returns the harness.toml of the base, or nil if there is no such
+// base. The errors of ParseSpecOn are EInvalid and name the file and the line.
 //
-// Keys of the file replace those of the base. Rules and dialogs of the file come before
-// those of the base. They replace rules and dialogs of the base with the same name. Any
-// other list of the file replaces the whole list of the base.
+// Keys of the file replace those of the base. Rules and dialogs of the file come before those of
+// the base. A rule or dialog of the file replaces the one of the base with the same name. Any other
+// list of the file replaces the whole list of the base.
 func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spec, error) {
 	if len(data) > maxSpec {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s:1: the file has %d bytes, more than %d", file, len(data), maxSpec)

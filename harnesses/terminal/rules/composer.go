@@ -34,9 +34,9 @@ func (c *Composer) cutSidebar(rows []string) {
 // there.
 const cursorEdge = "cursor"
 
-// Values of Composer.Cursor: where the cursor must be. When an overlay opens, the cursor leaves the
-// composer. When the agent CLI ends, the cursor leaves it too, although the composer stays on the
-// screen.
+// cursorInside and cursorNotOutside are the values of Composer.Cursor. They say where the cursor
+// must be. When an overlay opens, the cursor leaves the composer. When the agent CLI ends, the
+// cursor leaves the composer too, although the composer stays on the screen.
 const (
 	cursorInside     = "inside"
 	cursorNotOutside = "not outside"
@@ -57,77 +57,77 @@ type ComposerView struct {
 // Composer describes where the agent CLI takes text: the rows between an upper and a
 // lower edge.
 type Composer struct {
-	// The pattern of the row below the composer: `^─{20,}`. Coleo searches for that row
-	// from the bottom of the screen up. With `cursor` the composer ends at the cursor's
-	// row. The key is required.
+	// Bottom is the pattern of the row below the composer: `^─{20,}`. Coleo searches for that row
+	// from the bottom of the screen up. With `cursor` the composer ends at the cursor's row. The
+	// key is required.
 	Bottom patternText `toml:"bottom"`
-	// Whether the composer counts as absent while the cursor is on an empty row. Set
-	// this key if the cursor goes to such a row when the agent CLI takes the text
-	// above. A row that the terminal has wrapped does not count as empty.
+	// Leaves reports whether the composer counts as absent while the cursor is on an empty row. Set
+	// this key if the cursor goes to an empty row when the agent CLI takes the text above that row.
+	// A row that the terminal has wrapped does not count as empty.
 	Leaves bool `toml:"leaves"`
-	// The pattern of the row above the composer: `^─{20,}`. Without `top` and `row`,
-	// the composer begins at the row that matches `first`.
+	// Top is the pattern of the row above the composer: `^─{20,}`. Without `top` and `row`, the
+	// composer begins at the row that matches `first`.
 	Top patternText `toml:"top"`
-	// The pattern of each row of the composer. It replaces `top`. The composer is then
-	// the unbroken run of matching rows right above the row that matches `bottom`.
+	// Row is the pattern of each row of the composer. It replaces `top`. With `row`, the composer
+	// is the unbroken run of matching rows right above the row that matches `bottom`.
 	Row patternText `toml:"row"`
-	// The beginning of the composer's first row: `^❯ ?`. The row must match. Coleo
-	// removes the match from the text.
+	// First is the pattern of the beginning of the composer's first row: `^❯ ?`. The row must
+	// match. Coleo removes the match from the text.
 	First patternText `toml:"first"`
-	// The pattern of rows between `top` and the first row that do not belong to the
-	// composer, such as a title.
+	// Head is the pattern of rows that do not belong to the composer, such as a title. These rows
+	// are between the row of `top` and the composer's first row.
 	Head patternText `toml:"head"`
-	// Whether the composer can be taller than the screen. If its first row is out of
-	// sight, the composer begins at the top of the screen, provided that the cursor is
-	// above `bottom`.
+	// Tall reports whether the composer can be taller than the screen. If the composer's first row
+	// is out of sight, the composer begins at the top of the screen. This is so only while the
+	// cursor is above the row of `bottom`.
 	Tall bool `toml:"tall"`
-	// What Coleo removes from each row: `^  `. Examples are an indent, and a frame on
-	// both sides.
+	// Strip is the pattern of what Coleo removes from each row, such as an indent of two blanks: `^
+	// {2}`. Another example is a frame on both sides.
 	Strip patternText `toml:"strip"`
-	// The pattern that matches the screen's last row at the column where a sidebar
-	// begins. Coleo removes the sidebar, so no other pattern sees it.
+	// Side is the pattern of the beginning of a sidebar in the screen's last row. The match begins
+	// at the column where the sidebar begins. Coleo removes the sidebar, so no other pattern sees
+	// it.
 	Side patternText `toml:"side"`
-	// The number of rows at the composer's end that hold no text.
+	// Drop is the number of rows at the composer's end that hold no text.
 	Drop int `toml:"drop"`
-	// The pattern of the composer's text when the composer shows only a hint: `^Type a
+	// Empty is the pattern of the composer's text when the composer shows only a hint: `^Type a
 	// message`.
 	Empty patternText `toml:"empty"`
-	// The pattern of the composer's text when the composer shows a note in place of a
-	// large paste: `\[Pasted text #\d+`.
+	// Held is the pattern of the composer's text when the composer shows a note in place of a large
+	// paste: `\[Pasted text #\d+`.
 	Held patternText `toml:"held"`
-	// What the composer shows in place of a tab, if it shows something other than
-	// blanks.
+	// Tab is what the composer shows in place of a tab. Use this key only if the composer shows no
+	// blanks there.
 	Tab string `toml:"tab"`
-	// Whether the agent CLI draws rows over each other after a tab. For a text with
-	// tabs, Coleo then looks for the beginning of the text at the beginning of the
-	// composer. It looks for the end of the text at the beginning of the composer's
-	// last row.
+	// TabGarbles reports whether the agent CLI draws rows over each other after a tab. If so, Coleo
+	// looks for a text with tabs in another way. It looks for the beginning of the text at the
+	// beginning of the composer. It looks for the end of the text at the beginning of the
+	// composer's last row.
 	TabGarbles bool `toml:"tab_garbles"`
-	// A terminal mode that must be on: `bracketed_paste`. Use this key for an agent CLI
+	// Mode is a terminal mode that must be on: `bracketed_paste`. Use this key for an agent CLI
 	// that switches the mode on only while it takes input.
 	Mode string `toml:"mode"`
-	// Where the cursor must be: `inside` or `not outside` the composer. Use this key if
-	// the composer stays on the screen when the agent CLI opens an overlay. With
-	// `inside` the cursor must also be visible.
+	// Cursor says where the cursor must be: `inside` or `not outside` the composer. Use this key if
+	// the composer stays on the screen when the agent CLI opens an overlay. With `inside` the
+	// cursor must also be visible.
 	Cursor string `toml:"cursor"`
-	// Whether the lower edge can be missing, such as in a theme without a background.
-	// If no row matches `bottom`, the composer is the run of rows around the cursor
-	// that match `row`. The key needs `row` and `cursor = "inside"`.
+	// Open reports whether the lower edge can be missing, such as in a theme without a background.
+	// If no row matches `bottom`, the composer is the run of rows that match `row` around the
+	// cursor. The key needs `row` and `cursor = "inside"`.
 	Open bool `toml:"open"`
-	// The pattern of prompts that the agent CLI would take as commands: `^[/!]`.
+	// Refuse is the pattern of prompts that the agent CLI would take as commands: `^[/!]`.
 	Refuse patternText `toml:"refuse"`
-	// The pattern of prompts that Coleo always refuses: `^\s*&`. The agent CLI would
-	// not take such a prompt as text, even with `lead` before it, and the prompt would
-	// be lost.
+	// Never is the pattern of prompts that Coleo always refuses: `^\s*&`. The agent CLI would not
+	// take such a prompt as text, even with `lead` before it, and the prompt would be lost.
 	Never patternText `toml:"never"`
-	// What Coleo puts before prompts that match `refuse`, such as a blank. Without this
+	// Lead is what Coleo puts before prompts that match `refuse`, such as a blank. Without this
 	// key, Coleo refuses those prompts.
 	Lead string `toml:"lead"`
-	// What the screen shows if submit would not send the prompt, such as in the agent
-	// CLI's shell mode: `(?m)^ ! for bash mode`.
+	// Trap is the pattern of what the screen shows if submit would not send the prompt, such as in
+	// the agent CLI's shell mode: `(?m)^ ! for bash mode`.
 	Trap patternText `toml:"trap"`
-	// Whether the submit keys sometimes only add an empty row below the text. If Coleo
-	// sees such a row, it presses the submit keys once more.
+	// Breaks reports whether the submit keys sometimes only add an empty row below the text. If
+	// Coleo sees such a row, it presses the submit keys once more.
 	Breaks bool `toml:"breaks"`
 
 	bottom, top, row, first, head, strip, side, empty, held, refuse, never, trap *regexp.Regexp
@@ -176,8 +176,8 @@ func (c *Composer) find(p *Picture) *ComposerView {
 	return v
 }
 
-// allowsCursor reports whether the cursor is at a place that c.Cursor allows. The
-// composer's rows are top to bottom-1.
+// allowsCursor reports whether the cursor is at a place that c.Cursor allows. The rows of the
+// composer have the indexes from top to bottom-1.
 func (c *Composer) allowsCursor(p *Picture, top, bottom int) bool {
 	y := p.Screen.Cursor[1]
 	if c.Cursor == "" || y < 0 {
@@ -214,9 +214,9 @@ func (c *Composer) findBottom(p *Picture) int {
 	return -1
 }
 
-// openBottom finds the run of composer rows that contains the cursor, and returns the
-// index of the row after the run. It returns -1 if the cursor is not in such a run. It
-// is for a composer without a lower edge.
+// openBottom finds the run of composer rows that contains the cursor, and returns the index of the
+// row after the run. It returns -1 if the cursor is not in such a run. openBottom is for a composer
+// without a lower edge.
 func (c *Composer) openBottom(p *Picture) int {
 	y := p.Screen.Cursor[1]
 	if y < 0 || y >= len(p.rows) || !p.Screen.CursorVisible || !c.row.MatchString(p.rows[y]) {
@@ -228,9 +228,10 @@ func (c *Composer) openBottom(p *Picture) int {
 	return y
 }
 
-// nearestBottom returns the highest row from top to bottom-1 that matches the lower
-// edge. It returns bottom if no such row matches. On a screen with few rows, Gemini CLI
-// 0.61.0 leaves an old lower edge below the composer's own lower edge.
+// nearestBottom returns the index of the topmost composer row that matches the lower edge. It looks
+// at the rows with the indexes from top to bottom-1. It returns bottom if none of them matches. On
+// a screen with few rows, Gemini CLI 0.61.0 leaves an old lower edge below the composer's own lower
+// edge.
 func (c *Composer) nearestBottom(p *Picture, top, bottom int) int {
 	if c.top == nil || c.bottom == nil || top < 1 || !c.top.MatchString(p.rows[top-1]) {
 		return bottom
@@ -243,8 +244,8 @@ func (c *Composer) nearestBottom(p *Picture, top, bottom int) int {
 	return bottom
 }
 
-// findTop returns the composer's first row. It returns -1 or bottom if there is no
-// first row.
+// findTop returns the index of the composer's first row. If there is no first row, it returns -1 or
+// the value of bottom.
 func (c *Composer) findTop(p *Picture, bottom int) int {
 	switch {
 	case c.row != nil:
@@ -273,9 +274,10 @@ func (c *Composer) findTop(p *Picture, bottom int) int {
 	}
 }
 
-// topOfRun looks for rows right above bottom that all match c.first, and returns the highest one.
-// These rows are the rest of a composer whose upper edge has scrolled away. It returns -1 if the
-// composer has no head, because then only one row can match c.first.
+// topOfRun looks for the rows that all match c.first and that are right above the row with the
+// index bottom. It returns the index of the topmost of these rows. They are the rest of a composer
+// whose upper edge has scrolled away. If the composer has no head, topOfRun returns -1, because
+// only one row can match c.first in that case.
 func (c *Composer) topOfRun(p *Picture, bottom int) int {
 	if c.head == nil || c.first == nil {
 		return -1
@@ -322,7 +324,7 @@ func (p *Picture) EndsEmpty() bool {
 // Rows returns the number of screen rows that the composer takes.
 func (v *ComposerView) Rows() int { return v.bottom - v.top }
 
-// EndsWith reports whether the composer's text ends with text. Blanks do not count.
+// EndsWith reports whether the composer's text ends with the given text. Blanks do not count.
 func (v *ComposerView) EndsWith(text string) bool {
 	return strings.HasSuffix(squeeze(v.Text), squeeze(text))
 }

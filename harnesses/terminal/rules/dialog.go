@@ -22,156 +22,153 @@ import (
 // The patterns of the identity must not match state, such as a mark, a tick, a cursor
 // or typed text.
 type DialogRule struct {
-	// The name of the rule. `coleo harness explain` shows it. A rule replaces the rule
-	// of the base with the same name.
+	// Name is the name of the rule. `coleo harness explain` shows it. A rule replaces the rule of
+	// the base with the same name.
 	Name string `toml:"name"`
-	// What the dialog is about: `permission`, `question`, `trust`, `login`, `plan`,
-	// `update` or `other`. The kind is part of the dialog's identity. Use `permission`,
-	// `question` and `plan` only for dialogs that the agent CLI opens while it works on
-	// a prompt.
+	// Kind says what the dialog is about: `permission`, `question`, `trust`, `login`, `plan`,
+	// `update` or `other`. The kind is part of the dialog's identity. Use `permission`, `question`
+	// and `plan` only for dialogs that the agent CLI opens while it works on a prompt.
 	Kind string `toml:"kind"`
-	// The conditions, 1 to 16. All conditions must hold.
+	// When is the list of conditions, 1 to 16. All conditions must hold.
 	When []Cond `toml:"when"`
-	// What Coleo removes from each row before it applies the patterns below, such as a
-	// frame: `^│ | *│$`.
+	// Strip is the pattern of what Coleo removes from each row before it applies the patterns
+	// below, such as a frame: `^│ | *│$`.
 	Strip patternText `toml:"strip"`
 
-	// Identity: the title, the subject and the options. The kind is part of the
-	// identity too.
+	// The next keys describe the identity: the title, the subject and the options. The kind is part
+	// of the identity too.
 
-	// The pattern of the row with the question: `^ (Do you want to .*\?)$`. Coleo
-	// searches for that row from the bottom of the screen up. The title is the first
-	// group, or the whole match if there is no group. In a narrow terminal Coleo joins
-	// the rows of a title. The title is part of the dialog's identity. One of `title`,
-	// `block` and `heading` is required.
+	// Title is the pattern of the row with the question: `^ (Do you want to .*\?)$`. Coleo searches
+	// for that row from the bottom of the screen up. The title is the first group, or the whole
+	// match if there is no group. In a narrow terminal Coleo joins the rows of a title. The title
+	// is part of the dialog's identity. One of `title`, `block` and `heading` is required.
 	Title patternText `toml:"title"`
-	// Whether the title is the whole paragraph above the numbered options, whatever its
-	// text is. It replaces `title`, and needs the group `number` in `option`.
+	// Block reports whether the title is the whole paragraph above the numbered options. The
+	// paragraph can have any text. This key replaces `title`, and needs the group `number` in
+	// `option`.
 	Block bool `toml:"block"`
-	// Whether the first row below `top` is the title if no row matches `title`. This
-	// key needs `top`.
+	// Heading reports whether the first row below the row of `top` is the title if no row matches
+	// `title`. This key needs `top`.
 	Heading bool `toml:"heading"`
-	// The pattern of the row above the dialog: `^ Permission required`. The subject
-	// begins below this row. Without `top` the subject is the one row above the title.
+	// Top is the pattern of the row above the dialog: `^ Permission required`. The subject begins
+	// below this row. Without `top` the subject is the one row above the title.
 	Top patternText `toml:"top"`
-	// Where the subject is: `above` or `below` the title. The subject is the command or
-	// the file that the dialog is about. It is part of the dialog's identity. Without
+	// Subject says where the subject is: `above` or `below` the title. The subject is the command
+	// or the file that the dialog is about. The subject is part of the dialog's identity. Without
 	// this key the dialog has no subject.
 	Subject string `toml:"subject"`
-	// The pattern of the row of an option, below the title: `^(?P<mark>❯| )
-	// (?P<number>\d)\. (?P<label>.*)$`. The group `label` is required. The label is
-	// part of the dialog's identity, so a tick that can change must be outside the
-	// group `label`. The group `mark` is state: it matches a sign at the marked option,
-	// and blanks at the other options. The group `number` is the digit that Coleo
-	// types. The group `tick` is state, too. It matches a blank, or a sign if the
-	// option is ticked: `\[(?P<tick>[ ✔])\]`. If an option has the group `tick`,
-	// several options can be ticked.
+	// Option is the pattern of an option's row, below the title: `^(?P<mark>❯| ) (?P<number>\d)\.
+	// (?P<label>.*)$`. The group `label` is required. The label is part of the dialog's identity,
+	// so a tick that can change must be outside the group `label`. The group `mark` is state: it
+	// matches a sign at the marked option, and blanks at the other options. The group `number` is
+	// the digit that Coleo types. The group `tick` is state, too. It matches a blank, or a sign if
+	// the option is ticked: `\[(?P<tick>[ ✔])\]`. If an option has the group `tick`, several
+	// options can be ticked.
 	Option patternText `toml:"option"`
-	// The pattern of the marked row of a list without numbers: `^ *(?P<mark>❯)
-	// (?P<label>\S.*)$`. Coleo uses it if no row matches `option`. The options are the
-	// marked row and the rows next to it whose text begins in the same column. The
-	// group `label` is required. In such a list Coleo moves the mark, whatever `select`
-	// says.
+	// Unnumbered is the pattern of the marked row of a list without numbers: `^ *(?P<mark>❯)
+	// (?P<label>\S.*)$`. Coleo uses this pattern if no row matches `option`. The options are the
+	// marked row and the rows next to it whose text begins in the same column. The group `label` is
+	// required. In such a list Coleo moves the mark, whatever `select` says.
 	Unnumbered patternText `toml:"unnumbered"`
-	// The labels of the options, if they are always the same: `["Yes", "No"]`. They
-	// replace `option`, and are part of the dialog's identity.
+	// Options are the labels of the options, if the labels are always the same: `["Yes", "No"]`.
+	// This key replaces `option`. The labels are part of the dialog's identity.
 	Options []string `toml:"options"`
-	// The pattern of each option, if the options are in the same row as the title:
-	// `\((\w)\)([^/\[]*)`. All groups together are the label. The label is part of the
-	// dialog's identity.
+	// Choice is the pattern of each option, if the options are in the same row as the title:
+	// `\((\w)\)([^/\[]*)`. All groups together are the label. The label is part of the dialog's
+	// identity.
 	Choice patternText `toml:"choice"`
-	// The pattern of the row after the options or the subject: `^ Esc to cancel`.
+	// End is the pattern of the row after the options or the subject: `^ Esc to cancel`.
 	End patternText `toml:"end"`
 
-	// State: what can change while the dialog is open. The fingerprint ignores it.
+	// The next keys describe state: what can change while the dialog is open. The fingerprint
+	// ignores state.
 
-	// The pattern of the parts of the subject that are state, such as ticks: `[☐☒] `. Coleo removes
-	// each match from the subject.
+	// State is the pattern of the parts of the subject that are state, such as ticks: `[☐☒] `.
+	// Coleo removes each match from the subject.
 	State patternText `toml:"state"`
-	// Whether the subject shows text that the user types into the dialog. If so, the
-	// subject is not part of the identity. A dialog of kind `permission` must not have
-	// this key.
+	// TypedSubject reports whether the subject shows text that the user types into the dialog. If
+	// so, the subject is not part of the identity. A dialog of kind `permission` must not have this
+	// key.
 	TypedSubject bool `toml:"typed_subject"`
-	// The pattern of the label of the option that takes a text, while the option is
-	// empty: `^Type something\.?$`. If the option shows a typed text instead, the text
-	// is state.
+	// Text is a pattern for the option that takes a text. It matches the label of that option while
+	// the option is empty: `^Type something\.?$`. If the option shows a typed text instead, the
+	// text is state.
 	Text patternText `toml:"text"`
 
-	// The pattern of the row with the names of several questions, one per page: `^ *←
-	// (.*) Submit →$`. The first group holds the names. Coleo applies the pattern
-	// before `strip`. The name of the visible page has a background of its own, or is
-	// bold.
+	// Tabs is the pattern of the row with the names of several questions, one per page: `^ *← (.*)
+	// Submit →$`. The first group holds the names. Coleo applies the pattern before `strip`. Only
+	// the name of the visible page has a separate background, or only this name is bold.
 	Tabs patternText `toml:"tabs"`
-	// The pattern of one name in the row that `tabs` matches: `[☐☒] (\S+)`. The first
-	// group is the name. `tabs` and `tab` need each other.
+	// Tab is the pattern of one name in the row that `tabs` matches: `[☐☒] (\S+)`. The first group
+	// is the name. `tabs` and `tab` need each other.
 	Tab patternText `toml:"tab"`
-	// The pattern of the text that names the marked option, if the options come from
+	// Chosen is the pattern of the text that names the marked option, if the options come from
 	// `choice`: `\[(Yes|No)\]: ?$`. The group is the label of the option.
 	Chosen patternText `toml:"chosen"`
-	// The index of the option that counts as marked if Coleo finds no mark. The first
-	// option has index 0. Without this key the first option counts as marked. -1 means
-	// that the marked option is not known. With `select = "arrows"` or `select = "row"`
-	// this key has no effect, because Coleo must see the mark.
+	// Default is the index of the option that counts as marked if Coleo finds no mark. The first
+	// option has index 0. Without this key the first option counts as marked. -1 means that the
+	// marked option is not known. With `select = "arrows"` or `select = "row"` this key has no
+	// effect, because Coleo must see the mark.
 	Default int `toml:"default"`
-	// The only value is `background`. Use it if nothing but a background color shows
-	// which of `options` is marked. All options must be on one row.
+	// Mark has only one value: `background`. Use it if only a background color shows which of
+	// `options` is marked. All options must be on one row.
 	Mark string `toml:"mark"`
 
-	// Completeness: whether the screen shows the whole subject.
+	// The next keys describe completeness: whether the screen shows the whole subject.
 
-	// What the screen shows if the subject continues beyond the visible rows. Without
-	// this key, a row that ends with `…` means that the subject continues. The subject
-	// is also cut off if the row of `top` is out of sight.
+	// Cut is what the screen shows if the subject continues beyond the visible rows. Without this
+	// key, a row that ends with `…` means that the subject continues. The subject is also cut off
+	// if the row of `top` is out of sight.
 	Cut []Cond `toml:"cut"`
-	// What the screen shows before the subject is drawn. While these conditions hold,
-	// Coleo does not report the text of the dialog. After 3 s it reports the text anyway,
-	// with a subject that is cut off.
+	// Draft is what the screen shows before the subject is drawn. While these conditions hold,
+	// Coleo does not report the text of the dialog. After 3 s it reports the text anyway, with a
+	// subject that is cut off.
 	Draft []Cond `toml:"draft"`
-	// The pattern of what precedes the text in a row of the subject, such as a line number or a
-	// bar: `^ *\d+ `. Coleo removes it from the title of a `block`. Coleo also removes it before it
-	// compares the rows with what a hook reports.
+	// Gutter is the pattern of what precedes the text in a row of the subject, such as a line
+	// number or a bar: `^ *\d+ `. Coleo removes the match from the title of a `block`. Coleo also
+	// removes the match from rows before it compares them with what a hook reports.
 	Gutter patternText `toml:"gutter"`
-	// The pattern of a changed row, if the subject is a diff: `^ *\d+ ([-+])`. The last
+	// Changed is the pattern of a changed row, if the subject is a diff: `^ *\d+ ([-+])`. The last
 	// group is the sign. Coleo compares only changed rows with what a hook reports.
 	Changed patternText `toml:"changed"`
 
 	// Answers.
 
-	// How Coleo picks an option. `digit` types the number before the option, without
-	// `ENTER`. `arrows` moves the mark with `UP` and `DOWN` and then presses `ENTER`.
-	// `row` moves the mark with `LEFT` and `RIGHT` and then presses `ENTER`. `keys`
-	// picks no option: it presses the keys of `approve`, `always` and `deny`. The key
-	// is required.
+	// Select says how Coleo picks an option. `digit` types the number before the option, without
+	// `ENTER`. `arrows` moves the mark with `UP` and `DOWN` and then presses `ENTER`. `row` moves
+	// the mark with `LEFT` and `RIGHT` and then presses `ENTER`. `keys` picks no option: it presses
+	// the keys of `approve`, `always` and `deny`. The key is required.
 	Select string `toml:"select"`
-	// The pattern of the label of the option that approves: `^Yes$`. With `select =
-	// "keys"` the value is the keys that approve: `ENTER`.
+	// Approve is a pattern for the option that approves. It matches the label of that option:
+	// `^Yes$`. With `select = "keys"` the value is the keys that approve: `ENTER`.
 	Approve string `toml:"approve"`
-	// The same as `approve`, for the option that approves this dialog and later ones.
+	// Always has the same form as `approve`. It is for the option that approves this dialog and
+	// later ones.
 	Always string `toml:"always"`
-	// The same as `approve`, for the option that denies.
+	// Deny has the same form as `approve`. It is for the option that denies.
 	Deny string `toml:"deny"`
-	// How Coleo ticks an option, if several options can be ticked. `digit` types the
-	// number of the option. Any other value is the key that ticks the marked option,
-	// such as `ENTER` or `SPACE`. Coleo first moves the mark with `UP` and `DOWN`.
-	// Without this key Coleo ticks nothing.
+	// Tick says how Coleo ticks an option, if several options can be ticked. `digit` types the
+	// number of the option. Any other value is the key that ticks the marked option, such as
+	// `ENTER` or `SPACE`. Before it presses this key, Coleo moves the mark with `UP` and `DOWN`.
+	// Without `tick`, Coleo ticks nothing.
 	Tick keysText `toml:"tick"`
-	// The pattern of the row that submits the ticked options: `^(?P<mark>❯)? +Submit$`.
-	// Coleo moves the mark to this row and presses `ENTER`. The group `mark` is
-	// required.
+	// Submit is the pattern of the row that submits the ticked options: `^(?P<mark>❯)? +Submit$`.
+	// Coleo moves the mark to this row and presses `ENTER`. The group `mark` is required.
 	Submit patternText `toml:"submit"`
-	// The pattern of the label of an option that ticks all options above it: `^All of the above$`.
-	// The option has no tick of its own. Whoever picks it picks all options above it.
+	// All is a pattern for an option that ticks all options above it. It matches the label of that
+	// option: `^All of the above$`. The option itself has no tick. Whoever picks this option picks
+	// all options above it.
 	All patternText `toml:"all"`
-	// The pattern of a row below the title. Such a row means that options may be out of sight: `^
-	// *▼`. If a row matches, Coleo looks for the option that takes a text.
+	// More is the pattern of a row below the title: `^ *▼`. Such a row means that options may be
+	// out of sight. If a row matches, Coleo looks for the option that takes a text.
 	More patternText `toml:"more"`
-	// The keys that submit the ticked options, if no row submits them: `TAB`. All
-	// options must be in sight when Coleo types these keys. If `tick` is a key that
-	// ticks the marked option, Coleo types the submit keys at the last option. With
-	// `tick`, either `submit` or `submit_keys` is required. `tick = "digit"` needs
-	// `submit_keys`.
+	// SubmitKeys are the keys that submit the ticked options, if no row submits them: `TAB`. All
+	// options must be in sight when Coleo types these keys. If `tick` is a key that ticks the
+	// marked option, Coleo types the submit keys at the last option. With `tick`, either `submit`
+	// or `submit_keys` is required. `tick = "digit"` needs `submit_keys`.
 	SubmitKeys keysText `toml:"submit_keys"`
-	// The keys that deny the dialog, whatever its options are: `ESCAPE`. They replace `deny`.
+	// DenyKeys are the keys that deny the dialog, whatever its options are: `ESCAPE`. They replace
+	// `deny`.
 	DenyKeys keysText `toml:"deny_keys"`
 
 	strip, title, top, option, end *regexp.Regexp
@@ -258,8 +255,8 @@ func (c *compiler) dialogParts(path string, d *DialogRule) {
 	}
 }
 
-// SubjectIsPartOf is for a subject that the screen cuts off. It reports whether the visible rows of
-// the subject are part of a tool's input.
+// SubjectIsPartOf reports whether the visible rows of the subject are part of a tool's input. It is
+// for a subject that the screen cuts off.
 func (v Verdict) SubjectIsPartOf(input string) bool { return v.by.showsPartOf(v.shown, input) }
 
 // showsPartOf reports whether the visible rows are part of a tool's input. If the rows show a diff,
@@ -291,7 +288,7 @@ func (d *DialogRule) showsPartOf(shown []string, input string) bool {
 	return true
 }
 
-// inOrder reports whether in contains all texts, one after the other.
+// inOrder reports whether one text contains all the given texts, one after the other.
 func inOrder(texts []string, in string) bool {
 	for _, text := range texts {
 		i := strings.Index(in, text)

@@ -10,27 +10,27 @@ import (
 	"coleo.dev/hook"
 )
 
-// Hook describes what an agent CLI reports to a hook program, and what each report
-// proves. The parts of Launch pass the hook to the agent CLI by the command line or by
-// the environment. They never write the hook to a file of the user.
+// Hook describes what an agent CLI reports to a hook program, and what each report proves. The
+// parts of Launch pass the hook to the agent CLI on the command line or in the environment. They
+// never write the hook into one of the user's files.
 type Hook struct {
-	// The key of the report that names the event: `hook_event_name`. This key is
-	// required if the table has a `report`.
+	// The key that names the event in a report: `hook_event_name`. This key is required if the
+	// table has a `report`.
 	Event string `toml:"event"`
-	// The key of the id of a turn: `prompt_id`. Set it if prompts can wait for their
-	// turn.
+	// The key whose value is the id of a turn: `prompt_id`. Set it if the agent CLI can queue
+	// prompts.
 	Turn string `toml:"turn"`
-	// What the agent CLI puts around the text of a prompt, such as `</?pasted>`. Coleo
-	// removes it before it compares the text.
+	// What the agent CLI puts around the text of a prompt, such as `</?pasted>`. Coleo removes each
+	// match before it compares prompts.
 	Strip patternText `toml:"strip"`
 	// The user's file that may already name a hook program. Use this table for an agent
 	// CLI that takes only one hook. If the file names a hook program, the agent CLI
 	// keeps using the user's hook program. Coleo then adds its own hook only if `key`
 	// is set.
 	UserHook UserHook `toml:"unless"`
-	// What one event of the agent CLI proves. An event can have several reports. The
-	// first report whose `when` holds counts. `.Hook.Events` in a part lists the events
-	// that have a report.
+	// What one event of the agent CLI proves. An event can have several reports. Coleo uses the
+	// first report whose `when` conditions all hold. In a part, `.Hook.Events` is the list of the
+	// events that have a report.
 	Reports []Report `toml:"report"`
 
 	strip *regexp.Regexp
@@ -44,7 +44,7 @@ type UserHook struct {
 	// The environment variable that names the folder of the file. It takes precedence
 	// over `folder`.
 	FolderEnv string `toml:"folder_env"`
-	// The folder of the file below HOME, such as `.mine`.
+	// The folder of the file, as a path below HOME, such as `.mine`.
 	Folder string `toml:"folder"`
 	// The name of the file in that folder, such as `config.toml`.
 	File string `toml:"file"`
@@ -58,50 +58,50 @@ type UserHook struct {
 	pattern *regexp.Regexp
 }
 
-// Report is what one event proves. An event can have several reports. The first report
-// whose When conditions all hold counts.
+// Report is what one event proves. An event can have several reports. Coleo uses the first report
+// whose When conditions all hold.
 type Report struct {
 	// The name of the event, such as `PreToolUse`. The key is required.
 	Event string `toml:"event"`
-	// Other keys of the report and the values that they must have:
-	// `{ notification_type = "permission_prompt" }`.
+	// The values that other keys of the report must have: `{ notification_type =
+	// "permission_prompt" }`.
 	When map[string]string `toml:"when"`
 	// The state that the event claims: `processing`, `executing` or `waiting_approval`.
 	// Without this key, the event ends the hook's earlier claim.
 	State string `toml:"state"`
-	// The key of the text of the prompt that the agent CLI took. The event proves that
-	// the prompt arrived.
+	// The key whose value is the text of the prompt that the agent CLI took. An event with this key
+	// proves that the prompt arrived.
 	Prompt string `toml:"prompt"`
-	// The key of a list of prompts. The last prompt in the list is the prompt of the
+	// The key whose value is a list of prompts. The last prompt in the list is the prompt of the
 	// turn.
 	Prompts string `toml:"prompts"`
-	// The key of the text of the answer. An event with this key ends the turn.
+	// The key whose value is the text of the answer. An event with this key ends the turn.
 	Answer string `toml:"answer"`
-	// The key of the name of the tool that is about to run.
+	// The key whose value is the name of the tool that is about to run.
 	Tool string `toml:"tool"`
-	// The key of the input of that tool. If the screen cuts the subject of a dialog
-	// off, Coleo completes the subject with this input.
+	// The key whose value is the input of that tool. If the screen cuts off the subject of a
+	// dialog, Coleo completes the subject with this input.
 	Input string `toml:"input"`
-	// The key of the folder in which that tool works, such as `cwd`.
+	// The key whose value is the folder in which that tool works, such as `cwd`.
 	Folder string `toml:"folder"`
-	// The key of a text for people, such as the reason for an error. Coleo shows the
+	// The key whose value is a text for people, such as the reason for an error. Coleo shows the
 	// text with the state.
 	Detail string `toml:"detail"`
 }
 
-// PolicyRule says how a policy judges what the agent CLI asks about. Without it, a policy
-// leaves each dialog to a person.
+// PolicyRule says how a policy judges what the agent CLI asks about. If a harness has no
+// PolicyRule, a policy leaves each dialog to a person.
 type PolicyRule struct {
-	// Which shell runs commands.
+	// The shell that runs commands.
 	Shell coleo.ShellRule `toml:"shell"`
 	// One tool of the agent CLI that a policy can judge.
 	Tools []PolicyTool `toml:"tool"`
 }
 
-// PolicyTool says how to judge the calls of one tool. A call with an input that is not
-// named here is left to a person.
+// PolicyTool says how to judge the calls of one tool. If a call has an input that PolicyTool does
+// not name, the policy leaves the call to a person.
 type PolicyTool struct {
-	// The agent CLI's name of the tool. A last `*` stands for any end: `mcp__*`. The key is
+	// The agent CLI's name of the tool. A `*` at the end stands for any text: `mcp__*`. The key is
 	// required.
 	Name string `toml:"name"`
 	// What the tool can do: `read`, `edit`, `execute`, `mcp`, `network` or `other`. The key
@@ -111,20 +111,19 @@ type PolicyTool struct {
 	Command string `toml:"command"`
 	// The names of the inputs that are paths of files.
 	Files []string `toml:"files"`
-	// The names of the inputs that the dialog shows in its subject, from the top down. A
-	// dialog that shows anything else is about another call. The key is required, except
-	// with `about`.
+	// The names of the inputs that the dialog shows in its subject, from top to bottom. A dialog
+	// that shows anything else is about another call. The key is required, except with `about`.
 	Shows []string `toml:"shows"`
-	// The pattern of those parts of the subject's rows that do not come from inputs: `^ Bash
-	// command$`. Coleo removes each match before it compares the rows.
+	// The pattern for text in the subject's rows that does not come from inputs: `^ Bash command$`.
+	// Coleo removes each match before it compares the rows.
 	Rows patternText `toml:"rows"`
-	// The pattern of the title and the rows of the subject, for a dialog that does not show its
-	// inputs whole: `^Create (?P<path>\S+)\?$`. Each named group has the name of an input, or the
-	// name `tool`. The text of an input's group must be the end of that input. The text of `tool`
-	// must be a part of the tool's name.
+	// The pattern for the title and the rows of the subject. Use it for a dialog that does not show
+	// its inputs whole: `^Create (?P<path>\S+)\?$`. Each named group has the name of an input, or
+	// the name `tool`. The text that an input's group matches must be the end of that input. The
+	// text that the group `tool` matches must be a part of the tool's name.
 	About patternText `toml:"about"`
-	// The names of other inputs, which do not change how the call is judged. `*` stands for
-	// all of them.
+	// The names of the other inputs that a call can have. They do not change how the call is
+	// judged. `*` stands for all other inputs.
 	Free []string `toml:"free"`
 
 	rows, about *regexp.Regexp
@@ -154,7 +153,8 @@ func (c *compiler) policy(p *PolicyRule) {
 	}
 }
 
-// Tool returns how to judge a tool, or nil if the policy leaves it to a person.
+// Tool returns the PolicyTool for the tool with the given name. It returns nil if the policy leaves
+// that tool to a person.
 func (p *PolicyRule) Tool(name string) *PolicyTool {
 	fits := func(t PolicyTool) bool {
 		begin, open := strings.CutSuffix(t.Name, "*")
@@ -166,10 +166,12 @@ func (p *PolicyRule) Tool(name string) *PolicyTool {
 	return nil
 }
 
-// IsAbout reports whether the dialog asks about one call of the tool t. The name is the tool's, and
-// the inputs are those inputs of the call that are texts. If the tool has a pattern About, the
-// method names decides. Otherwise the subject must have the inputs in t.Shows, and nothing else. If
-// the subject is cut off, its visible rows must be part of these inputs. Blanks do not count.
+// IsAbout reports whether the dialog asks about one call of the tool t. The parameter name is the
+// tool's name. The parameter inputs holds those inputs of the call that are texts.
+//
+// If t has a pattern About, that pattern decides: see names. Otherwise the subject must contain the
+// inputs in t.Shows, and nothing else. If the subject is cut off, its visible rows must be part of
+// these inputs. IsAbout ignores blanks.
 func (v Verdict) IsAbout(t *PolicyTool, name string, inputs map[string]string) bool {
 	if v.Dialog == nil || v.Draft || v.Partial {
 		return false
@@ -198,8 +200,9 @@ func (v Verdict) IsAbout(t *PolicyTool, name string, inputs map[string]string) b
 	return seen != "" && seen == want
 }
 
-// names reports whether the dialog's text matches the pattern and fits the call. Each group of the
-// pattern must match the end of one of the call's inputs, or a part of its name.
+// names reports whether the dialog's text matches the pattern and fits the call. Each group with
+// the name of an input must match the end of that input. The group "tool" must match a part of the
+// tool's name.
 func (v Verdict) names(about *regexp.Regexp, name string, inputs map[string]string) bool {
 	m := about.FindStringSubmatch(strings.Join(append([]string{v.Dialog.Title}, v.subject...), "\n"))
 	if m == nil {
@@ -220,15 +223,16 @@ func (v Verdict) names(about *regexp.Regexp, name string, inputs map[string]stri
 	return true
 }
 
-// IsNamed reports whether a dialog of the tool is recognized by a name alone. A text of another
-// call could look the same. So the call counts only if no other call is newer.
+// IsNamed reports whether Coleo recognizes the tool's dialogs by the pattern About, which names
+// only parts of a call. A call of another tool could have the same text. So Coleo accepts a call
+// only if the newest reported call is of the same tool.
 func (t *PolicyTool) IsNamed() bool { return t.about != nil }
 
 // CutOff reports whether the screen does not show the whole subject of the dialog.
 func (v Verdict) CutOff() bool { return v.shown != nil || v.Dialog.Truncated }
 
-// claimable are the states that a hook is allowed to claim. In each of these states,
-// the arm takes no new work.
+// claimable holds the states that a hook is allowed to claim. In each of these states, the arm
+// takes no new work.
 var claimable = []coleo.State{coleo.Processing, coleo.Executing, coleo.WaitingApproval}
 
 func (c *compiler) hook(h *Hook) {
@@ -248,10 +252,11 @@ func (c *compiler) hook(h *Hook) {
 	}
 }
 
-// In reports whether text, the content of the user's file, names a hook.
+// In reports whether the given text of the user's file names a hook.
 func (u *UserHook) In(text []byte) bool { return u.pattern != nil && u.pattern.Match(text) }
 
-// Bare removes all blanks from a prompt, and the text that the agent CLI puts around prompts.
+// Bare returns the prompt without blanks, and without the text that the agent CLI puts around
+// prompts.
 func (h *Hook) Bare(prompt string) string {
 	if h.strip != nil {
 		prompt = h.strip.ReplaceAllString(prompt, "")
@@ -278,8 +283,8 @@ func (h *Hook) Events() []string {
 	return out
 }
 
-// Find returns the report that describes line l of the hook's file, or nil if there is
-// none.
+// Find returns the report that describes the given line of the hook's file. It returns nil if no
+// report does.
 func (h *Hook) Find(l hook.Line) *Report {
 	event := l.Text(h.Event)
 	for i, r := range h.Reports {

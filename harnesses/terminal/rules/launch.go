@@ -13,55 +13,54 @@ import (
 	"coleo.dev"
 )
 
-// Launch describes how the agent CLI is started. The strings in Parts are Go templates.
-// The templates see the fields of a launchFacts.
+// Launch describes how Coleo starts the agent CLI. The strings in Parts are Go templates. The
+// templates can use the fields of a launchFacts.
 type Launch struct {
 	// The environment variables that the agent CLI gets from the user, besides `PATH`,
 	// `HOME`, the language and the like. A name that ends with `_` stands for all
 	// variables that begin with that name: `["MINE_API_KEY", "MINE_"]`.
 	CredentialsEnv []string `toml:"credentials_env"`
-	// The files below HOME in which the agent CLI keeps its login, such as
-	// `[".mine/auth.json"]`. Coleo only looks whether one is there. It never reads them.
+	// The files below HOME in which the agent CLI keeps its login, such as `[".mine/auth.json"]`.
+	// Coleo only checks whether one of them exists. It never reads them.
 	CredentialsFiles []string `toml:"credentials_files"`
-	// The agent CLI's own word for each of Coleo's permission modes. These are `ask`, `edit`,
-	// `plan` and `all`. Parts use the word as `{{.Permission}}`. Coleo refuses a permission mode
-	// that this table leaves out.
+	// The agent CLI's own word for each of Coleo's permission modes. The permission modes are
+	// `ask`, `edit`, `plan` and `all`. Parts use the word as `{{.Permission}}`. Coleo refuses a
+	// permission mode that this table leaves out.
 	Permission map[string]string `toml:"permission"`
-	// One piece of the command line, the environment and HOME. Coleo applies the parts
-	// in their order in the file. The guide lists the values that the templates of a
-	// part see.
+	// One piece of the command line, the environment and HOME. Coleo applies the parts in the order
+	// of the file. The guide lists the values that the templates of a part can use.
 	Parts []Part `toml:"part"`
-	// How this agent CLI names the environment variables of the base. The keys and the
-	// values are beginnings of variable names: `{ OPENCODE_ = "MINE_" }`.
+	// The prefixes with which this agent CLI renames the environment variables of the base: `{
+	// OPENCODE_ = "MINE_" }`. Each key is a prefix in the base. Its value is the prefix that this
+	// agent CLI uses instead.
 	RenameEnv map[string]string `toml:"rename_env"`
-	// Whether Coleo chooses the id of a new conversation. The id is a UUID. Parts use
-	// the id as `{{.Conversation}}`.
+	// If this key is `true`, Coleo chooses the id of a new conversation. The id is a UUID. Parts
+	// use the id as `{{.Conversation}}`.
 	NewID bool `toml:"new_id"`
-	// Whether the agent CLI can begin with a copy of a conversation. Parts use the id of
-	// that conversation as `{{.Fork}}`.
+	// This key is `true` if the agent CLI can begin with a copy of a conversation. Parts use the id
+	// of that conversation as `{{.Fork}}`.
 	Fork bool `toml:"fork"`
-	// The user's file in which the agent CLI keeps its trusted folders. Use this table
-	// only if neither the command line nor the environment can tell the agent CLI to
-	// trust a folder. Coleo edits the file only with `--trust-workdir`.
+	// The user's file in which the agent CLI keeps its trusted folders. Use this table only if
+	// neither the command line nor the environment can make the agent CLI trust a folder. Coleo
+	// edits the file only with `--trust-workdir`.
 	Trust Trust `toml:"trust"`
-	// What the agent CLI needs of HOME in a sandbox. Without this table, Coleo refuses to
-	// start the agent CLI in a sandbox.
+	// The files and folders of HOME that the agent CLI needs in a sandbox. Without this table,
+	// Coleo refuses to start the agent CLI in a sandbox.
 	Sandbox SandboxFiles `toml:"sandbox"`
-	// The options of which the agent CLI reads only one, even if the command line has several:
-	// `["--settings"]`. Their value is JSON, or the path of a JSON file. If the command line has
-	// such an option several times, Coleo joins the values into one.
+	// The options that the agent CLI reads only once, even if the command line repeats them:
+	// `["--settings"]`. The value of each option is JSON, or the path of a JSON file. If the
+	// command line repeats an option, Coleo joins its values into one.
 	Join []string `toml:"join"`
 	// The regular expression for the message that the agent CLI prints if it does not have the
-	// conversation that it must continue. It counts only if the agent CLI ends at its start. `coleo
-	// arm recover` then starts a new conversation.
+	// conversation to continue. Coleo uses it only if the agent CLI ends while it is starting.
+	// `coleo arm recover` then starts a new conversation.
 	NoConversation patternText `toml:"no_conversation"`
 }
 
 // Part is a piece of the command line, the environment and HOME.
 type Part struct {
-	// The condition for the part. Coleo skips the part if this template renders to
-	// nothing or to `false`. Without this key, Coleo always uses the part. An example
-	// is `{{.Model}}`.
+	// The condition for the part. Coleo skips the part if this template gives an empty text or
+	// `false`. Without this key, Coleo always uses the part. An example is `{{.Model}}`.
 	If templateText `toml:"if"`
 	// The arguments that Coleo adds to the command line: `["--model", "{{.Model}}"]`.
 	Args []templateText `toml:"args"`
@@ -86,15 +85,16 @@ type Trust struct {
 	Path []templateText `toml:"path"`
 }
 
-// SandboxFiles says which files and folders of HOME the agent CLI has in a sandbox. The rest
-// of HOME is an empty folder there, whose content is lost at the end. The paths are below
-// HOME. A path that ends with `/` is a folder, which Coleo makes if it is missing. A file that
-// is missing stays missing.
+// SandboxFiles says which files and folders of HOME the agent CLI has in a sandbox. In the sandbox,
+// the rest of HOME is an empty folder. The content of that folder is lost at the end of the
+// sandbox. All paths are below HOME. A path that ends with `/` is a folder. Coleo makes a missing
+// folder, but not a missing file.
 type SandboxFiles struct {
 	// The files and folders that the agent CLI writes: its login and its conversations, such
 	// as `[".mine/", ".mine.json"]`.
 	Writable []string `toml:"writable"`
-	// The files and folders that it only reads. They may lie within those that it writes.
+	// The files and folders that the agent CLI only reads. They may lie inside folders that it
+	// writes.
 	Readable []string `toml:"readable"`
 	// The environment variables with which a user can replace one of these folders. Coleo refuses
 	// to start a sandbox while such a variable is set.
@@ -106,16 +106,15 @@ type Setting struct {
 	// The name, as `coleo harness test --settings` takes it. It consists of small
 	// letters, digits, dots, dashes and underscores. The key is required.
 	Name string `toml:"name"`
-	// One sentence that tells people what the setting does. The key is required.
+	// One sentence that describes the setting for people. The key is required.
 	Doc string `toml:"doc"`
-	// The arguments that make the setting: `["--vim"]`.
+	// The arguments that apply the setting: `["--vim"]`.
 	Args []templateText `toml:"args"`
-	// The environment variables that make the setting.
+	// The environment variables that apply the setting.
 	Env map[string]templateText `toml:"env"`
-	// The files that make the setting. Each key is a path below HOME, and its value is
-	// the text of the file. If a part of the launch writes the same file, Coleo merges
-	// the two texts of a JSON or TOML file. In any other file, Coleo puts this text
-	// before the text of the part.
+	// The files that apply the setting. Each key is a path below HOME, and its value is the text of
+	// the file. If a part of the launch writes the same file, Coleo merges the two texts of a JSON
+	// or TOML file. In any other file, Coleo puts this text before the text of the part.
 	Files map[string]templateText `toml:"files"`
 	// The sentence with which Coleo refuses to start an arm that has the setting. Use
 	// this key if the setting prevents Coleo from reading the screen or from typing.
@@ -131,10 +130,10 @@ type Sign struct {
 	// The pattern that finds the setting in the command line. Coleo joins the arguments
 	// of the command line with line ends.
 	Arg patternText `toml:"arg"`
-	// The environment variable that makes the setting.
+	// The environment variable that contains the setting.
 	Env string `toml:"env"`
-	// The file that makes the setting. Coleo looks for the file below HOME and in the
-	// work folder.
+	// The file that contains the setting. Coleo looks for the file below HOME and in the work
+	// folder.
 	File string `toml:"file"`
 	// The folder of the file, below HOME and in the work folder.
 	Folder string `toml:"folder"`
@@ -151,11 +150,11 @@ func (s Sign) InArgs(argv []string) bool {
 	return s.arg != nil && s.arg.MatchString(strings.Join(argv, "\n"))
 }
 
-// In reports whether text shows the sign. The argument text is the value of the
-// variable, or the content of the file.
+// In reports whether the given text shows the sign. The text is the value of the variable, or the
+// content of the file.
 func (s Sign) In(text string) bool { return s.pattern != nil && s.pattern.MatchString(text) }
 
-// Part returns the setting in the form of a part of a launch.
+// Part returns the setting as a Part of a launch.
 func (s Setting) Part() Part { return Part{Args: s.Args, Env: s.Env, Files: s.Files} }
 
 var templateFuncs = template.FuncMap{
@@ -245,7 +244,7 @@ func (c *compiler) sign(at, setting string, s *Sign) {
 	s.arg, s.pattern = c.regexp(at+".arg", s.Arg), c.regexp(at+".pattern", s.Pattern)
 }
 
-// asks checks the list of things that make the agent CLI ask.
+// asks checks the [[asks]] tables, which list the things that make the agent CLI ask.
 func (c *compiler) asks(list []coleo.Ask) {
 	c.atMost("asks", len(list), maxAsks)
 	taken := map[string]bool{}
@@ -274,7 +273,7 @@ func (c *compiler) asks(list []coleo.Ask) {
 	}
 }
 
-// choices checks the answers of one thing that makes the agent CLI ask.
+// choices checks the answers of one [[asks]] table.
 func (c *compiler) choices(at string, a coleo.Ask) {
 	known := []string{string(coleo.Approve), string(coleo.Deny), string(coleo.Reply), coleo.RefusedWords}
 	for _, choice := range slices.Sorted(maps.Keys(a.Refuses)) {
@@ -283,8 +282,8 @@ func (c *compiler) choices(at string, a coleo.Ask) {
 		}
 	}
 	for i, p := range a.Pages {
-		// The model never gets the labels of a plan's options. So a page of a plan can have only
-		// words.
+		// The model never gets the labels of a plan's options. So a page of a plan needs no labels
+		// if it takes words.
 		if len(p.Answers) == 0 && (a.Kind != coleo.DialogPlan || !p.Words) {
 			c.fail(fmt.Sprintf("%s.page[%d]", at, i), "[[asks]] %q: a page needs answers", a.Name)
 		}
@@ -321,7 +320,7 @@ func (c *compiler) sandbox(s *SandboxFiles) {
 	}
 }
 
-// work checks what the harness says about the events of its runs.
+// work checks the table [work], which describes the events of the harness's runs.
 func (c *compiler) work(w coleo.WorkTold) {
 	if (w.SubagentTool == "") != (w.SubagentInput == "") {
 		c.fail("work", "[work] needs both subagent_tool and subagent_input, or neither")
@@ -331,7 +330,7 @@ func (c *compiler) work(w coleo.WorkTold) {
 	}
 }
 
-// Render fills in a template of a Part. The template sees the fields of facts.
+// Render fills in a template of a Part. The template can use the fields of facts.
 func Render(text string, facts any) (string, error) {
 	if !strings.Contains(text, "{{") {
 		return text, nil

@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// Cond is one condition on the screen. Something must be visible, or with `not`, must not be
-// visible. Rules, dialogs and other keys have lists of conditions.
+// Cond is one condition on the screen. A text must be visible or, with `not`, must not be visible.
+// Rules, dialogs and other keys have lists of conditions.
 type Cond struct {
 	// The part of the screen to look at: `screen`, `bottom N`, `cursor`, `cursor line`,
 	// `wrapped line`, `title`, `modes`, `composer`, `composer rows`, `below composer`,
 	// `above composer N` or `above cursor N`. N is a number of rows that are not blank, 1 to 99. The guide
 	// says what each part holds. The key is required.
 	Where string `toml:"where"`
-	// The regular expression that the part must match, such as `esc to interrupt`.
-	// Coleo joins the rows of the part with `\n`. With `(?m)` at its beginning, `^` and
-	// `$` match at each row. The key is required.
+	// The regular expression that the part must match, such as `esc to interrupt`. Coleo joins the
+	// rows of the part with `\n`. If the expression begins with `(?m)`, `^` and `$` match at each
+	// row. The key is required.
 	Pattern patternText `toml:"pattern"`
-	// The color of the text: `red`, `green` or `blue`. The component with that name
-	// must be a quarter stronger than the other two. Coleo checks the color of the
-	// group `mark` of the pattern. Without this group, it checks the first character of
-	// the match. Only `screen`, `bottom N`, `cursor`, `composer rows`, `below composer`,
-	// `above composer N` and `above cursor N` have colors.
+	// The color of the text: `red`, `green` or `blue`. The color component with that name must be a
+	// quarter stronger than the other two. Coleo checks the color of the group `mark` of the
+	// pattern. Without this group, it checks the first character of the match. Only `screen`,
+	// `bottom N`, `cursor`, `composer rows`, `below composer`, `above composer N` and `above cursor
+	// N` have colors.
 	Colour string `toml:"colour"`
-	// Whether the condition holds if the pattern is not found, instead of if it is
-	// found. With this key, the condition also holds if the screen does not show the
-	// part, such as a composer. The key is not allowed with `screen`, or with more than
-	// 15 rows, because a model can write the text that must not show there.
+	// If this key is `true`, the condition holds if the pattern is not found. The condition also
+	// holds if the screen does not show the part, such as a composer. Without this key, the
+	// condition holds if the pattern is found. The key is not allowed with `screen`, or with more
+	// than 15 rows, because a model can write the text that must not show there.
 	Not bool `toml:"not"`
 
 	where   region
@@ -51,8 +51,8 @@ func (p *Picture) match(c *Cond) (ok bool, detail string, rows []string) {
 	return true, a.detail, rows[a.from:a.end]
 }
 
-// evaluate tests a condition on the rows of its region. The argument text has the same rows, joined
-// by \n.
+// evaluate tests a condition on the rows of its region. The parameter text contains the same rows,
+// joined by \n.
 func (p *Picture) evaluate(c *Cond, rows []string, text string) outcome {
 	var m []int
 	if c.mayMatch(text) {
@@ -88,8 +88,8 @@ func (p *Picture) matchAll(conds []Cond) (ok bool, detail string, rows []string)
 	return true, detail, rows
 }
 
-// mayMatch reports whether text contains one of the words that the pattern of c needs.
-// If it does not, the pattern cannot match.
+// mayMatch reports whether the text contains one of the words that the pattern of c needs. If it
+// contains none, the pattern cannot match.
 func (c *Cond) mayMatch(text string) bool {
 	return c.needs == nil || slices.ContainsFunc(c.needs,
 		func(word string) bool { return strings.Contains(text, word) })
@@ -102,17 +102,16 @@ func (p *Picture) Shows(conds []Cond) bool {
 	return ok
 }
 
-// A search for a word takes a hundredth of the time of a regular expression. Most patterns are for
-// screens other than the present one. A pattern can match only if the text contains one of certain
-// words (see needsOf). So Coleo first searches for these words, and tries the pattern only if it
-// finds one.
+// A search for a word takes a hundredth of the time of a regular expression. Most patterns are not
+// for the present screen. A pattern can match only if the text contains one of certain words (see
+// needsOf). So Coleo first searches for these words, and tries the pattern only if it finds one.
 
 // maxNeeds is the largest number of words that needsOf returns for one pattern. A
 // search for more words would take longer than it saves.
 const maxNeeds = 8
 
-// needsOf returns a list of words such that every text that the pattern matches
-// contains at least one of the words. It returns nil if it finds no such list.
+// needsOf returns a list of words for a pattern. Every text that the pattern matches contains at
+// least one of these words. needsOf returns nil if it finds no such list.
 func needsOf(pattern string) []string {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

@@ -22,55 +22,56 @@ type Mode struct {
 	ID string `toml:"id"`
 	// The name that Coleo shows to people.
 	Title string `toml:"title"`
-	// What the screen shows in this mode. Coleo tries the modes in the order of the file,
-	// and the first one whose conditions all hold is the mode. If none holds, the mode
-	// stays what it was. A mode without conditions must have `instructions`.
+	// What the screen shows in this mode. Coleo tries the modes in the order of the file. The first
+	// mode whose conditions all hold is the present mode. If there is no such mode, the present
+	// mode stays what it was. A mode without conditions must have `instructions`.
 	When []Cond `toml:"when"`
 	// The permission mode with which the agent CLI starts in this mode: `ask`, `edit`, `plan` or
-	// `all`. If Coleo restarts the agent CLI, it uses this permission mode. So it needs no key.
+	// `all`. If Coleo restarts the agent CLI, Coleo uses this permission mode. So Coleo needs no
+	// key to reach this mode after the restart.
 	Permission string `toml:"permission"`
-	// Whether `keys.mode` reaches this mode. The keys are pressed again until the screen
-	// shows the mode.
+	// This key is `true` if `keys.mode` reaches this mode. Coleo presses those keys until the
+	// screen shows the mode.
 	Cycle bool `toml:"cycle"`
-	// The key that switches straight to this mode from any other one, such as `CTRL_Y`.
+	// The key that switches straight to this mode from any other mode, such as `CTRL_Y`.
 	Key keysText `toml:"key"`
-	// The command that switches to this mode, such as `/approval-mode plan`. Coleo uses it
-	// instead of keys. It needs `command_when`.
+	// The command that switches to this mode, such as `/approval-mode plan`. Coleo uses the command
+	// instead of keys. This key needs `command_when`.
 	Command string `toml:"command"`
 	// What the screen must show before Coleo submits the command, as for `compact_when`.
 	CommandWhen []Cond `toml:"command_when"`
-	// Whether the agent CLI asks for less in this mode than a user may expect. Coleo
-	// switches to such a mode only with `--allow`.
+	// This key is `true` if the agent CLI asks about less in this mode than a user may expect.
+	// Coleo switches to such a mode only with `--allow`.
 	Confirm bool `toml:"confirm"`
-	// The model of this mode, as `PROVIDER/MODEL` or `MODEL`, until the user chooses
-	// another one. Without it, the mode keeps the model.
+	// The model of this mode, as `PROVIDER/MODEL` or `MODEL`, until the user chooses another one.
+	// Without this key, a switch to the mode does not change the model.
 	DefaultModel string `toml:"default_model"`
-	// What Coleo puts before the next prompt, for a mode to which no key and no command
-	// switches.
+	// The text that Coleo puts before the next prompt. Use it for a mode that neither a key nor a
+	// command can switch to.
 	Instructions string `toml:"instructions"`
-	// The modes that can follow this one. Without this key, each mode can.
+	// The modes that can follow this one. Without this key, any mode can follow.
 	TransitionsTo []string `toml:"transitions_to"`
-	// The colour in which Coleo shows the mode: a name such as `cyan`, or `#rrggbb`.
+	// The color in which Coleo shows the mode: a name such as `cyan`, or `#rrggbb`.
 	Color string `toml:"color"`
 }
 
-// ModelRule says how a running agent CLI is given another model.
+// ModelRule says how Coleo gives a running agent CLI another model.
 type ModelRule struct {
-	// The command that changes the model, such as `/model {{.Model}}`. Without it, Coleo
+	// The command that changes the model, such as `/model {{.Model}}`. Without this key, Coleo
 	// changes the model by a restart that resumes the conversation.
 	Command templateText `toml:"command"`
 	// What the screen must show before Coleo submits the command, as for `compact_when`.
 	// The key is required with `command`.
 	When []Cond `toml:"when"`
-	// What the screen shows when the model has changed. A group named `detail` must be the
-	// name of the new model. The key is required with `command`.
+	// What the screen shows when the model has changed. A group named `detail` must match the name
+	// of the new model. The key is required with `command`.
 	Seen []Cond `toml:"seen"`
-	// The provider of the agent CLI's models, as models.dev calls it, such as `anthropic`. It
-	// is for an agent CLI that has the models of one provider.
+	// The provider of the agent CLI's models, as models.dev calls it, such as `anthropic`. Set this
+	// key if all models of the agent CLI come from one provider.
 	Provider string `toml:"provider"`
-	// The pattern of the names of the agent CLI's models, as PROVIDER/MODEL or MODEL. Coleo starts
-	// no arm with a model of another name, unless it has another model server. Without this key,
-	// the agent CLI takes any name.
+	// The pattern for the names of the agent CLI's models. A name has the form PROVIDER/MODEL or
+	// MODEL. Coleo starts no arm with a model of another name, unless the arm has another model
+	// server. Without this key, the agent CLI takes any name.
 	Pattern patternText `toml:"pattern"`
 	// The names that the agent CLI takes although they do not match `pattern`, such as `sonnet`.
 	// The key requires `pattern`.
@@ -103,7 +104,7 @@ func (s *Spec) Mode(id string) *Mode {
 	return &s.Modes[i]
 }
 
-// ModeList returns the modes as other packages see them, in the order of the file.
+// ModeList returns the modes in the form that other packages use, and in the order of the file.
 func (s *Spec) ModeList() []coleo.Mode {
 	var out []coleo.Mode
 	for _, m := range s.Modes {
@@ -129,8 +130,8 @@ func (m *ModelRule) CommandFor(model string) (string, error) {
 	return out.String(), err
 }
 
-// ShownModel returns the model that the picture shows as the new one. It returns "" if the
-// picture shows none.
+// ShownModel returns the name of the new model, if the picture shows that the model has changed.
+// Otherwise it returns "".
 func (s *Spec) ShownModel(p *Picture) string {
 	if len(s.Model.Seen) == 0 {
 		return ""
@@ -141,7 +142,7 @@ func (s *Spec) ShownModel(p *Picture) string {
 	return ""
 }
 
-// modes checks the modes and how the model is changed.
+// modes checks the modes, and the keys for changing the model.
 func (c *compiler) modes(s *Spec) {
 	c.atMost("mode", len(s.Modes), maxModes)
 	c.keys("keys.mode", s.Keys.Mode)

@@ -19,8 +19,8 @@ const (
 	Ticked               // the option is ticked
 )
 
-// optionRows has what a dialog shows beside the labels of its options. Each of the two
-// slices has one value for each option, or is empty.
+// optionRows holds what a dialog shows beside the labels of its options. Each of the two slices has
+// one value for each option, or is empty.
 type optionRows struct {
 	numbers    []string
 	ticks      []Tick
@@ -29,9 +29,9 @@ type optionRows struct {
 	more       bool // options may be out of sight; see DialogRule.More
 }
 
-// parseOptions reads the options below the title into out. The result end is the row of the first
-// option. If there is no option, end is the row at which the dialog ends. The result shown has what
-// the dialog shows beside the labels.
+// parseOptions reads the options below the title into out. It returns the row of the first option.
+// If there is no option, it returns the row at which the dialog ends. It also returns what the
+// dialog shows beside the labels.
 func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (end int, shown optionRows) {
 	if d.end != nil {
 		if n := slices.IndexFunc(w.rows[title+1:], d.end.MatchString); n >= 0 {
@@ -106,8 +106,8 @@ func (d *DialogRule) parseUnnumbered(w wrappedRows, title int, out *coleo.Dialog
 	return first, shown
 }
 
-// tickOf returns the tick that the text of the group "tick" means. The argument found
-// says whether the group has matched.
+// tickOf returns the tick that the text of the group "tick" stands for. The parameter found is
+// false if the group did not match.
 func tickOf(text string, found bool) Tick {
 	switch {
 	case !found:
@@ -151,8 +151,7 @@ func (v Verdict) Numbers() []int {
 // Ticks returns the tick of each option.
 func (v Verdict) Ticks() []Tick { return v.options.ticks }
 
-// TakesText reports whether this label belongs to an option that takes a text and is
-// empty.
+// TakesText reports whether the label belongs to an empty option that takes a text.
 func (v Verdict) TakesText(label string) bool {
 	return v.by.text != nil && v.by.text.MatchString(label)
 }
@@ -160,9 +159,8 @@ func (v Verdict) TakesText(label string) bool {
 // SubjectIsState reports whether the dialog's identity leaves out the subject.
 func (v Verdict) SubjectIsState() bool { return v.by.TypedSubject }
 
-// Widen replaces the options on the screen by the options of the whole list. The whole
-// list begins with option 1. The argument first is the number of the first option on
-// the screen.
+// Widen replaces the options on the screen with the options of the whole list. The whole list
+// begins with option 1. The parameter first is the number of the first option on the screen.
 func (v *Verdict) Widen(labels []string, ticks []Tick, first int) {
 	wide := *v.Dialog // a copy, because the options may be those of the rule
 	wide.Options = labels

@@ -18,9 +18,9 @@ type Picture struct {
 	memo     Memo                    // results on earlier pictures; nil: every condition is evaluated
 }
 
-// Use gives the picture the function that returns the cells of its screen, and the
-// results of conditions on earlier pictures. The picture calls cell as long as it is in
-// use.
+// Use gives the picture a function and a Memo. The function returns the cells of the picture's
+// screen. The Memo holds the results of conditions on earlier pictures. The picture can call the
+// function as long as the picture is in use.
 func (p *Picture) Use(cell func(x, y int) pty.Cell, m Memo) { p.cell, p.memo = cell, m }
 
 // NewPicture returns the picture of a screen, with the composer that c describes.

@@ -17,7 +17,7 @@ const maxAllSteps = 100_000
 // maxFixedOptions is the largest number of fixed labels of a dialog of Readings.
 const maxFixedOptions = 20
 
-// Readings are the content of a pack. They have a composer, rules and dialogs that only read the
+// Readings are the content of a pack. They contain a composer, rules and dialogs that only read the
 // screen. They contain no key and nothing else that Coleo types, starts or sends. A TOML file of
 // this type is decoded strictly, so any other key of a harness.toml is an error.
 type Readings struct {
@@ -26,8 +26,8 @@ type Readings struct {
 	Dialogs  []ReadDialog `toml:"dialog"`
 }
 
-// ReadComposer has the keys of Composer that say where the composer is and what it
-// shows. It leaves out the keys that decide what Coleo types.
+// ReadComposer contains the keys of Composer that say where the composer is and what it shows. It
+// leaves out the keys that decide what Coleo types.
 type ReadComposer struct {
 	Bottom patternText `toml:"bottom"`
 	Leaves bool        `toml:"leaves"`
@@ -45,8 +45,8 @@ type ReadComposer struct {
 	Open   bool        `toml:"open"`
 }
 
-// ReadDialog has the keys of DialogRule that say how a dialog is recognized and read.
-// It leaves out the keys that say how to answer the dialog.
+// ReadDialog contains the keys of DialogRule that say how a dialog is recognized and read. It
+// leaves out the keys that say how to answer the dialog.
 type ReadDialog struct {
 	Name         string      `toml:"name"`
 	Kind         string      `toml:"kind"`
@@ -75,8 +75,8 @@ type ReadDialog struct {
 	Gutter       patternText `toml:"gutter"`
 }
 
-// Pack has Readings in checked and compiled form. It also has the versions of the agent CLI on
-// which they were judged.
+// Pack holds Readings in checked and compiled form. It also holds the versions of the agent CLI on
+// which the Readings were judged.
 type Pack struct {
 	Serial   int64
 	Versions []string
@@ -86,7 +86,7 @@ type Pack struct {
 	knowsIdle bool // a rule of the pack reads idle
 }
 
-// Compile checks and compiles Readings. The argument data is the TOML text that they come from. The
+// Compile checks and compiles Readings. The parameter data is the TOML text of the Readings. The
 // errors are EInvalid and name the file and the line.
 func (r Readings) Compile(file string, data []byte) (*Pack, error) {
 	c := compiler{file: file, data: data, stepsLeft: maxAllSteps, counted: true}
@@ -117,8 +117,8 @@ func (r Readings) Compile(file string, data []byte) (*Pack, error) {
 	return p, c.err
 }
 
-// readRule checks a rule of Readings. Such a rule is allowed to mean only the four
-// states that a turn has. Any other state would outrank what the screen shows.
+// readRule checks a rule of Readings. The rule's state must be one of the four states of a turn.
+// Any other state would outrank what the screen shows.
 func (c *compiler) readRule(path string, r *Rule) {
 	c.rule(path, r)
 	allowed := []coleo.State{coleo.Idle, coleo.Processing, coleo.Executing, coleo.Failed}
@@ -174,9 +174,9 @@ func copySameFields(to, from any) {
 	}
 }
 
-// WithPack returns a copy of the Spec with a pack. The Spec's own rules do not change.
-// If the pack says where the composer is, the Spec's own keys still decide what Coleo
-// types. With a nil p, the copy has no pack.
+// WithPack returns a copy of the Spec with a pack. The Spec's own rules do not change. If the pack
+// says where the composer is, the Spec's own keys still decide what Coleo types. If p is nil, the
+// copy has no pack.
 func (s *Spec) WithPack(p *Pack) *Spec {
 	out := *s
 	out.pack = p
@@ -213,8 +213,9 @@ func (p *Pack) Picture(own *Picture, s coleo.Screen) *Picture {
 	return NewPicture(s, &p.spec.Composer)
 }
 
-// Read applies the dialogs and the rules of the pack to a picture from the method Picture. In the
-// verdict's dialog, the marked option is one of the options, or is not known.
+// Read applies the dialogs and the rules of the pack to a picture that Pack.Picture returned. If
+// the dialog in the verdict has no option at its Default, Read sets Default to -1. This means that
+// the marked option is not known.
 func (p *Pack) Read(picture *Picture) Verdict {
 	v := p.spec.Read(picture)
 	if v.Dialog != nil && v.Dialog.Default >= len(v.Dialog.Options) {
@@ -228,10 +229,11 @@ func (p *Pack) Judged(version string) bool {
 	return version != "" && slices.Contains(p.Versions, version)
 }
 
-// KnowsIdle reports whether a rule of the pack reads idle.
+// KnowsIdle reports whether a rule of the pack has the state idle.
 func (p *Pack) KnowsIdle() bool { return p.knowsIdle }
 
-// maxLimits bounds the number of limits: a few wordings for each kind.
+// maxLimits is the largest number of limits in a Spec. It leaves room for a few wordings of each
+// kind.
 const maxLimits = 30
 
 // LimitRule says how an agent CLI words one limit of its model.
@@ -270,8 +272,8 @@ func (c *compiler) limits(s *Spec) {
 	s.limitWhere = where
 }
 
-// LimitIn returns the kind of limit that has caused an error. It returns false if the error names
-// no limit. The argument is the error in one line.
+// LimitIn returns the kind of limit that caused an error. The text is the error in one line.
+// LimitIn returns false if the error names no limit.
 func (s *Spec) LimitIn(text string) (coleo.LimitKind, bool) {
 	for _, l := range s.Limits {
 		if l.pattern.MatchString(text) {

@@ -248,7 +248,7 @@ func (r *reference) table(title, doc, path, name string) {
 			continue
 		}
 		fmt.Fprintf(&r.text, "| `%s` | %s | %s | %s |\n", f.key, r.typeOf(f.is), r.defaults[path+"."+f.key],
-			strings.ReplaceAll(f.doc, "|", `\|`))
+			strings.ReplaceAll(f.meaning(), "|", `\|`))
 	}
 	for _, f := range below {
 		at, open, end := path+"."+f.key, "[", "]"
@@ -257,6 +257,20 @@ func (r *reference) table(title, doc, path, name string) {
 		}
 		r.table("`"+open+at[1:]+end+"`", f.doc, at, r.tableOf(f.is))
 	}
+}
+
+// meaning returns the comment of a field without the field's Go name, because the page shows the
+// key beside it.
+func (f structField) meaning() string {
+	rest, named := strings.CutPrefix(f.doc, f.name+" ")
+	if !named {
+		return f.doc
+	}
+	rest = strings.Replace(rest, "reports whether", "whether", 1)
+	for _, verb := range []string{"is ", "are "} {
+		rest = strings.TrimPrefix(rest, verb)
+	}
+	return strings.ToUpper(rest[:1]) + rest[1:]
 }
 
 // tableOf returns the struct that a field, or each element of it, is a table of. It

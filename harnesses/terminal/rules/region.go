@@ -100,7 +100,7 @@ func (p *Picture) region(r region) ([]string, bool) {
 }
 
 // Part returns the rows of a part of the screen, and whether the screen shows that part. The
-// argument names the part as Cond.Where does.
+// parameter where names the part in the form of Cond.Where.
 func (p *Picture) Part(where string) (rows []string, shown bool) {
 	r, err := parseRegion(where)
 	if err != nil {
@@ -218,8 +218,8 @@ func upTo(from, end int) []int {
 	return out
 }
 
-// notBlank returns the numbers of n rows that are not blank. They are the last ones above the row
-// with the number above.
+// notBlank returns the numbers of the last n rows that are not blank, above a given row. The
+// parameter above is the number of that row.
 func (p *Picture) notBlank(above, n int) []int {
 	var out []int
 	for y := above - 1; y >= 0 && len(out) < n; y-- {

@@ -11,7 +11,7 @@ import (
 //
 //   - Keys are typed.
 //   - The mark is moved to an option, and ENTER is pressed.
-//   - Ticking says which options are ticked.
+//   - Several options are ticked, as Ticking describes.
 type Steps struct {
 	Keys     string // for KeySequence; "" if the mark must be moved
 	Option   int    // index of the option, from 0; -1 if the option for Text is out of sight
@@ -26,7 +26,7 @@ type Steps struct {
 // dialog's rule names the style.
 type answerer interface {
 	// check compiles the keys of a dialog's rule that the style needs, and records an error if one
-	// is wrong. The argument at is the path of the rule, with a dot at its end.
+	// is wrong. The parameter at is the path of the rule, and ends with a dot.
 	check(c *compiler, at string, d *DialogRule)
 	// steps turns a decision on the verdict's dialog into keys. It returns one of these errors:
 	//
@@ -116,7 +116,7 @@ func (c *compiler) labels(at string, d *DialogRule) {
 		"deny": {d.Deny, &d.deny}})
 }
 
-// optionFor returns the index of the option that a decision means.
+// optionFor returns the index of the option that fits a decision.
 func (r *DialogRule) optionFor(d *coleo.Dialog, decision coleo.Decision) (int, error) {
 	if decision.Choice == coleo.Reply {
 		if n := decision.Option - 1; n >= 0 && n < len(d.Options) {

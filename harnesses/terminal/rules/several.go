@@ -49,8 +49,8 @@ func (c *compiler) ticks(at string, d *DialogRule) {
 	c.keys(at+"submit_keys", d.SubmitKeys)
 }
 
-// submitRow looks among the rows for the one that submits, and returns its mark. The values are
-// those of optionRows.submit.
+// submitRow looks for the row that submits, and returns its mark. The possible values are those of
+// optionRows.submit.
 func (d *DialogRule) submitRow(rows []string) Tick {
 	if d.submit == nil {
 		return NoTick
@@ -108,11 +108,11 @@ func (v Verdict) ticking(d coleo.Decision) (Steps, error) {
 	return Steps{Ticking: s}, nil
 }
 
-// ticksAll reports whether the option with a label ticks all options above it.
+// ticksAll reports whether the option with the given label ticks all options above it.
 func (d *DialogRule) ticksAll(label string) bool { return d.all != nil && d.all.MatchString(label) }
 
-// Some options tick all options above them. spreadAll replaces each such option of the list by the
-// options above it.
+// spreadAll returns the numbers in want, with one change. If an option ticks all options above it,
+// spreadAll replaces the option's number by the numbers of the options above it.
 func (v Verdict) spreadAll(want []int) (out []int) {
 	for _, n := range want {
 		if n < 1 || n > len(v.Dialog.Options) || !v.by.ticksAll(v.Dialog.Options[n-1]) {
@@ -126,8 +126,8 @@ func (v Verdict) spreadAll(want []int) (out []int) {
 	return out
 }
 
-// takesOne reports whether a decision names exactly one option, and this option has no tick. Such
-// an option is chosen alone.
+// takesOne reports whether a decision names exactly one option, and that option must be chosen
+// alone. Such an option cannot be ticked, and does not tick other options.
 func (v Verdict) takesOne(d coleo.Decision) bool {
 	n := d.Option
 	return len(d.Options) == 0 && d.Words == "" && n >= 1 && n <= len(v.options.ticks) &&

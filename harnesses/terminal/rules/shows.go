@@ -19,10 +19,10 @@ func (p *Picture) Holds(text string) bool {
 // Folded reports whether the composer shows a note in place of a large paste.
 func (p *Picture) Folded() bool { return p.Composer != nil && p.spec.isFolded(p.Composer.Text) }
 
-// isFolded reports whether shown is a note in place of a large paste.
+// isFolded reports whether the given text of the composer is a note in place of a large paste.
 func (c *Composer) isFolded(shown string) bool { return c.held != nil && c.held.MatchString(shown) }
 
-// endsLike reports whether shown and text have the same end.
+// endsLike reports whether the shown text has the same end as the wanted text.
 func (c *Composer) endsLike(shown, text string) bool {
 	if c.Tab != "" && strings.Contains(text, "\t") {
 		shown = strings.ReplaceAll(shown, c.Tab, "")
@@ -60,16 +60,15 @@ func endsComposed(shown, text string) bool {
 // text has tabs, and the agent CLI draws rows over each other after a tab.
 func (c *Composer) garblesTabs(text string) bool { return c.TabGarbles && strings.Contains(text, "\t") }
 
-// tabOver is how many columns wider a tab is drawn than the agent CLI counts. Because
-// of the difference, text can run over the edge of a row. The next row overwrites that
-// text.
+// tabOver is the number of columns by which a drawn tab is wider than the agent CLI counts. Because
+// of the difference, text can run over the edge of a row. The next row overwrites that text.
 const tabOver = 3
 
 // endsBelow reports whether the last shown row is the end of a text. It allows for tabs that are
 // drawn wider than the agent CLI counted. The agent CLI draws the last row last. So the last row
 // begins with its own words, and not with text that ran over from the row above. But text that runs
-// over the edge of the last row itself is lost. The agent CLI loses at most one word, and tabOver
-// columns for each tab that follows the beginning of the last row.
+// over the edge of the last row itself is lost. At most one word is lost, and tabOver columns for
+// each tab that follows the beginning of the last row.
 func endsBelow(shown, text string) bool {
 	last := squeeze(shown[strings.LastIndexByte(shown, '\n')+1:])
 	if last == "" {
@@ -91,7 +90,7 @@ func endsBelow(shown, text string) bool {
 	return false
 }
 
-// beginsLike reports whether shown and text have the same beginning.
+// beginsLike reports whether the shown text has the same beginning as the wanted text.
 func beginsLike(shown, text string) bool {
 	head := firstRunes(squeeze(text), tailRunes)
 	return head != "" && strings.HasPrefix(squeeze(shown), head)
@@ -102,8 +101,8 @@ func columns(text string) int {
 	return utf8.RuneCountInString(text) + tabOver*strings.Count(text, "\t")
 }
 
-// behindSqueezed cuts off the beginning of a text, and returns the rest. The beginning is the part
-// of which n bytes remain after squeeze.
+// behindSqueezed cuts off the beginning of a text, and returns the rest. It chooses the beginning
+// so that squeeze leaves n bytes of the beginning.
 func behindSqueezed(text string, n int) string {
 	for i, r := range text {
 		if n <= 0 {
@@ -114,8 +113,9 @@ func behindSqueezed(text string, n int) string {
 	return ""
 }
 
-// Overflows is for a composer that is taller than the screen, so that its edges are out of sight.
-// It reports whether the screen shows the end of the given text right before the cursor.
+// Overflows reports whether the screen shows the end of the given text right before the cursor. It
+// is for a composer that is taller than the screen, so that the edges of the composer are out of
+// sight.
 func (p *Picture) Overflows(text string) bool {
 	c, y, text := p.spec, p.Screen.Cursor[1], squeezedEnd(text, tailRunes)
 	if !c.Tall || p.Composer != nil || !p.Screen.CursorVisible || y < 0 || y >= len(p.rows) ||

@@ -21,10 +21,10 @@ type (
 // every type that its fields use. So the comments are written for the author of a
 // harness.toml.
 type Spec struct {
-	// The name of a built-in harness that this file changes. The file's keys replace
-	// those of the base. The file's rules and dialogs come before those of the base.
-	// They replace rules and dialogs of the base with the same name. Any other list
-	// replaces the whole list of the base.
+	// The name of a built-in harness that this file changes. The file's keys replace those of the
+	// base. The file's rules and dialogs come before those of the base. A rule or a dialog of the
+	// file replaces the one of the base with the same name. Any other list of the file replaces the
+	// whole list of the base.
 	Base string `toml:"base"`
 	// The name of the harness, as `coleo arm spawn --harness` takes it. It consists of
 	// small letters, digits, dots, dashes and underscores. The key is required.
@@ -42,10 +42,10 @@ type Spec struct {
 	Install string `toml:"install"`
 	// The package of the agent CLI, for `coleo harness install`: `npm:NAME` or `pip:NAME`.
 	Package string `toml:"package"`
-	// Whether arms of this harness need a host agent. The user can allow a start
+	// This key is `true` if arms of this harness need a host agent. The user can allow a start
 	// without a host agent.
 	DaemonManaged bool `toml:"daemon_managed"`
-	// Whether the models come from OpenCode's catalog. If so, Coleo replaces a model
+	// This key is `true` if the models come from OpenCode's catalog. Coleo then replaces a model
 	// that is not in the catalog.
 	Catalog bool `toml:"catalog"`
 	// How complete the harness is. With `full`, the harness claims everything that the
@@ -56,19 +56,19 @@ type Spec struct {
 	// What the harness lacks for full support. Each item is one sentence. The list is
 	// required with less than full support, and must be empty with full support.
 	Missing []string `toml:"missing"`
-	// Whether the program uses no model. A shell is an example. The checks that need a
-	// model then skip the program.
+	// This key is `true` if the program uses no model. A shell is an example. The checks that need
+	// a model then skip the program.
 	NoModel bool `toml:"no_model"`
-	// How Coleo talks to the agent CLI: `pty` through its terminal, `http` through its
-	// API. `http` is only for a harness that has Go code of its own. With `http`, only
-	// the top level, `[capabilities]`, `[work]` and `[launch]` have an effect.
+	// How Coleo talks to the agent CLI: `pty` through its terminal, `http` through its API. `http`
+	// is only for a harness that has its own Go code. With `http`, only the top level,
+	// `[capabilities]`, `[work]` and `[launch]` have an effect.
 	Transport string `toml:"transport"`
-	// Whether the agent CLI draws an emoji such as ❤️ as one cell and a blank. Such an
-	// emoji is a character followed by U+FE0F.
+	// This key is `true` if the agent CLI draws an emoji such as ❤️ as one cell and a blank. Such
+	// an emoji is a character followed by U+FE0F.
 	NarrowEmoji bool `toml:"narrow_emoji"`
-	// Whether the agent CLI paints its whole screen in one synchronized update whenever
-	// the terminal has a new size. If so, Coleo waits for that update before it sends
-	// the next size.
+	// This key is `true` if the agent CLI paints its whole screen in one synchronized update
+	// whenever the terminal has a new size. Coleo then waits for that update before it sends the
+	// next size.
 	WholeAfterResize bool `toml:"whole_after_resize"`
 	// What makes the agent CLI draw its whole picture again: `signal`, `rows` or
 	// `columns`. With `signal`, Coleo sends SIGWINCH to the agent CLI. With `rows` or
@@ -78,25 +78,25 @@ type Spec struct {
 	// Coleo never makes the agent CLI draw its picture again.
 	Redraw string `toml:"redraw"`
 
-	// A regular expression for an agent CLI that says "working" by an escape sequence
-	// while only work in the background goes on. Coleo matches it with the text that
-	// the agent CLI adds to the word "working". If it matches, the turn has ended and
-	// the arm is idle. Coleo shows the text.
+	// A regular expression for an agent CLI whose escape sequence says "working" even if only work
+	// in the background goes on. Coleo matches the expression with the text that the agent CLI adds
+	// to the word "working". If the expression matches, the turn has ended and the arm is idle.
+	// Coleo shows the text.
 	Background patternText `toml:"background"`
 
-	// How the agent CLI names a file in a prompt, such as `@{path}`. Coleo puts the files
-	// of a prompt before its text in this way. Without this key, or if a path has a blank
+	// How the agent CLI names a file in a prompt, such as `@{path}`. In this form, Coleo puts the
+	// files of a prompt before the text of the prompt. Without this key, or if a path has a blank
 	// or another special character, Coleo lists the paths after the text.
 	Attach string `toml:"attach"`
 
 	// The capabilities of the agent CLI that this harness claims. `coleo harness test` tests each
 	// claimed capability, and skips the others.
 	Capabilities coleo.Capabilities `toml:"capabilities"`
-	// Which kinds of the agent CLI's work the events of its runs contain. `coleo harness test`
+	// The kinds of the agent CLI's work that the events of its runs contain. `coleo harness test`
 	// compares these events with the model server's record. Leave the table out if Coleo reads no
 	// record of the agent CLI.
 	Work coleo.WorkTold `toml:"work"`
-	// How the agent CLI is started.
+	// How Coleo starts the agent CLI.
 	Launch Launch `toml:"launch"`
 	// A setting that users of the agent CLI may have chosen, and that changes its
 	// picture or its keys. `coleo harness test NAME --settings all` tests each setting.
@@ -118,8 +118,8 @@ type Spec struct {
 	// starts at certain moments. Leave the table out for an agent CLI that starts no
 	// such program.
 	Hook Hook `toml:"hook"`
-	// How a policy judges what the agent CLI asks about. It needs a hook that reports tools
-	// with their inputs and folders. Leave the table out if the hook does not.
+	// How a policy judges what the agent CLI asks about. The policy needs a hook that reports tools
+	// with their inputs and folders. Leave the table out if the hook does not report these.
 	Policy PolicyRule `toml:"policy"`
 	// The keys that Coleo presses. A key is `ENTER`, `TAB`, `SHIFT_TAB`, `SHIFT_ENTER`,
 	// `SPACE`, `ESCAPE`, `BACKSPACE`, `UP`, `DOWN`, `LEFT`, `RIGHT`, `CTRL_C`, `CTRL_D`,
@@ -129,46 +129,46 @@ type Spec struct {
 	// How long Coleo waits. Leave these keys out unless a check needs another value.
 	// The longest time is 600000 ms.
 	Timing Timing `toml:"timing"`
-	// What the screen must show before Coleo submits the command of `keys.compact`. The
-	// reason is that an agent CLI completes commands from a menu, and runs the marked
-	// entry of the menu, whatever was typed. This key is required if `[capabilities]`
-	// claims `compact`.
+	// What the screen must show before Coleo submits the command of `keys.compact`. The reason is
+	// that an agent CLI completes commands from a menu. It runs the marked entry of the menu,
+	// whatever was typed. This key is required if `[capabilities]` claims `compact`.
 	CompactWhen []Cond `toml:"compact_when"`
 	// What the screen shows once the agent CLI has finished its start, and not earlier. Some agent
 	// CLIs draw their composer before they ask whether the folder is trusted. After a start, the
-	// arm is idle only when these conditions have held once. If they do not hold, an idle screen
-	// counts after 30 s, and the idle state is called unproven. A rule with the state
-	// `initializing` means that the agent CLI will start again. From then on these conditions do
-	// not count. An idle screen counts after 30 s, or when the agent CLI has turned bracketed paste
-	// off. In a recording, the first start is read as if these conditions had held, because the
-	// sign can be outside of the recorded screen.
+	// arm is idle only when these conditions have held once. If they do not hold, Coleo accepts an
+	// idle screen after 30 s, and calls the idle state unproven. A rule with the state
+	// `initializing` means that the agent CLI will start again. From then on, Coleo ignores these
+	// conditions. It accepts an idle screen after 30 s, or when the agent CLI has turned bracketed
+	// paste off. In a recording, Coleo reads the first start as if these conditions had held,
+	// because the recorded screen may not contain the sign.
 	Ready []Cond `toml:"ready"`
-	// What the screen shows once the agent CLI has opened the copy of a conversation, and
-	// not earlier. Some agent CLIs draw an empty composer before they open it. After a
-	// start with a copy, these conditions take the place of `ready`.
+	// What the screen shows once the agent CLI has opened the copy of a conversation, and not
+	// earlier. Some agent CLIs draw an empty composer before they open the copy. After a start with
+	// a copy, these conditions replace `ready`.
 	ForkReady []Cond `toml:"fork_ready"`
-	// What the screen shows between the first and the last key of `keys.interrupt`.
-	// Coleo presses the last key only while these conditions hold. If they do not hold,
-	// Coleo presses the first key again. Without this key, Coleo presses the keys one
-	// after the other.
+	// What the screen shows between the first and the last key of `keys.interrupt`. Coleo presses
+	// the last key only while these conditions hold. If they do not hold, Coleo presses the first
+	// key again. If there are no conditions here, Coleo presses the keys one after the other.
 	InterruptWhen []Cond `toml:"interrupt_when"`
 	// A mode of the agent CLI, such as planning: how the screen shows it, and how Coleo
 	// switches to it. At most 30 are allowed.
 	Modes []Mode `toml:"mode"`
-	// How a running agent CLI is given another model.
+	// How Coleo gives a running agent CLI another model.
 	Model ModelRule `toml:"model"`
-	// The errors of the agent CLI that mean that a limit of its model is met, such as a quota.
-	// Coleo tries the limits in the order of the file. The first one whose pattern is found
-	// decides. At most 30 are allowed. A file's limits come before those of its base.
+	// The errors with which the agent CLI reports a limit of its model, such as a quota. Coleo
+	// tries the limits in the order of the file. The first limit whose pattern is found decides. At
+	// most 30 are allowed. A file's limits come before those of its base.
 	Limits []LimitRule `toml:"limit"`
 	// The part of the screen that shows the whole error of a turn, such as `above composer 10`.
 	// Coleo searches it for a limit while the state is `error`. Leave the key out if the agent
 	// CLI's record contains its errors.
 	LimitWhere string `toml:"limit_where"`
-	// Whether the agent CLI keeps nothing of a turn that ends with an error before the model
-	// has replied. After a limit, Coleo then repeats the prompt of that turn.
+	// This key is `true` if the agent CLI keeps nothing of a turn that ends with an error before
+	// the model has replied. If a limit of the model ends such a turn, Coleo later repeats the
+	// prompt of that turn.
 	LimitForgets bool `toml:"limit_forgets"`
-	// Where the agent CLI takes text: the rows between an upper and a lower edge.
+	// The area of the screen where the agent CLI takes text: the rows between an upper and a lower
+	// edge.
 	Composer Composer `toml:"composer"`
 	// A kind of screen, and the state of the agent CLI that such a screen means. Coleo
 	// tries the rules after the dialogs, in the order of the file. The first rule whose
@@ -186,10 +186,10 @@ type Spec struct {
 	// How Coleo finds the last answer on the screen. Coleo uses this table if the agent
 	// CLI keeps no transcript that Coleo can read.
 	Answer AnswerRule `toml:"answer"`
-	// The file of JSON lines in which the agent CLI keeps a conversation. Answers in
-	// this file are complete. To name a key inside an entry, join the keys on the way
-	// to that key with dots: `message.content.text`. If a value on the way is a list,
-	// Coleo searches each of its elements.
+	// The file of JSON lines in which the agent CLI keeps a conversation. Answers in this file are
+	// complete. To name a nested key, join all keys on the path to it with dots:
+	// `message.content.text`. If a value on the path is a list, Coleo searches each of its
+	// elements.
 	Transcript Transcript `toml:"transcript"`
 
 	background     *regexp.Regexp
@@ -199,13 +199,13 @@ type Spec struct {
 }
 
 // HasNoConversation reports whether a screen says that the agent CLI does not have the conversation
-// that it was told to continue.
+// to continue.
 func (s *Spec) HasNoConversation(screen string) bool {
 	return s.noConversation != nil && s.noConversation.MatchString(screen)
 }
 
 // OnlyBackground reports whether the turn has ended and only work in the background goes on. The
-// argument detail is the text that the agent CLI adds to the word "working".
+// parameter detail is the text that the agent CLI adds to the word "working".
 func (s *Spec) OnlyBackground(detail string) bool {
 	return s.background != nil && s.background.MatchString(detail)
 }
@@ -227,17 +227,17 @@ type Keys struct {
 	// The command that shortens the conversation, such as `/compact`. Coleo types the
 	// command, and submits it once `compact_when` holds.
 	Compact string `toml:"compact"`
-	// The key that goes on to the next mode, such as `SHIFT_TAB`. Coleo presses it once, and looks
-	// which mode the screen shows. If it is not the wanted mode, Coleo presses the key again. In an
-	// empty composer, the key must change nothing else.
+	// The key that switches to the next mode, such as `SHIFT_TAB`. Coleo presses the key once, and
+	// checks which mode the screen shows. If that mode is not the wanted one, Coleo presses the key
+	// again. In an empty composer, the key must change nothing else.
 	Mode keysText `toml:"mode"`
 	// The keys that empty the composer, such as `CTRL_U`. Coleo presses the keys again
 	// as long as each press changes something. So one press should remove a whole row,
 	// wherever in the row the cursor is.
 	Clear keysText `toml:"clear"`
-	// The keys that leave the mode of `composer.trap`, such as `ESCAPE`. Coleo presses them before
-	// each prompt that it types, if the agent CLI is idle and its composer is empty. They must
-	// change nothing else. Without this key, Coleo types nothing in such a mode.
+	// The keys that leave the mode of `composer.trap`, such as `ESCAPE`. Coleo presses these keys
+	// before each prompt that it types, if the agent CLI is idle and its composer is empty. The
+	// keys must change nothing else. If no keys are named here, Coleo types nothing in such a mode.
 	Leave keysText `toml:"leave"`
 }
 
@@ -247,13 +247,13 @@ type Milliseconds int
 // Duration returns the time as a Duration.
 func (m Milliseconds) Duration() time.Duration { return time.Duration(m) * time.Millisecond }
 
-// Timing holds the times that Coleo waits.
+// Timing says how long Coleo waits.
 type Timing struct {
-	// How long the screen must read `idle` or `error` before Coleo reports that state.
-	// Within a turn, the screen may briefly read `idle`. This value must be longer than
-	// any such moment.
+	// How long the screen must show the state `idle` or `error` before Coleo reports that state.
+	// During a turn, the screen may briefly show `idle`. This value must be longer than any such
+	// moment.
 	Settle Milliseconds `toml:"settle_ms"`
-	// For this time after a submit, `idle` counts only if Coleo has seen work.
+	// The time after a submit in which Coleo accepts `idle` only if it has seen work.
 	Begin Milliseconds `toml:"begin_ms"`
 	// The pause between a typed text and `keys.submit`.
 	PasteGap Milliseconds `toml:"paste_gap_ms"`
@@ -280,17 +280,17 @@ type Rule struct {
 	Name string `toml:"name"`
 	// The state that this screen means, such as `processing`, `executing`, `idle` or `error`.
 	// `initializing` and `waiting_approval` are rare. `dead` is for the screen that an agent CLI
-	// shows when it ends. While the process still runs, such a screen counts as unknown. The key is
-	// required.
+	// shows when it ends. While the process still runs, Coleo treats such a screen as unknown. The
+	// key is required.
 	State string `toml:"state"`
-	// Whether Coleo ignores the rule while the agent CLI is still starting.
+	// If this key is `true`, Coleo ignores the rule while the agent CLI is still starting.
 	Late bool `toml:"late"`
 	// The conditions, 1 to 16. All conditions must hold. If a pattern has a group named
 	// `detail`, Coleo shows the group's text with the state: `attempt (?P<detail>\d+)`.
 	When []Cond `toml:"when"`
 }
 
-// defaultTiming returns the times that hold if a harness.toml sets none.
+// defaultTiming returns the times for a harness.toml that sets none.
 func defaultTiming() Timing {
 	return Timing{Settle: 400, PasteGap: 100, KeyGap: 30, DialogGap: 400, Start: 60_000, Unknown: 10_000,
 		Interrupted: 5_000}

@@ -24,8 +24,9 @@ func (byDigit) steps(v Verdict, d coleo.Decision) (Steps, error) {
 	return Steps{Keys: digit}, err
 }
 
-// digit returns the key that picks option n. The key is the number that the dialog shows before the
-// option. In a list that has scrolled, this number differs from the option's place in the list.
+// digit returns the key that picks the option with the index n. The key is the number that the
+// dialog shows before the option. In a list that has scrolled, this number differs from the
+// option's place in the list.
 func (v Verdict) digit(n int) (string, error) {
 	number := strconv.Itoa(n + 1)
 	if n < len(v.options.numbers) {
@@ -46,7 +47,7 @@ type byMark struct {
 }
 
 // check makes Coleo answer only if it sees the mark. ENTER takes the marked option. If Coleo
-// guessed which option is marked, ENTER could take another one.
+// guessed which option is marked, ENTER could take another option.
 func (byMark) check(c *compiler, at string, d *DialogRule) {
 	c.labels(at, d)
 	d.Default = -1
@@ -60,8 +61,9 @@ func (m byMark) steps(v Verdict, d coleo.Decision) (Steps, error) {
 	return Steps{Option: n, Back: m.back, On: m.on}, nil
 }
 
-// byKeys answers a dialog with the keys that the dialog's rule names for each choice.
-// If the rule names several options, the answer must name the choice: a number is refused.
+// byKeys answers a dialog with the keys that the dialog's rule names for each choice. If the rule
+// names several options, the answer must name a choice. byKeys then refuses the number of an
+// option.
 type byKeys struct{}
 
 func (byKeys) check(c *compiler, at string, d *DialogRule) {

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// squeeze drops all blanks, because each screen breaks lines at other places. It also
-// drops combining marks, joiners and symbols such as emoji, because programs disagree
-// about the width of these characters. Some agent CLIs assume that such a character is
-// narrower than it is, and paint over it.
+// squeeze drops all blanks, because different screens break lines at different places. It also
+// drops combining marks, joiners and symbols such as emoji, because programs disagree about the
+// width of these characters. Some agent CLIs assume that such a character is narrower than it is,
+// and paint over it.
 func squeeze(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.So) {
@@ -23,8 +23,8 @@ func squeeze(s string) string {
 // because a prompt may be long, and Coleo compares every picture with the prompt.
 func squeezedEnd(s string, n int) string { return squeeze(s[endOf(s, n):]) }
 
-// endOf returns an offset in s. Of the rest of s after that offset, squeeze leaves n runes. It is
-// the largest such offset. If squeeze leaves fewer runes of all of s, endOf returns 0.
+// endOf returns the offset in s at which the last n runes of squeeze(s) begin. If squeeze(s) has
+// fewer than n runes, endOf returns 0.
 func endOf(s string, n int) int {
 	at := len(s)
 	for at > 0 && n > 0 {

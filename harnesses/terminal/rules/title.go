@@ -53,8 +53,8 @@ func (d *DialogRule) findBlock(w wrappedRows, out *coleo.Dialog) (first, last in
 	return at, max(at, above-1)
 }
 
-// findHeading reads the title from the first row below the row of `top`. If several
-// rows match `top`, the lowest counts.
+// findHeading reads the title from the first row below the row that matches `top`. If several rows
+// match, findHeading uses the lowest of them.
 func (d *DialogRule) findHeading(w wrappedRows, out *coleo.Dialog) (first, last int) {
 	for i := len(w.rows) - 1; i >= 0; i-- {
 		if !d.top.MatchString(w.rows[i]) {
@@ -122,7 +122,7 @@ type wrappedRows struct {
 	cols  int
 }
 
-// continues reports whether the text of row i continues in the next row. It does if row
+// continues reports whether the text of row i continues in the next row. The text continues if row
 // i had no room for the first word of the next row.
 func (w wrappedRows) continues(i int) bool {
 	if i+1 >= len(w.rows) || strings.TrimSpace(w.rows[i]) == "" {
@@ -132,14 +132,14 @@ func (w wrappedRows) continues(i int) bool {
 	return strings.Trim(word, boxDrawing) != "" && w.end(i)+1+pty.Cells(word) > w.cols-wrapMargin
 }
 
-// end returns the column after the end of the text of row i.
+// end returns the first column after the text of row i.
 func (w wrappedRows) end(i int) int {
 	text := strings.TrimSpace(w.rows[i])
 	at := max(0, strings.Index(w.plain[i], text))
 	return pty.Cells(w.plain[i][:at]) + pty.Cells(text)
 }
 
-// join appends the text of row i+1 to text, the joined text of the rows up to row i.
+// join returns the joined text of the rows up to row i, with the text of row i+1 added.
 func (w wrappedRows) join(text string, i int) string {
 	if w.end(i) >= w.cols && indent(w.rows[i+1]) < 2 {
 		return text + w.rows[i+1] // the terminal itself has wrapped the row
@@ -159,9 +159,9 @@ func (w wrappedRows) join(text string, i int) string {
 // indent returns the number of blanks at the beginning of a row.
 func indent(row string) int { return len(row) - len(strings.TrimLeft(row, " ")) }
 
-// pageOf is for a dialog with several questions, one per page. It returns the number of the
-// question that the picture shows, and how many questions there are. The first question has number
-// 1. The number is 0 if no name or more than one name stands out.
+// pageOf returns the number of the question that the picture shows, counted from 1, and the number
+// of all questions. It is for a dialog with several questions, one per page. The first result is 0
+// if no name stands out, or more than one.
 func (d *DialogRule) pageOf(p *Picture) (page, pages int) {
 	if d.tabs == nil {
 		return 0, 0
@@ -192,8 +192,8 @@ func (d *DialogRule) pageOf(p *Picture) (page, pages int) {
 
 func isBold(c pty.Cell) bool { return c.Bold }
 
-// onlyOne looks for the only column that passes the function holds, and returns its number. The
-// first column has number 1. onlyOne returns 0 if there is no such column, or more than one.
+// onlyOne returns the number of the only column for which the function returns true, counted from
+// 1. It returns 0 if there is no such column, or more than one.
 func onlyOne(columns []int, holds func(x int) bool) int {
 	found := 0
 	for i, x := range columns {

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Transcript describes the file of JSON lines in which an agent CLI keeps a
-// conversation. Answers in this file are complete. To name a value inside an entry,
-// join the keys on the way to the value with dots. If a value on the way is a list,
-// Coleo searches each of its elements.
+// Transcript describes the file of JSON lines in which an agent CLI keeps a conversation. Answers
+// in this file are complete. To name a nested value, join all keys on the path to it with dots. If
+// a value on the path is a list, Coleo searches each of its elements.
 type Transcript struct {
 	// The path of the file below HOME. The path can contain `*`. `{id}` stands for the
 	// id of the conversation: `.mine/chats/{id}.jsonl`.
@@ -17,13 +16,13 @@ type Transcript struct {
 	// How Coleo recognizes an entry of the user, as KEY=VALUE: `type=user`. The answer
 	// comes after the last entry of the user.
 	Prompt string `toml:"prompt"`
-	// How Coleo recognizes an entry of the model, as KEY=VALUE: `type=assistant`. The
-	// last entry of the model that has a text is the answer.
+	// How Coleo recognizes an entry of the model, as KEY=VALUE: `type=assistant`. The answer is the
+	// text of the last such entry that has a text.
 	Answer string `toml:"answer"`
 	// The key of the text in the user's entries and in the model's entries:
 	// `message.content.text`.
 	Text string `toml:"text"`
-	// A key in the same object as the text, such as `thought`. If its value is true,
+	// A key in the same object as the text, such as `thought`. If the value of that key is true,
 	// Coleo leaves the text out.
 	Without string `toml:"without"`
 }
@@ -79,8 +78,8 @@ func (s *Search) Answer() string {
 	return strings.Trim(s.last, "\n ")
 }
 
-// texts returns the strings of an entry that the path leads to. It leaves out those that t.Without
-// excludes.
+// texts returns the strings to which the path leads in an entry. It leaves out the strings that
+// t.Without excludes.
 func (t *Transcript) texts(v any, keys []string) []string {
 	var out []string
 	walk(v, keys, func(beside map[string]any, value any) {
@@ -91,8 +90,8 @@ func (t *Transcript) texts(v any, keys []string) []string {
 	return out
 }
 
-// holdsPair reports whether an entry has a certain value at a certain key. The argument pair has
-// both, in the form key=value.
+// holdsPair reports whether an entry has the given value at the given key. The parameter pair
+// contains both, in the form key=value.
 func holdsPair(v any, pair string) bool {
 	key, want, _ := strings.Cut(pair, "=")
 	found := false
@@ -107,8 +106,8 @@ func holdsPair(v any, pair string) bool {
 	return found
 }
 
-// walk follows a path through a JSON value. It calls the function take with each value at the end
-// of the path, and with the object that contains that value.
+// walk follows a path through a JSON value. At each end of the path, it calls the function take
+// with the value there, and with the object that contains that value.
 func walk(v any, keys []string, take func(beside map[string]any, value any)) {
 	switch x := v.(type) {
 	case []any:

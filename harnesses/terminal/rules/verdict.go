@@ -50,9 +50,9 @@ func (s *Spec) Read(p *Picture) Verdict {
 	return Verdict{}
 }
 
-// parse reads the parts of the dialog on a picture. A part that parse cannot find stays empty, and
-// the dialog still counts. The result shown has the visible rows of the subject. The result options
-// has what the dialog shows beside the labels of its options.
+// parse reads the parts of the dialog on a picture. If parse cannot find a part, the part stays
+// empty, and the dialog still counts. parse also returns the visible rows of the subject, and what
+// the dialog shows beside the labels of its options.
 func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown []string, options optionRows) {
 	rows := make([]string, len(p.rows))
 	for i, row := range p.rows {
@@ -105,8 +105,8 @@ func (d *DialogRule) withoutState(rows []string) []string {
 	return out
 }
 
-// findTop returns the first row of a subject above the title. The result clipped is
-// true if the dialog continues above the screen.
+// findTop returns the first row of a subject above the title. It also reports whether the dialog
+// continues above the screen.
 func (d *DialogRule) findTop(rows []string, title int) (top int, clipped bool) {
 	if d.top == nil {
 		return max(0, title-1), false

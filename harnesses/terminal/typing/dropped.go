@@ -9,14 +9,14 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// submitAgain is for a submit key without a visible effect, so that an idle agent CLI still shows
-// the prompt in its composer. That alone does not prove that the agent CLI dropped the key, because
-// it may not have read the key yet.
+// submitAgain presses the submit key again if the first press had no visible effect. In that case,
+// the agent CLI is idle and still shows the prompt in its composer. That alone does not prove that
+// the agent CLI dropped the key, because the agent CLI may not have read the key yet.
 //
-// So submitAgain types a probe after the prompt. Keys keep their order. If the composer
-// shows the probe after the prompt, the agent CLI has read the submit key and dropped
-// it. submitAgain then removes the probe, and presses the submit key a second and last
-// time. It returns the last outcome.
+// So submitAgain types a probe after the prompt. Keys keep their order. If the composer shows the
+// probe after the prompt, the agent CLI has read the submit key and dropped it. submitAgain then
+// removes the probe, and presses the submit key a second and last time. It returns the last
+// outcome.
 //
 // Gemini CLI 0.61.0 drops the submit key if it reads the key together with the paste.
 func (t *Typist) submitAgain(ctx context.Context, s submission) outcome {
@@ -41,7 +41,7 @@ func (t *Typist) submitAgain(ctx context.Context, s submission) outcome {
 }
 
 // decidedOr waits until the outcome of a prompt is known, or until a check passes. It returns the
-// last outcome. The result passed is true if the check passed while the outcome was not known.
+// last outcome. It also reports whether the check passed before the outcome was known.
 func (t *Typist) decidedOr(ctx context.Context, s submission, check Check,
 	limit time.Duration) (last outcome, passed bool) {
 	last, _ = await(ctx, t.view, limit, func(r *reading.Reader) (outcome, bool) {
@@ -52,8 +52,8 @@ func (t *Typist) decidedOr(ctx context.Context, s submission, check Check,
 	return last, passed
 }
 
-// unsubmitted returns a check that passes if the agent CLI is idle and shows text in
-// its composer. The agent CLI must have done nothing since the submit key was pressed.
+// unsubmitted returns a check that passes if the agent CLI is idle and shows the given text in its
+// composer. The agent CLI must have done nothing since the submit key was pressed.
 func unsubmitted(s submission, text string) Check {
 	return func(r *reading.Reader) error {
 		c := contentOf(r)

@@ -24,12 +24,12 @@ const (
 	drawnTimeout = 3 * time.Second
 )
 
-// Interrupt stops the running turn. If a dialog is open, Interrupt denies the dialog,
-// which ends the turn. If no turn is running, Interrupt does nothing. It presses no key
-// on a screen that no rule recognizes. There, the key that stops a turn might answer a
-// question or end the agent CLI.
+// Interrupt stops the running turn. If a dialog is open, Interrupt denies the dialog, which ends
+// the turn. If no turn is running, Interrupt does nothing. It presses no key on a screen that no
+// rule recognizes. On such a screen, the key that stops a turn might answer a question or end the
+// agent CLI.
 //
-// Interrupt returns what it did, also together with one of these errors:
+// Interrupt always returns what it did, even if it returns one of these errors:
 //
 //   - EUnsupported if the agent CLI cannot be interrupted
 //   - EUnrecognised if no rule recognizes the screen
@@ -95,12 +95,12 @@ func (t *Typist) awaitStopped(ctx context.Context) error {
 	})
 }
 
-// pressInterrupt presses the keys of an interrupt, and adds to out what it did. It
-// stops when no turn is running.
+// pressInterrupt presses the keys of an interrupt, and records in out what it did. It stops when no
+// turn is running.
 //
-// The harness can have conditions for the screen between the first key and the last key. If it has,
-// pressInterrupt presses the last key only while they hold. Until they hold, it presses the first
-// key again.
+// The harness can have conditions for the screen between the first key and the last key. In that
+// case, pressInterrupt presses the last key only while the conditions hold. Until the conditions
+// hold, it presses the first key again.
 func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) error {
 	names := t.Spec().Keys.Interrupt
 	keys, err := rules.KeySequence(names)
@@ -136,8 +136,8 @@ func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) er
 	return ctx.Err()
 }
 
-// pressNext presses the next key of an interrupt, and adds it to out. It returns how
-// long the agent CLI can take to show an effect.
+// pressNext presses the next key of an interrupt, and records the key in out. It returns how long
+// the agent CLI can take to show an effect.
 func (t *Typist) pressNext(ctx context.Context, now progress, keys [][]byte, out *coleo.Interruption) (
 	most time.Duration, err error) {
 	key := 0
@@ -182,15 +182,15 @@ const (
 	phaseHalted  phase = "halted"
 )
 
-// A progress says which phase of an interrupt a picture shows. It also has the verdict of the rules
-// on that picture.
+// progress holds the phase of an interrupt that a picture shows. It also holds the verdict of the
+// rules on that picture.
 type progress struct {
 	phase   phase
 	verdict rules.Verdict
 }
 
-// The method progress waits for a picture that a rule recognizes. It returns how far the interrupt
-// has come on that picture.
+// progress waits for a picture that a rule recognizes. It returns how far the interrupt has come on
+// that picture.
 func (t *Typist) progress(ctx context.Context) (progress, error) {
 	now, _, err := find(ctx, t.view, func(r *reading.Reader) (progress, error) {
 		return progress{t.phaseOf(r), r.Verdict()}, t.mayInterrupt(r)
@@ -230,7 +230,7 @@ func (t *Typist) hasAdvanced(r *reading.Reader, was progress) bool {
 	return now == phaseHalted || now == phaseAsking
 }
 
-// during returns a check that passes while the interrupt is in the phase was.
+// during returns a check that passes while the interrupt is in the given phase.
 func (t *Typist) during(was phase) Check {
 	return func(r *reading.Reader) error {
 		if now := t.phaseOf(r); now != was {

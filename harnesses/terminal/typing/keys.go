@@ -16,9 +16,9 @@ import (
 // if the program has written output that the picture does not show yet.
 const typeWindow = 3 * time.Second
 
-// typeWhile types bytes only if the function look succeeds on the newest picture. If there is
-// output that this picture does not show yet, the holder refuses the bytes. typeWhile then calls
-// the function again, with the newer picture. It returns the function's result for the picture on
+// typeWhile types bytes only if the function look succeeds on the newest picture. If the program
+// has written output that this picture does not show yet, the holder refuses the bytes. typeWhile
+// then calls look again, with the newer picture. It returns the result of look for the picture on
 // which the bytes were typed, and the session's At for that picture.
 func typeWhile[T any](ctx context.Context, t *Typist, data []byte,
 	look func(*reading.Reader) (T, error)) (found T, at At, err error) {
@@ -48,8 +48,9 @@ func keysWhile[T any](ctx context.Context, t *Typist, keys Keys,
 	}
 }
 
-// sequenceWhile types keys one by one. It types each key only if the function look succeeds on the
-// newest picture. It returns the results of typeWhile for the last key.
+// sequenceWhile types keys one by one. Before each key, it calls the function look with the newest
+// picture, and types the key only if look succeeds. It returns the results of typeWhile for the
+// last key.
 func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	look func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	keys, err := rules.KeySequence(names)
@@ -61,12 +62,13 @@ func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	return found, at, err
 }
 
-// nothing returns a look that finds nothing, and succeeds if the check ok passes.
+// nothing turns a check into a function that typeWhile can call. That function finds nothing, and
+// succeeds if the check passes.
 func nothing(ok Check) func(*reading.Reader) (struct{}, error) {
 	return func(r *reading.Reader) (struct{}, error) { return struct{}{}, ok(r) }
 }
 
-// typeIf types data only if the check ok passes on the newest picture.
+// typeIf types bytes only if a check passes on the newest picture.
 func (t *Typist) typeIf(ctx context.Context, ok Check, data []byte) error {
 	_, _, err := typeWhile(ctx, t, data, nothing(ok))
 	return err
@@ -86,13 +88,13 @@ func (t *Typist) pressIf(ctx context.Context, names string, ok Check) error {
 	return err
 }
 
-// pressSlowlyIf is like pressIf, but makes the harness's pause between the keys.
+// pressSlowlyIf is like pressIf, but waits between the keys for the time that the harness names.
 func (t *Typist) pressSlowlyIf(ctx context.Context, names string, ok Check) error {
 	return t.eachKey(ctx, names, func(key []byte) error { return t.typeIf(ctx, ok, key) })
 }
 
-// press types keys one by one, with the harness's pause between them. It does not check the screen,
-// so it is only for keys that can do no harm.
+// press types keys one by one. Between two keys, it waits for the time that the harness names. It
+// does not check the screen, so it is only for keys that can do no harm.
 func (t *Typist) press(ctx context.Context, names string) error {
 	return t.eachKey(ctx, names, func(key []byte) error {
 		_, err := t.view.Write(ctx, Keys{ID: coleo.NewUUID(), Data: key})
@@ -100,8 +102,8 @@ func (t *Typist) press(ctx context.Context, names string) error {
 	})
 }
 
-// eachKey calls a function with each key of a sequence. Between two calls, it makes the pause that
-// the harness names.
+// eachKey calls a function with each key of a sequence. Between two calls, it waits for the time
+// that the harness names.
 func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []byte) error) error {
 	keys, err := rules.KeySequence(names)
 	if err != nil {
@@ -120,11 +122,11 @@ func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []b
 	return nil
 }
 
-// nothingTyped is the part of most errors of this package that says what was done.
+// nothingTyped is a part of most error messages of this package. It says what was done.
 const nothingTyped = "nothing was typed"
 
-// afterKeys is for a sequence of keys that failed. It adds two numbers to the error's message: how
-// many keys were typed, and how many the sequence has.
+// afterKeys adds two numbers to the error message of a sequence of keys that failed: how many keys
+// were typed, and how many keys the sequence has.
 func afterKeys(err error, typed, all int) error {
 	if typed == 0 {
 		return err
@@ -132,7 +134,7 @@ func afterKeys(err error, typed, all int) error {
 	return saying(err, fmt.Sprintf("only the first %d of %d keys were typed", typed, all))
 }
 
-// saying returns err with the text done in place of nothingTyped.
+// saying replaces nothingTyped in the error's message with the given text, and returns the result.
 func saying(err error, done string) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) || !strings.Contains(e.Message, nothingTyped) {

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// seenTimeout is how long an agent CLI can take to show another mode or model after a key
-// or a command. The slowest one shows it within 0.5 s; a loaded machine takes longer.
+// seenTimeout is how long an agent CLI can take to show another mode or model after a key or a
+// command. The slowest agent CLI shows it within 0.5 s. A loaded machine takes longer.
 const seenTimeout = 10 * time.Second
 
 const (
@@ -21,7 +21,8 @@ const (
 	// Code 0.24.4 sometimes applies the key to its menu of completions, and shows the whole command
 	// forever.
 	commandTaken = 3 * time.Second
-	// commandTries is how often submit is pressed while the composer shows the command.
+	// commandTries is the largest number of times that Coleo presses the submit key while the
+	// composer shows the command.
 	commandTries = 3
 )
 
@@ -30,7 +31,7 @@ const (
 // effect, SwitchMode stops. Otherwise the agent CLI could read that key late, and leave the wanted
 // mode again. SwitchMode types only into an empty composer of an idle agent CLI.
 //
-// SwitchMode returns what it did, also together with one of these errors:
+// SwitchMode always returns what it did, even if it returns one of these errors:
 //
 //   - EUnsupported if no key and no command switches to the mode
 //   - ENotFound if there is no such mode
@@ -132,8 +133,8 @@ func (t *Typist) cycleTo(ctx context.Context, id string, out *coleo.ModeSwitch) 
 	return nil
 }
 
-// pressMode presses one key, and waits until the screen shows another mode than before. It adds the
-// key and the mode to out.
+// pressMode presses one key, and waits until the screen shows another mode than before. It records
+// the key and the mode in out.
 func (t *Typist) pressMode(ctx context.Context, key string, out *coleo.ModeSwitch) error {
 	before := out.To
 	_, _, err := sequenceWhile(ctx, t, key, func(r *reading.Reader) (string, error) {
@@ -150,7 +151,8 @@ func (t *Typist) pressMode(ctx context.Context, key string, out *coleo.ModeSwitc
 	return t.awaitMode(ctx, out, func(mode string) bool { return mode != before })
 }
 
-// awaitMode waits until the reading has a mode that ok accepts, and adds the mode to out.
+// awaitMode waits until the function ok accepts the mode in the reading. It records the mode in
+// out.
 func (t *Typist) awaitMode(ctx context.Context, out *coleo.ModeSwitch, ok func(mode string) bool) error {
 	mode, hit := await(ctx, t.view, seenTimeout, func(r *reading.Reader) (string, bool) {
 		now := r.Reading()
@@ -188,8 +190,8 @@ func (t *Typist) commandMode(ctx context.Context, left *unseen, mode *rules.Mode
 }
 
 // SetModel changes the model of the running agent CLI with the agent CLI's own command. It returns
-// when the screen shows the model. It returns EUnsupported if there is no such command, and
-// otherwise the errors of SwitchMode.
+// when the screen shows the model. The error is EUnsupported if there is no such command. SetModel
+// also returns the errors of SwitchMode.
 func (t *Typist) SetModel(ctx context.Context, model string) error {
 	left, done := t.turn.take()
 	defer done()
@@ -215,8 +217,8 @@ func (t *Typist) SetModel(ctx context.Context, model string) error {
 	})
 }
 
-// The method command types a command of the agent CLI into the empty composer, and submits it if
-// the conditions hold. The command begins no turn.
+// command types a command of the agent CLI into the empty composer. It submits the command if the
+// conditions hold. The command begins no turn.
 func (t *Typist) command(ctx context.Context, left *unseen, text string, when []rules.Cond) error {
 	if err := t.readyForCommand(ctx, left); err != nil {
 		return err

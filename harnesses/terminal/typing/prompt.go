@@ -20,13 +20,13 @@ const (
 	// text or begins to work on it. Gemini CLI 0.61.0 stalls for 27 to 100 s over 100
 	// kB in one line, and longer on a loaded machine.
 	slowest = 400
-	// When Coleo attaches again to a running agent CLI, a prompt waits for the first reading.
-	// settledTimeout is the longest time. The screen settles in less than a second, but a loaded
-	// machine needs longer.
+	// settledTimeout is the longest time that a prompt waits for the first reading. A prompt waits
+	// for this reading after Coleo has attached again to a running agent CLI. The screen settles in
+	// less than a second, but a loaded machine needs longer.
 	settledTimeout = 10 * time.Second
-	// clearTries is how many attempts in a row to clear a row can have no effect. Each attempt
-	// waits for clearTimeout. clearMost is the largest number of attempts in all. Each attempt that
-	// has an effect clears one row.
+	// clearTries is the largest number of consecutive attempts to clear a row that have no effect.
+	// Each attempt waits for clearTimeout. clearMost is the largest number of attempts in all. Each
+	// attempt that has an effect clears one row.
 	clearTries, clearMost = 3, 300
 	clearTimeout          = time.Second
 )
@@ -106,8 +106,8 @@ func (t *Typist) provenIdle() error {
 		"look at its screen, then interrupt it, or prompt it with --unproven", t.Spec().Title, why)
 }
 
-// send types a text into the composer and submits it. If there is a second check, send submits the
-// text only if that check passes too.
+// send types a text into the composer and submits it. If the parameter also is not nil, send
+// submits the text only if that check passes too.
 func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Receipt, error) {
 	left, done := t.turn.take()
 	defer done()

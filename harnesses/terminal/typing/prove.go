@@ -18,12 +18,12 @@ const proveTimeout = 5 * time.Second
 // are two proofs:
 //
 //   - The hook or the record has named the prompt at that time or later.
-//   - The composer does not hold the prompt, and the transcript shows the prompt more often than it
-//     did at that time.
+//   - The composer does not hold the prompt, and the transcript shows the prompt more
+//     often than it did at that time.
 //
-// The function screenThen returns the terminal as it was at that time. It returns an error if Coleo
-// has not kept that terminal. Then only the first proof is possible. If Prove finds no proof, it
-// returns "". If ctx ends, it returns the error of ctx.
+// Prove calls screenThen for the terminal as it was at that time. If Coleo has not kept that
+// terminal, screenThen returns an error, and only the first proof is possible. If Prove finds no
+// proof, it returns "". If ctx ends, it returns the error of ctx.
 func (t *Typist) Prove(ctx context.Context, p coleo.Receipt,
 	screenThen func() (*pty.Core, error)) (coleo.Proof, error) {
 	text, err := t.Spec().PromptText(p.Text)

@@ -13,8 +13,8 @@ import (
 const (
 	// goneTimeout is how long an answered dialog can stay on the screen.
 	goneTimeout = 10 * time.Second
-	// Coleo answers a question of trust only when the agent CLI's start is over. trustTimeout is
-	// how long it waits for that. On a loaded machine, the start takes 3 s.
+	// trustTimeout is how long Coleo waits for the end of the agent CLI's start before it answers a
+	// question of trust. On a loaded machine, the start takes 3 s.
 	trustTimeout = 15 * time.Second
 	// markTimeout is how long the mark of a list can take to move. It is as long as
 	// tickTimeout, for the same reason.
@@ -69,9 +69,9 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 	return nil
 }
 
-// awaitStart waits until the agent CLI's start is over, before a question of trust is
-// answered. If Gemini CLI 0.61.0 is told to trust the folder earlier, it forgets to start again.
-// It then goes on as in a folder that is not trusted.
+// awaitStart waits until the agent CLI's start is over, before a question of trust is answered. If
+// the answer comes earlier, Gemini CLI 0.61.0 forgets to start again. It then goes on as in a
+// folder that is not trusted.
 func (t *Typist) awaitStart(ctx context.Context, kind coleo.DialogKind) error {
 	over := func(r *reading.Reader) bool { return !r.AwaitsReady() }
 	if kind != coleo.DialogTrust || peek(t.view, over) {
@@ -95,8 +95,8 @@ func (t *Typist) lapseClaims() {
 }
 
 // showing returns a check that passes while the given appearance of a dialog is on the screen. If
-// the screen shows another dialog, the check waits until that dialog has settled. Then the dialog's
-// fingerprint is final, and the check fails for good.
+// the screen shows another dialog, the check waits until that dialog has settled. Then the
+// fingerprint of that dialog is final, and the check fails permanently.
 func showing(dialog coleo.Fingerprint) Check {
 	return func(r *reading.Reader) error {
 		v := r.Verdict()
@@ -139,12 +139,13 @@ func (t *Typist) choose(ctx context.Context, same Check, v rules.Verdict, d cole
 	return saying(t.moveTo(ctx, same, steps), mayHaveMoved)
 }
 
-// An answer can fail after it has moved the mark of a list, and before it has chosen an option.
-// mayHaveMoved says in the error what was done.
+// mayHaveMoved says in an error what was done. It is for an answer that fails after it has moved
+// the mark of a list, and before it has chosen an option.
 const mayHaveMoved = "at most the mark of the list was moved"
 
-// Between two keys that move a mark, an agent CLI may draw the dialog in parts. So whileDrawn adds
-// to a check: it waits while the screen shows another dialog with the same title.
+// whileDrawn returns a check that adds one rule to the check same: wait while the screen shows
+// another dialog with the same title. The reason is that an agent CLI may draw the dialog in parts
+// between two keys that move a mark.
 func whileDrawn(same Check, title string) Check {
 	return func(r *reading.Reader) error {
 		err := same(r)
@@ -188,8 +189,8 @@ func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) erro
 	}
 }
 
-// moveMark presses a key, and waits until the mark of a list has left the option with the index
-// marked.
+// moveMark presses a key, and waits until the mark of a list has left the option with the given
+// index.
 func (t *Typist) moveMark(ctx context.Context, same Check, key string, marked int) error {
 	if err := t.pressSlowlyIf(ctx, key, same); err != nil {
 		return err
@@ -269,7 +270,7 @@ func (t *Typist) enterText(ctx context.Context, same Check, steps rules.Steps) e
 	return saying(t.pressSlowlyIf(ctx, "ENTER", holds(steps.Text)), done)
 }
 
-// enter presses ENTER if the mark of a list is at the option with index option.
+// enter presses ENTER if the mark of a list is at the option with the given index.
 func (t *Typist) enter(ctx context.Context, same Check, option int) error {
 	return t.pressSlowlyIf(ctx, "ENTER", func(r *reading.Reader) error {
 		if err := same(r); err != nil {

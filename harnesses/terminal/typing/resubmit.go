@@ -8,14 +8,13 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// The submit key can become a new row in the composer. ignoredGap is how long the composer must
-// show that before Coleo presses the key again. For about 40 ms by its own clock, an agent CLI
-// treats the key as part of a paste. On a loaded machine that time is longer.
+// ignoredGap is for a submit key that became a new row in the composer. The composer must show the
+// new row for this time before Coleo presses the key again. For about 40 ms by its own clock, an
+// agent CLI treats the key as part of a paste. On a loaded machine that time is longer.
 const ignoredGap = 500 * time.Millisecond
 
-// The method ignored returns a check that passes if the pressed key did not submit the prompt, and
-// the submit key would submit it. It returns nil if the agent CLI cannot have ignored the pressed
-// key.
+// ignored returns a check that passes if the pressed key did not submit the prompt, and the submit
+// key would submit it now. It returns nil if the agent CLI cannot have ignored the pressed key.
 func (t *Typist) ignored(s submission) Check {
 	switch {
 	case s.queued:
@@ -62,8 +61,9 @@ func becameRow(s submission) Check {
 
 // resubmit waits until the outcome of the prompt is known, or until the agent CLI has ignored the
 // pressed key for ignoredGap. If the key was ignored, resubmit presses the submit key a second and
-// last time, while the picture still shows this. It returns the last outcome. The result ok is
-// false if neither happened before the time ran out.
+// last time. It does so only while the picture still shows that the first key was ignored. resubmit
+// returns the last outcome. It returns false if the time runs out before the outcome is known or
+// the key looks ignored.
 func (t *Typist) resubmit(ctx context.Context, s submission, ignored Check) (last outcome, ok bool) {
 	type look struct {
 		outcome outcome
@@ -82,8 +82,8 @@ func (t *Typist) resubmit(ctx context.Context, s submission, ignored Check) (las
 		return now, now.outcome.decided() || !now.ignored
 	})
 	if !hit {
-		// pressIf presses no key if the picture has changed. The caller sees what
-		// became of the prompt.
+		// pressIf presses no key if the picture has changed. The caller then sees the outcome of
+		// the prompt.
 		_ = t.pressIf(ctx, t.Spec().Keys.Submit, ignored)
 	}
 	return seen.outcome, true

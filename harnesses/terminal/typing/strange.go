@@ -8,8 +8,7 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// isStrange reports whether the screen shows the given appearance of a dialog, and no rule knows
-// that dialog.
+// isStrange reports whether the screen shows the given appearance of a dialog that no rule knows.
 func (t *Typist) isStrange(dialog coleo.Fingerprint) bool {
 	return peek(t.view, func(r *reading.Reader) bool {
 		d := r.Strange()

@@ -91,11 +91,12 @@ var errChanged = errors.New("work has begun or ended meanwhile, or may come to a
 // but an agent CLI accepts keys for a dialog before it draws the dialog. So pressSubmit follows
 // three rules:
 //
-//   - While the agent CLI works, it presses the key that queues prompts, if the harness
-//     has such a key.
-//   - If the hook has just reported a tool, it first waits to see whether the tool
-//     opens a dialog.
-//   - If it succeeds, it makes the Reader keep new entries of the record until Submitted is called.
+//   - While the agent CLI works, pressSubmit presses the key that queues prompts, if the
+//     harness has such a key.
+//   - If the hook has just reported a tool, pressSubmit first waits to see whether the
+//     tool opens a dialog.
+//   - If pressSubmit succeeds, it makes the Reader keep new entries of the record until
+//     Submitted is called.
 func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (submission, At, error) {
 	for {
 		t.view.Await(ctx, reading.ToolAsks, func(r *reading.Reader) bool { return !r.MayAsk(time.Now()) })
@@ -178,7 +179,7 @@ type outcome struct {
 	blocked  bool // a dialog is open; only the user can answer it
 }
 
-// undecided is the outcome of a prompt if nothing is known about it.
+// undecided is the outcome of a prompt about which nothing is known.
 var undecided outcome
 
 func (o outcome) decided() bool { return o.taken || o.blocked }
@@ -213,18 +214,17 @@ func outcomeOf(r *reading.Reader, s submission) outcome {
 
 // released reports whether the composer has released a prompt.
 //
-// A picture without a composer proves nothing by itself. It may be half drawn, or show
-// a dialog that opened before the agent CLI read the prompt. Such a picture counts only
-// in these cases:
+// A picture without a composer proves nothing by itself. It may be half drawn, or show a dialog
+// that opened before the agent CLI read the prompt. Such a picture proves the release only in these
+// cases:
 //
 //   - It shows work or a dialog of work, and the agent CLI was not working before. Only
 //     this prompt can have caused that.
 //   - It shows a dialog, and the hook or the record has named the prompt.
 //
-// If the agent CLI was working before, a composer counts as released only if it is
-// empty. A composer with another text may be a box of the transcript that looks like a
-// composer. Gemini CLI 0.61.0 shows such a box just before a dialog replaces the
-// composer.
+// If the agent CLI was working before, a composer counts as released only if it is empty. A
+// composer with another text may be a box of the transcript that looks like a composer. Gemini CLI
+// 0.61.0 shows such a box just before a dialog replaces the composer.
 func released(r *reading.Reader, s submission, reported bool) bool {
 	dialog, picture := r.Verdict().Dialog, r.Picture()
 	switch {

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// tickTimeout is how long a tick or a typed text can take to appear. Gemini CLI
-	// 0.61.0 takes 0.1 s, and more than 3 s if ten other programs want each core.
+	// tickTimeout is how long a tick or a typed text can take to appear. Gemini CLI 0.61.0 takes
+	// 0.1 s, and more than 3 s if ten other programs compete for each core.
 	tickTimeout = 20 * time.Second
-	// mostRows is how many rows Coleo moves the mark in one list at most. Nobody ticks options in a
-	// longer list. In some lists the mark goes from the end to the beginning. There, mostRows also
-	// ends the search.
+	// mostRows is the largest number of rows by which Coleo moves the mark in one list. Nobody
+	// ticks options in a longer list. In some lists the mark jumps from the end to the beginning.
+	// In such a list, mostRows also ends the search.
 	mostRows = 200
 	// mostPasses is the largest number of times that Coleo goes through a list. A tick
 	// can change other ticks, so a second pass may have to correct the first. The last
@@ -79,7 +79,7 @@ func (k *ticker) ticked() string {
 	return "ticked are " + strings.Join(names, ", ")
 }
 
-// see returns what the newest picture shows of the list.
+// see returns what the newest picture shows of the list of options.
 func (k *ticker) see(r *reading.Reader) (listView, error) {
 	if err := k.same(r); err != nil {
 		return listView{}, err
@@ -95,7 +95,7 @@ func (k *ticker) look(ctx context.Context) (listView, error) {
 }
 
 // press types one key if the condition ok holds on the newest picture. It then waits until the
-// condition done holds. The argument what names the key in errors.
+// condition done holds. The parameter what is the name of the key in errors.
 func (k *ticker) press(ctx context.Context, key, what string, ok, done func(listView) bool) error {
 	unchanged := func(r *reading.Reader) error {
 		l, err := k.see(r)
@@ -168,7 +168,7 @@ func (k *ticker) byDigit(ctx context.Context) error {
 }
 
 // exact returns an error if an option has a wrong tick. It also returns an error if the option that
-// takes a text holds another text than k.Text.
+// takes a text does not hold k.Text.
 func (k *ticker) exact(l listView) error {
 	for i, tick := range l.ticks {
 		if tick == rules.NoTick && k.Wants(i) {
@@ -215,10 +215,9 @@ func (k *ticker) byMark(ctx context.Context) error {
 	return coleo.Errorf(coleo.ETimeout, "the ticks change again and again")
 }
 
-// atEnd reports whether the mark is where the ticks are submitted. That is the row that
-// submits, or the last option if keys submit. While the option that takes a text is
-// empty, it takes these keys itself. If that option is the last one, the option above
-// it counts as the last one.
+// atEnd reports whether the mark is where the ticks are submitted. That is the row that submits, or
+// the last option if keys submit. While the option that takes a text is empty, that option takes
+// these keys itself. If it is the last option, the option above it counts as the last one.
 func (k *ticker) atEnd(l listView) bool {
 	if k.SubmitKeys == "" {
 		return l.submit
@@ -248,9 +247,8 @@ func (k *ticker) submit(ctx context.Context) error {
 	})
 }
 
-// pass moves the mark to the first option, and from there down to where the ticks are
-// submitted. It ticks the wanted options on the way. The result changed is true if it
-// changed a tick or a text.
+// pass moves the mark to the first option, and from there down to where the ticks are submitted. It
+// ticks the wanted options on the way. It reports whether it changed a tick or a text.
 func (k *ticker) pass(ctx context.Context) (changed bool, err error) {
 	if err := k.moveUntil(ctx, "UP", func(l listView) bool { return !l.submit && l.dialog.Default == 0 }); err != nil {
 		return false, err
@@ -337,7 +335,7 @@ func (t *Typist) awaitText(ctx context.Context, same Check, text string) error {
 	return nil
 }
 
-// moveUntil moves the mark with a key until there holds on the newest picture.
+// moveUntil moves the mark with the given key until the condition holds on the newest picture.
 func (k *ticker) moveUntil(ctx context.Context, key string, there func(listView) bool) error {
 	for range mostRows {
 		l, err := k.look(ctx)
@@ -351,14 +349,14 @@ func (k *ticker) moveUntil(ctx context.Context, key string, there func(listView)
 	return coleo.Errorf(coleo.ETimeout, "the mark of the list did not arrive")
 }
 
-// mostMoves is how often Coleo presses the same key that only moves the mark. Gemini CLI 0.61.0
-// loses keys while it draws. Before Coleo presses the key again, the screen must show that the mark
-// has not moved.
+// mostMoves is the largest number of times that Coleo presses a key for one move of the mark.
+// Gemini CLI 0.61.0 loses keys while it draws. Before Coleo presses the key again, the screen must
+// show that the mark has not moved.
 const mostMoves = 3
 
-// move moves the mark by one row. The argument from has the present row. If the mark is at the
-// option that takes a text, move first waits. Gemini CLI 0.61.0 loses a key that comes right after
-// the picture that marks this option.
+// move moves the mark by one row. The parameter from is the list as it was before the move. If the
+// mark is at the option that takes a text, move first waits. Gemini CLI 0.61.0 loses a key that
+// comes right after the picture that marks this option.
 func (k *ticker) move(ctx context.Context, key string, from listView) (err error) {
 	if n := from.dialog.TextOption; n > 0 && from.dialog.Default == n-1 && !from.submit {
 		if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {

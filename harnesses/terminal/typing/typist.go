@@ -48,14 +48,14 @@ func (t *Typist) Pause() (resume func()) {
 	return resume
 }
 
-// TryPause is like Pause, but does not wait: free is false if somebody is typing.
+// TryPause is like Pause, but does not wait. If somebody is typing, it returns false.
 func (t *Typist) TryPause() (resume func(), free bool) {
 	_, resume, free = t.turn.tryTake()
 	return resume, free
 }
 
-// A turn is a lock: only one caller at a time may type. It also guards the text that the
-// last caller has typed and not yet seen.
+// turn is a lock that lets only one caller at a time type. It also guards the text that the last
+// caller typed, if the screen has not shown that text yet.
 type turn struct {
 	mu     sync.Mutex
 	unseen unseen

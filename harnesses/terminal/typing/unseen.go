@@ -14,12 +14,11 @@ import (
 const probe = "."
 
 // flushUnseen makes sure that the agent CLI has read the text that was typed last. It does nothing
-// if the screen showed that this text arrived. Without it, an agent CLI that stalls could read the
-// old text late, and join it to the next text.
+// if the screen showed that this text arrived. Without flushUnseen, an agent CLI that stalls could
+// read the old text late, and join it to the next text.
 //
-// flushUnseen types a probe and waits until the composer shows the probe. The old text
-// is then in the composer too, where it can be cleared. The error is EBusy if the agent
-// CLI stalls.
+// flushUnseen types a probe and waits until the composer shows the probe. The old text is then in
+// the composer too, where it can be cleared. The error is EBusy if the agent CLI stalls.
 func (t *Typist) flushUnseen(ctx context.Context, left *unseen) error {
 	if left.text == "" {
 		return nil

@@ -17,11 +17,11 @@ type Check func(r *reading.Reader) error
 type View interface {
 	// Still waits for a complete picture and runs the check on it, because a half-drawn picture
 	// proves nothing. As long as the check returns a Passing, Still waits for another picture, for
-	// up to one second. It returns the error of the check, or the error of ctx. The At describes
+	// up to one second. Still returns the error of the check, or the error of ctx. The At describes
 	// the session at the last run of the check.
 	Still(ctx context.Context, check Check) (At, error)
-	// Await waits for a picture for which the function ok returns true, and reports whether it came
-	// within the limit. It stops waiting when the agent CLI ends or ctx is canceled.
+	// Await waits for a picture for which the function ok returns true, and reports whether such a
+	// picture came within the limit. It stops waiting when the agent CLI ends or ctx is canceled.
 	Await(ctx context.Context, limit time.Duration, ok func(r *reading.Reader) bool) bool
 	// Update calls the function change, which can note in the Reader what was typed. If the
 	// function returns true, the View looks at the screen again.
@@ -68,8 +68,8 @@ func (a At) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Passing is an error of a check that can go away by itself, because the screen may be in the
-// middle of a redraw.
+// Passing is a check's error that can go away by itself, because the screen may be in the middle of
+// a redraw.
 type Passing struct{ Err error }
 
 func (p Passing) Error() string { return p.Err.Error() }
@@ -86,7 +86,8 @@ func (u Unwanted) Error() string { return u.Err.Error() }
 // Unwrap returns the reason why nobody waits for the keys.
 func (u Unwanted) Unwrap() error { return u.Err }
 
-// find calls look on the newest complete picture, and returns what look found on it.
+// find calls the function look with the newest complete picture, and returns what the function
+// found on that picture.
 func find[T any](ctx context.Context, v View, look func(*reading.Reader) (T, error)) (T, At, error) {
 	var found T
 	at, err := v.Still(ctx, func(r *reading.Reader) (err error) {
@@ -96,8 +97,8 @@ func find[T any](ctx context.Context, v View, look func(*reading.Reader) (T, err
 	return found, at, err
 }
 
-// await calls the function look with each new picture, until it says that it is done or the limit
-// has passed. await returns the function's last two results.
+// await calls the function look with each new picture, until the function reports that it is done
+// or the limit has passed. await returns the function's last two results.
 func await[T any](ctx context.Context, v View, limit time.Duration,
 	look func(*reading.Reader) (found T, done bool)) (T, bool) {
 	var found T
