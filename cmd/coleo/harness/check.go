@@ -122,11 +122,15 @@ func newConfig(c *cobra.Command, s setup.Setup, f testFlags) (conformance.Config
 		fmt.Fprintln(c.ErrOrStderr(), "what the checks make is kept in", dir)
 		end = func() {}
 	}
-	return conformance.Config{
+	config := conformance.Config{
 		Dir: dir, Path: s.AgentPath(), Binary: f.binary, Environ: os.Environ(), Probe: []string{program, "mcp-probe"},
-		Isolated: netns.Isolated(), Keep: f.keep, Record: f.record, Size: size, Sandbox: &f.sandbox,
+		Isolated: netns.Isolated(), Keep: f.keep, Record: f.record, Size: size,
 		Log: func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) },
-	}, end, nil
+	}
+	if f.sandbox.On() { // the flags of 'harness calibrate' have no sandbox
+		config.Sandbox = &f.sandbox
+	}
+	return config, end, nil
 }
 
 func pickChecks(f testFlags) ([]conformance.Check, error) {
