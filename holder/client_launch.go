@@ -16,12 +16,12 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// startTimeout is how long Start waits for a new holder to report. The holder only
-// opens two files and forks, but this can take seconds on a loaded machine.
+// startTimeout is how long Start waits until a new holder reports that it is ready. Until then, the
+// holder only opens two files and forks. On a loaded machine, these steps can take seconds.
 const startTimeout = 20 * time.Second
 
-// Launch describes the program that a holder runs. The holder reads the Launch from
-// standard input. So the environment, which can hold secrets, is never on disk or in
+// Launch describes the program that a holder runs. The program's environment can contain secrets.
+// So the holder reads the Launch from standard input, and the environment is never on disk or in
 // argv.
 type Launch struct {
 	Arm        string   `json:"arm"`
@@ -37,46 +37,45 @@ type Launch struct {
 	// Keep is the limit for the journal in bytes. A Keep of 0 means DefaultKeep. The
 	// holder deletes only output that the host agent has reported as covered.
 	Keep int64 `json:"keep,omitempty"`
-	// Alone is true if no host agent reads this holder's output. Such a holder reads
-	// the terminal without waiting for a reader.
+	// Alone is true if no host agent reads this holder's output. In that case the holder reads the
+	// terminal and does not wait for a reader.
 	Alone bool `json:"alone,omitempty"`
 
-	// AllowSudo allows the program to gain rights, for example with sudo. On some
-	// kernels, it also allows the program to type into its own terminal: see
-	// docs/security.md.
+	// AllowSudo allows the program to gain rights, for example with sudo. On some kernels,
+	// AllowSudo also allows the program to type into its own terminal: see docs/security.md.
 	AllowSudo bool `json:"allow_sudo,omitempty"`
 
 	// NeedsPermit makes the holder refuse keys without a permit from Client.Permit.
 	// Replies to the program's own queries need no permit.
 	NeedsPermit bool `json:"needs_permit,omitempty"`
 
-	// Self is the command that runs the holder's guard. The command must call Serve on
-	// its standard input. Start sets this field. If the field is empty, the holder has
-	// no guard.
+	// Self is the command that runs the holder's guard. The command must pass its standard input to
+	// Serve. Start sets this field. If the field is empty, the holder has no guard.
 	Self []string `json:"self,omitempty"`
 }
 
-// launchDocument is the standard input of Serve: a Launch for a holder, or an order for
-// a guard.
+// launchDocument is the JSON document that Serve reads from its input. It contains a Launch for a
+// holder, or an order for a guard.
 type launchDocument struct {
 	Launch
 	Guard *guardOrder `json:"guard,omitempty"`
 }
 
-// mark returns the value of EnvArm in the program's environment.
+// mark returns the value of the variable EnvArm in the program's environment.
 func (l Launch) mark() string { return process.Mark(l.Arm, l.Generation, l.Nonce) }
 
-// MarkEnv returns the variable that marks the processes of this launch, as NAME=VALUE. A
-// process that belongs to the arm, and that the holder does not start, needs it.
+// MarkEnv returns the environment variable that marks the processes of this launch, in the form
+// NAME=VALUE. Set this variable for each process that belongs to the arm but is not started by the
+// holder.
 func (l Launch) MarkEnv() string { return process.EnvArm + "=" + l.mark() }
 
-// Start runs a holder as a separate process that outlives the caller. It returns when
-// the arm's program runs. The command must be `coleo hold --stdin`, or a program that
-// calls Serve in the same way.
+// Start runs a holder as a separate process that outlives the caller. Start returns when the arm's
+// program runs. The command must be `coleo hold --stdin`, or a program that calls Serve in the same
+// way.
 //
-// If the holder reports an error, Start returns this error, for example that the
-// program does not exist. If the holder is not ready in time, or if ctx is canceled,
-// Start kills the holder and returns ETimeout.
+// If the holder reports an error, Start returns this error. An example is that the program does not
+// exist. If the holder is not ready in time, or if ctx is canceled, Start kills the holder and
+// returns ETimeout.
 func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return Status{}, fmt.Errorf("make the holder's folder: %w", err)
@@ -86,8 +85,8 @@ func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 		return Status{}, fmt.Errorf("open the holder's log: %w", err)
 	}
 	defer log.Close()
-	// The arm's name in argv is for people who read a list of processes, and for the
-	// function holderArm.
+	// The arm's name is in argv for two reasons. People can see it in a list of processes, and the
+	// function holderArm reads it.
 	cmd := exec.Command(command[0], append(slices.Clone(command[1:]), l.Arm)...)
 	cmd.Dir, cmd.Stderr = "/", log
 	cmd.Env = ownEnv()
@@ -139,18 +138,19 @@ func awaitReady(ctx context.Context, ready <-chan response, p *os.Process) (Stat
 	}
 }
 
-// SocketPath returns the path of the socket of the holder in dir.
+// SocketPath returns the path of the holder's socket. The parameter dir is the holder's folder.
 func SocketPath(dir string) string { return filepath.Join(dir, "hold.sock") }
 
-// JournalDir returns the folder with the journal of the holder in dir.
+// JournalDir returns the path of the folder that contains the holder's journal. The parameter dir
+// is the holder's folder.
 func JournalDir(dir string) string { return filepath.Join(dir, "journal") }
 
-// exitPath returns the path of the file in which the holder in dir records the
-// program's end.
+// exitPath returns the path of the file in which the holder records the program's end. The
+// parameter dir is the holder's folder.
 func exitPath(dir string) string { return filepath.Join(dir, "exit.json") }
 
-// ReadExit reads how the program of the holder in dir ended. It returns nil if no end
-// is recorded: the program has not ended, or the holder died first.
+// ReadExit reads how the program of the holder in dir ended. It returns nil if no end is recorded.
+// In that case the program has not ended, or the holder died before it could record the end.
 func ReadExit(dir string) (*Exit, error) {
 	raw, err := os.ReadFile(exitPath(dir))
 	if os.IsNotExist(err) {
@@ -183,10 +183,10 @@ func writeExit(dir string, e Exit) error {
 	return nil
 }
 
-// Terminate sends SIGTERM to the holder that id names, and waits until the holder has
-// ended. The holder ends its arm in an orderly way, as at a shutdown of the machine.
-// Terminate is for callers that do not know the holder's nonce. The error is ETimeout
-// if the holder does not end.
+// Terminate sends SIGTERM to the holder with the identity id, and waits until this holder has
+// ended. The holder ends its arm in an orderly way, as it does when the machine shuts down.
+// Terminate is for callers that do not know the holder's nonce. If the holder does not end, the
+// error is ETimeout.
 func Terminate(id coleo.Identity) error {
 	process.Signal(id, syscall.SIGTERM, syscall.SIGCONT)
 	deadline := time.Now().Add(termGrace + process.KillTimeout + linger)

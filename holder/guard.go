@@ -17,21 +17,20 @@ import (
 )
 
 const (
-	// guardGrace is the time between HUP and KILL for the processes of an arm whose
-	// holder has died. Agent CLIs save their state within a second.
+	// guardGrace is how long a guard waits between HUP and KILL when it ends the arm's processes. A
+	// guard does this after its holder has died. Agent CLIs save their state within a second.
 	guardGrace = 2 * time.Second
-	// guardFull is how long a guard waits for room if the disk is full.
+	// guardFull is how long a guard waits for free space if the disk is full.
 	guardFull = 5 * time.Second
 )
 
-// holderDied is the Reason of an Exit that a guard has recorded.
+// holderDied is the beginning of the Reason in each Exit that a guard records.
 const holderDied = "its holder has died"
 
-// guardArm is the main function of a guard. It first waits on the lifeline, a pipe from
-// the holder. If the holder reports the end of the arm, guardArm returns. If the
-// lifeline breaks, the holder has died. In that case guardArm ends the arm's process
-// tree, journals the last output, and records the end. It holds the folder's lock until
-// it returns.
+// guardArm is the main function of a guard. It first waits on the lifeline, a pipe from the holder.
+// If the holder reports the end of the arm, guardArm returns. If the lifeline breaks, the holder
+// has died. In that case guardArm ends the arm's process tree, journals the last output, and
+// records the end. guardArm holds the folder's lock until it returns.
 func guardArm(o guardOrder) error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE)
 	if endedInOrder(os.NewFile(guardLifeline, "lifeline")) {
@@ -53,24 +52,24 @@ func guardArm(o guardOrder) error {
 	return errors.Join(groupErr, err, w.record(o.Dir, left, err))
 }
 
-// endedInOrder waits until the holder reports the end of the arm, or dies. It returns
+// endedInOrder waits until the holder reports the end of the arm or the holder dies. It returns
 // true if the holder has reported the end.
 func endedInOrder(lifeline io.Reader) bool {
 	n, _ := lifeline.Read(make([]byte, 1))
 	return n > 0
 }
 
-// guardWork is what a guard needs to end an arm whose holder has died.
+// guardWork contains what a guard needs to end an arm whose holder has died.
 type guardWork struct {
 	journal       *journal.Writer
 	intake        *intake
 	terminalEnded bool // no more output can come from the terminal
 }
 
-// endTree ends the processes that carry the mark of the arm's start, or that are in the
-// arm's control group. It gives them the time guardGrace to end by themselves. While it
-// waits, it reads their output. Otherwise a process that waits for its terminal could
-// not end. It returns the pids of processes that are left.
+// endTree ends the processes that carry the mark of the arm's start, or that are in the arm's
+// control group. It first waits up to guardGrace, so that these processes can end by themselves.
+// During this time it reads their output, because a process that waits for its terminal cannot end.
+// endTree returns the ids of the processes that are left.
 func (w *guardWork) endTree(o guardOrder, g process.Group) []int {
 	return process.EndMarked(g, o.Arm, process.OfStart(o.Nonce), guardGrace, func() {
 		if w.terminalEnded || !tty.Readable(guardMaster, process.PollEvery) {
@@ -94,8 +93,8 @@ func (w *guardWork) journalAvailable() error {
 	}
 }
 
-// journalAll journals all remaining output. If the disk is full, it tries again until
-// the deadline.
+// journalAll journals all remaining output. If the disk is full, journalAll tries again until the
+// deadline.
 func (w *guardWork) journalAll(deadline time.Time) error {
 	for {
 		err := w.journalAvailable()
@@ -106,9 +105,9 @@ func (w *guardWork) journalAll(deadline time.Time) error {
 	}
 }
 
-// record records the end of the arm. It does nothing if the holder has recorded the end
-// before it died. The argument left holds the pids of processes that could not be
-// ended. The argument lost says why output could not be journaled, or is nil.
+// record records the end of the arm. It does nothing if the holder recorded the end before the
+// holder died. The parameter left contains the ids of processes that could not be ended. The
+// parameter lost says why output could not be journaled, or is nil.
 func (w *guardWork) record(dir string, left []int, lost error) error {
 	if recorded, err := ReadExit(dir); err == nil && recorded != nil {
 		return nil

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// A guard is a second process. It holds what must survive the death of the holder: the
-// master of the pseudo-terminal, the pipe for output, and the folder's lock.
+// A guard is a second process beside the holder. It holds what must survive the death of the
+// holder: the master of the pseudo-terminal, the pipe for output, and the folder's lock.
 //
-// The guard sleeps as long as the lifeline, a pipe from the holder, is open. If a line
-// comes through the lifeline, the arm has ended in order, and the guard ends too. If
-// the lifeline breaks, the holder has died. The guard then runs a program that ends the
-// arm's process tree and journals the last output: see guard.go.
+// The guard sleeps as long as the lifeline, a pipe from the holder, is open. If a line comes
+// through the lifeline, the arm has ended in an orderly way, and the guard ends too. If the
+// lifeline breaks, the holder has died. The guard then runs a program that ends the arm's process
+// tree and journals the last output: see guard.go.
 //
-// While a guard sleeps, it is a shell that waits in a read. A shell is the smallest
-// process that every system has.
+// A sleeping guard is a shell that waits in its read command. A shell is the smallest process that
+// every system has.
 
 const (
 	shell = "/bin/sh"
@@ -27,7 +27,8 @@ const (
 	guardScript = `trap '' HUP INT TERM; read x <&3 && exit 0; exec "$@"`
 )
 
-// File descriptors of the guard. Its standard input is its guardOrder, in JSON.
+// These are the file descriptors of the guard. The guard reads its guardOrder, in JSON, from
+// standard input.
 const (
 	guardLifeline = 3
 	guardMaster   = 4
@@ -35,26 +36,26 @@ const (
 	guardPipe     = 6 // only on systems whose intake has a pipe
 )
 
-// restartGuard is the time between two attempts to start a guard, if guards end early.
+// restartGuard is the time between two attempts to start a guard. It applies if guards end early.
 const restartGuard = time.Second
 
-// guardOrder tells a guard which start of an arm to guard.
+// guardOrder defines which start of an arm a guard must guard.
 type guardOrder struct {
 	Arm string `json:"arm"`
 	Dir string `json:"dir"`
-	// Nonce is the nonce of the arm's start. If it is "", the guard guards every start
-	// of the arm. Holders of old versions do not send it.
+	// Nonce is the nonce of the arm's start. If Nonce is "", the guard guards every start of the
+	// arm. Holders of old versions send no nonce.
 	Nonce string `json:"nonce,omitempty"`
 }
 
-// guard is a guard as its holder sees it.
+// guard contains what a holder knows about its guard.
 type guard struct {
 	process  *os.Process
 	lifeline *os.File
 }
 
-// keepGuard starts a guard and returns. Until the arm ends, it replaces each guard that
-// ends.
+// keepGuard starts a guard and returns. In the background, it replaces each guard that ends before
+// the arm has ended.
 func (s *server) keepGuard() error {
 	if len(s.launch.Self) == 0 {
 		return nil
@@ -143,8 +144,8 @@ func (s *server) newGuard() (*guard, error) {
 	return &guard{process: process, lifeline: holderEnd}, err
 }
 
-// forkGuard runs command as a guard: through the shell, or directly if there is no
-// shell. The files become the guard's descriptors.
+// forkGuard starts command as a guard. It starts command through the shell, or directly if there is
+// no shell. The parameter files becomes the descriptors of the guard.
 func forkGuard(command []string, files []uintptr) (int, error) {
 	attr := &syscall.ProcAttr{Dir: "/", Env: ownEnv(), Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
 	command = append(append([]string{}, command...), "guard")
@@ -156,9 +157,9 @@ func forkGuard(command []string, files []uintptr) (int, error) {
 	return pid, err
 }
 
-// ownEnv returns the environment of the holder and of the guard. It has no variable of
-// the arm. Otherwise a sweep would take the guard for a process of the arm. One thread
-// for Go code is enough for these two processes, and saves a fifth of their memory.
+// ownEnv returns the environment of the holder and of the guard. This environment contains no
+// variable of the arm. Otherwise a sweep would mistake the guard for a process of the arm. One
+// thread for Go code is enough for these two processes, and saves a fifth of their memory.
 func ownEnv() []string { return []string{"GOTRACEBACK=all", "GOMAXPROCS=1"} }
 
 // guardInput returns a pipe that holds the guard's order in JSON.
@@ -179,8 +180,8 @@ func guardInput(o guardOrder) (*os.File, error) {
 	return r, nil
 }
 
-// dismissGuard tells the guard that the arm has ended in order, and waits until the
-// guard has ended.
+// dismissGuard reports to the guard that the arm has ended in an orderly way. It then waits until
+// the guard has ended.
 func (s *server) dismissGuard() {
 	s.guardMu.Lock()
 	close(s.guardDismissed)

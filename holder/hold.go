@@ -12,13 +12,13 @@ import (
 	"coleo.dev"
 )
 
-// Hold runs a program under a holder in the folder dir, for a person. The program gets
-// the environment environ, and the work folder of this process. The argument self is
-// Launch.Self. Hold returns when the program has ended. The result is the program's
-// exit status, as a shell gives it.
+// Hold runs a program under a holder in the folder dir, for a person. The parameter argv is the
+// program with its arguments. The program runs with the environment environ, in the work folder of
+// this process. The parameter self becomes Launch.Self. Hold returns when the program has ended.
+// The result is the program's exit status, as a shell reports it.
 //
-// The error is EInvalid if dir or argv is empty. It is ENotInstalled if the program is
-// not found.
+// If dir or argv is empty, the error is EInvalid. If the program is not found, the error is
+// ENotInstalled.
 func Hold(dir string, argv, environ, self []string) (int, error) {
 	if dir == "" || len(argv) == 0 {
 		return 0, coleo.Errorf(coleo.EInvalid, "hold needs --dir DIR and a program after --")
@@ -57,8 +57,8 @@ func Hold(dir string, argv, environ, self []string) (int, error) {
 	return exit.status(), nil
 }
 
-// status returns the exit status as a shell gives it: the exit code, or 128 plus the
-// number of the signal that ended the program.
+// status returns the exit status as a shell reports it: the exit code, or 128 plus the number of
+// the signal that ended the program.
 func (e Exit) status() int {
 	if e.Signal != 0 {
 		return 128 + e.Signal

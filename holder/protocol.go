@@ -11,15 +11,14 @@ import (
 	"coleo.dev/boottime"
 )
 
-// protocolVersion is the version of the protocol. It never changes. Later versions of
-// Coleo add requests instead. A holder answers a request that it does not know with an
-// error.
+// protocolVersion is the version of the protocol. It never changes. Later versions of Coleo add
+// requests instead. If a holder does not know a request, it answers with an error.
 const protocolVersion = 1
 
-// Types of frames. A frame has three parts: one byte of type, four bytes with the
-// length of the payload (big-endian), and the payload. In a frameData, the payload is
-// eight bytes of journal offset (big-endian), and raw output. In all other frames, the
-// payload is JSON.
+// These are the types of frames. A frame has three parts: one byte for the type, four bytes for the
+// length of the payload (big-endian), and the payload. The payload of a frameData consists of the
+// journal offset in eight bytes (big-endian), and of raw output. In all other frames, the payload
+// is JSON.
 const (
 	frameRequest  byte = 'q'
 	frameResponse byte = 'r'
@@ -27,12 +26,11 @@ const (
 	frameExit     byte = 'x'
 )
 
-// maxFrame is the largest size of a frame's payload, in bytes. It is many times the
-// size of a prompt of 100 kB in base64. A peer that sends a larger length uses another
-// protocol.
+// maxFrame is the largest size of a frame's payload, in bytes. It is many times the size of a
+// prompt of 100 kB in base64. If a peer announces a longer payload, the peer uses another protocol.
 const maxFrame = 8 << 20
 
-// Names of requests: values of request.Op.
+// These are the names of requests, which are the values of request.Op.
 const (
 	askHello  = "hello"
 	askStatus = "status"
@@ -48,14 +46,14 @@ const (
 	askPermit  = "permit"
 )
 
-// request is a request of a client. Only the fields that Op needs are set.
+// request is a request of a client. Only the fields that the operation Op needs are set.
 type request struct {
 	Op      string `json:"op"`
 	Version int    `json:"version,omitempty"` // for hello
 	Nonce   string `json:"nonce,omitempty"`   // for hello
 	From    int64  `json:"from,omitempty"`    // for stream and covered
 	Host    bool   `json:"host,omitempty"`    // for stream: the client is the host agent, which the drain waits for
-	// for a stream of the host agent: limit for unread bytes; 0: unreadLimit
+	// for a stream of the host agent: the limit for unread bytes; 0 means unreadLimit
 	Ahead  int64         `json:"ahead,omitempty"`
 	Write  *Write        `json:"write,omitempty"`
 	Cols   int           `json:"cols,omitempty"`
@@ -66,8 +64,8 @@ type request struct {
 	Permit time.Duration `json:"permit,omitempty"` // for permit: end of the permit on package boottime's clock
 }
 
-// response is the answer to a request. If the request failed, Error is set. Otherwise
-// the fields that Op needs are set.
+// response is the answer to a request. If the request failed, Error is set. Otherwise the fields
+// that belong to the request's Op are set.
 type response struct {
 	Error  *coleo.Error `json:"error,omitempty"`
 	Status *Status      `json:"status,omitempty"`
@@ -75,7 +73,7 @@ type response struct {
 	Left   []int        `json:"left,omitempty"` // for stop: pids of the arm's processes that could not be ended
 }
 
-// WriteKind tells why bytes are typed.
+// WriteKind says why bytes are typed.
 type WriteKind string
 
 // The values of WriteKind.
@@ -92,23 +90,22 @@ type Write struct {
 	SeenOffset int64     `json:"seen_offset"`              // end of the output that the client has seen
 	OnlyIfEnd  bool      `json:"only_if_end_at,omitempty"` // do not type if there is output after SeenOffset
 	Until      int64     `json:"until,omitempty"`          // do not type after this Unix time, in ms; 0: no limit
-	// UntilBoot is a limit like Until, in milliseconds on package boottime's clock. If
-	// UntilBoot is set, Until is ignored. Holders of old versions do not know
-	// UntilBoot.
+	// UntilBoot is a limit like Until, but in milliseconds on the clock of package boottime. If
+	// UntilBoot is set, Until is ignored. Holders of old versions do not know UntilBoot.
 	UntilBoot int64  `json:"until_boot,omitempty"`
 	Data      []byte `json:"data"`
 }
 
-// TypeWithin makes the holder refuse the write after the duration left, counted from
-// now. If the write already has an earlier limit, TypeWithin changes nothing.
+// TypeWithin gives the write a time limit: the holder refuses the write if the duration left has
+// passed since now. If the write already has an earlier limit, TypeWithin changes nothing.
 func (w *Write) TypeWithin(left time.Duration) {
 	if end := (boottime.Now() + left).Milliseconds(); w.UntilBoot == 0 || end < w.UntilBoot {
 		w.UntilBoot, w.Until = max(end, 1), time.Now().Add(left).UnixMilli()
 	}
 }
 
-// late returns how much time has passed since the limit of the write. It returns 0 if
-// the limit has not been reached, or if there is none.
+// late returns how much time has passed since the time limit of the write. If the limit has not
+// been reached, or if there is no limit, late returns 0.
 func (w *Write) late() time.Duration {
 	switch {
 	case w.UntilBoot != 0:
@@ -163,12 +160,13 @@ type Status struct {
 	Exit       *Exit          `json:"exit,omitempty"`
 }
 
-// dataHead is the number of bytes before the output in a frameData: type, length and
-// offset.
+// dataHead is the number of bytes before the output in a frameData. These bytes contain the type,
+// the length and the offset.
 const dataHead = 1 + 4 + 8
 
-// dataFrame writes the type, the length and the offset from into the first dataHead
-// bytes of frame, and returns frame. The output is already in the rest of frame.
+// dataFrame writes the type, the length and an offset into the first dataHead bytes of frame, and
+// returns frame. The parameter from is the offset. The caller has already put the output after
+// these bytes.
 func dataFrame(frame []byte, from int64) []byte {
 	frame[0] = frameData
 	binary.BigEndian.PutUint32(frame[1:], uint32(len(frame)-5))
@@ -206,7 +204,7 @@ func readFrame(r io.Reader) (byte, []byte, error) {
 	return head[0], payload, err
 }
 
-// frameLength returns the length of a frame's payload. The argument head is the type
+// frameLength returns the length of a frame's payload. The parameter head contains the frame's type
 // and the length.
 func frameLength(head [5]byte) (int, error) {
 	n := binary.BigEndian.Uint32(head[1:])

@@ -9,13 +9,13 @@ import (
 	"strconv"
 )
 
-// This file parses exactly the writes that this package's client sends. For all other
-// requests, encoding/json is used. A write is the only request that reaches an arm
-// thousands of times. With encoding/json, each write would leave a kilobyte of garbage.
-// A heap that has been collected never becomes as small as a heap that needed no
-// collection. A fuzz test compares the two parsers.
+// This file parses exactly the writes that this package's client sends. For all other requests, the
+// holder uses encoding/json. A write is the only request that reaches an arm thousands of times.
+// With encoding/json, each write would leave a kilobyte of garbage. After a garbage collection, a
+// heap never becomes as small as a heap that needed no collection. A fuzz test compares the two
+// parsers.
 
-// maxKeptFrame is the largest payload in bytes that is read into the reused buffer.
+// maxKeptFrame is the largest payload, in bytes, that fits into the reused buffer.
 const maxKeptFrame = 4 << 10
 
 // frameReader reads the frames of a connection and answers writes. It reuses its
@@ -34,7 +34,8 @@ func newFrameReader(conn io.ReadWriter) *frameReader {
 	return &frameReader{conn: conn, from: bufio.NewReaderSize(conn, maxKeptFrame)}
 }
 
-// next returns the next frame. The payload is valid until the next call of next.
+// next returns the type and the payload of the next frame. The payload is valid until the next call
+// of next.
 func (f *frameReader) next() (byte, []byte, error) {
 	if _, err := io.ReadFull(f.from, f.head[:]); err != nil {
 		return 0, nil, err
@@ -55,8 +56,8 @@ func (f *frameReader) next() (byte, []byte, error) {
 	return f.head[0], f.in[:n], err
 }
 
-// parseWrite returns the write in the request p. It returns nil if encoding/json must
-// parse the request. The write is valid until the next call of next.
+// parseWrite returns the write in the request p. If encoding/json must parse the request,
+// parseWrite returns nil. The write is valid until the next call of next.
 func (f *frameReader) parseWrite(p []byte) *Write {
 	w := &f.write
 	*w = Write{}
@@ -126,8 +127,8 @@ func writeKind(name []byte) (WriteKind, bool) {
 	return "", false
 }
 
-// cutPlain splits p at the first end. It returns false if the part before end is not a
-// string that JSON writes unchanged.
+// cutPlain splits p where the string end first occurs in p. JSON must write the part before this
+// place unchanged. Otherwise cutPlain returns false.
 func cutPlain(p []byte, end string) (before, after []byte, ok bool) {
 	i := bytes.Index(p, []byte(end))
 	if i < 0 {
@@ -141,8 +142,8 @@ func cutPlain(p []byte, end string) (before, after []byte, ok bool) {
 	return p[:i], p[i+len(end):], true
 }
 
-// digits splits p after the whole number at its beginning. It returns false if there is
-// no number, if the number has more than 18 digits, or if it has a leading zero.
+// digits splits p into the whole number at its beginning and the rest. It returns false if there is
+// no number, if the number has more than 18 digits, or if the number has a leading zero.
 func digits(p []byte) (number, rest []byte, ok bool) {
 	n := 0
 	for n < len(p) && p[n] >= '0' && p[n] <= '9' {
@@ -151,8 +152,8 @@ func digits(p []byte) (number, rest []byte, ok bool) {
 	return p[:n], p[n:], n > 0 && n <= 18 && (n == 1 || p[0] != '0')
 }
 
-// answerWrite sends the outcome of a write. The bytes are those that encoding/json
-// would produce.
+// answerWrite sends the outcome of a write. It sends the same bytes that encoding/json would
+// produce.
 func (f *frameReader) answerWrite(w *Wrote) error {
 	out := append(f.out[:0], frameResponse, 0, 0, 0, 0)
 	out = append(out, `{"wrote":{"applied":`...)

@@ -24,19 +24,19 @@ import (
 )
 
 const (
-	// unreadLimit is how many bytes of output can wait to be read by the host agent. At
-	// this limit the holder stops draining, and the kernel blocks the program.
+	// unreadLimit is how many bytes of output can wait until the host agent reads them. At this
+	// limit the holder stops draining, and the kernel blocks the program.
 	unreadLimit = 64 << 20
-	// linger is the longest time that a holder waits for its clients after the program
-	// has ended. In this time the clients read the program's end and disconnect.
-	// Clients that come after linger read exit.json.
+	// linger is the longest time that a holder waits for its clients after the program has ended.
+	// During this time the clients read the program's end and disconnect. Clients that come later
+	// read exit.json.
 	linger = 10 * time.Second
-	// rememberedWrites is the number of ids of applied writes that the holder
-	// remembers. That is enough, because a client that is unsure about a write repeats
-	// it before it writes anything else.
+	// rememberedWrites is how many ids of applied writes the holder remembers. That is enough: if a
+	// client does not know the outcome of a write, it repeats this write before it writes anything
+	// else.
 	rememberedWrites = 256
-	// termGrace is the time between TERM and KILL for the arm's processes if the holder
-	// itself gets SIGTERM.
+	// termGrace is the time between TERM and KILL for the arm's processes. It applies if the holder
+	// itself receives SIGTERM.
 	termGrace = 2 * time.Second
 )
 
@@ -53,8 +53,8 @@ type server struct {
 
 	typing sync.Mutex // lets one writer type at a time; locked before mu
 
-	// held while output goes from the pseudo-terminal to the journal, and while the
-	// holder decides on a write
+	// mu is held in two cases: while output goes from the pseudo-terminal to the journal, and while
+	// the holder decides on a write.
 	mu              sync.Mutex
 	cols            int
 	rows            int
@@ -84,17 +84,16 @@ type server struct {
 	guardsGone     chan struct{} // closed when the last guard has ended
 }
 
-// Serve runs a holder in this process, and returns when the holder's program has ended.
-// It reads the Launch from in as JSON. It reports the holder's status or an error as
-// one line of JSON to out. Then it closes out. The process must do nothing else,
-// because the holder takes all children of the process for processes of the arm.
+// Serve runs a holder in this process, and returns when the holder's program has ended. It reads
+// the Launch from the parameter in, as JSON. It reports the holder's status or an error to the
+// parameter out, as one line of JSON. Then it closes out. The process must do nothing else, because
+// the holder treats all children of the process as processes of the arm.
 //
-// A holder starts its guard with the same command. In that case, in holds an order for
-// a guard, and Serve runs the guard.
+// A holder starts its guard with the same command. In that case, the JSON is an order for a guard,
+// and Serve runs the guard.
 //
-// If the program cannot be started, Serve returns the error that it has also reported
-// to out. If the program was started, an error tells what could not be closed or
-// removed.
+// If the program cannot be started, Serve returns the error that it has also reported to out. If
+// the program was started, a returned error says what could not be closed or removed.
 func Serve(in io.Reader, out io.Writer) error {
 	var d launchDocument
 	if err := json.NewDecoder(in).Decode(&d); err != nil {
@@ -129,8 +128,8 @@ func asError(err error) *coleo.Error {
 	return coleo.Errorf(coleo.EInternal, "%v", err)
 }
 
-// open starts the program and everything that the program needs. If it returns an
-// error, nothing is left running.
+// open starts the program and everything that the program needs. If open returns an error, nothing
+// is left running.
 func open(l Launch) (*server, *socket.Listener, error) {
 	if len(l.Argv) == 0 || l.Dir == "" {
 		return nil, nil, coleo.Errorf(coleo.EInvalid, "a holder needs a folder and a program to run")
@@ -168,11 +167,10 @@ func open(l Launch) (*server, *socket.Listener, error) {
 	return s, at, nil
 }
 
-// takeFolder makes this process the only holder in the folder. It cleans up after an
-// earlier holder that has died together with its guard: it ends the arm's processes,
-// and removes the socket. It also removes the record of an earlier program's end. The
-// error is EConflict if another holder runs in the folder, or if processes could not be
-// ended.
+// takeFolder makes this process the only holder in the folder. It cleans up after an earlier holder
+// that has died together with its guard: takeFolder ends the arm's processes, and removes the
+// socket. It also removes the record of an earlier program's end. If another holder runs in the
+// folder, or if processes could not be ended, the error is EConflict.
 func takeFolder(l Launch) (*os.File, error) {
 	if socket.Answers(SocketPath(l.Dir)) {
 		return nil, coleo.Errorf(coleo.EConflict, "a holder already runs in %s", l.Dir)
@@ -199,9 +197,9 @@ func takeFolder(l Launch) (*os.File, error) {
 	return lock, nil
 }
 
-// sweepFolder ends the processes of an earlier holder in the folder that has not
-// recorded the program's end. It returns the pids of processes that are left. It does
-// not touch newer starts of the arm, which have other folders.
+// sweepFolder cleans up after an earlier holder in the folder. If that holder has not recorded the
+// program's end, sweepFolder ends its processes. It returns the pids of processes that are left. It
+// does not touch newer starts of the arm, which have other folders.
 func sweepFolder(l Launch) []int {
 	if _, err := os.Stat(JournalDir(l.Dir)); err != nil {
 		return nil
@@ -212,8 +210,8 @@ func sweepFolder(l Launch) []int {
 	return process.SweepStarts(l.Arm, func(generation int, _ string) bool { return generation <= l.Generation })
 }
 
-// start opens the journal and the terminal, starts the guard, and then runs the
-// program. So the guard runs before the program writes its first byte.
+// start opens the journal and the terminal, starts the guard, and then runs the program. In this
+// order, the guard runs before the program writes its first byte.
 func (s *server) start() error {
 	var err error
 	if s.journal, err = journal.Create(JournalDir(s.launch.Dir)); err != nil {
@@ -262,7 +260,7 @@ func groupStart(l Launch) string {
 	return strconv.Itoa(l.Generation) + "." + word
 }
 
-// close closes what start has opened, and releases the folder's lock.
+// close closes everything that start has opened, and releases the folder's lock.
 func (s *server) close() error {
 	var err error
 	if s.term != nil {
@@ -297,9 +295,9 @@ func (s *server) run(at *socket.Listener) error {
 	return errors.Join(groupErr, s.close())
 }
 
-// awaitDisconnect waits until all clients have disconnected, for at most linger. If no
-// client has connected yet, it waits for a first one, except if a person runs the
-// holder.
+// awaitDisconnect waits until all clients have disconnected. The wait takes at most linger. If no
+// client has connected yet, awaitDisconnect also waits for the first client. It does not wait for a
+// first client if a person runs the holder.
 func (s *server) awaitDisconnect() {
 	timer := time.NewTimer(linger)
 	defer timer.Stop()
@@ -337,8 +335,8 @@ func (s *server) countConnection(n int) {
 	}
 }
 
-// stopOnTerm ends the arm if this process receives SIGTERM, for example when the
-// machine shuts down. It returns when the arm or ctx has ended.
+// stopOnTerm ends the arm if this process receives SIGTERM, for example when the machine shuts
+// down. It returns when the arm has ended or ctx has ended.
 func (s *server) stopOnTerm(ctx context.Context) {
 	terminated := make(chan os.Signal, 1)
 	signal.Notify(terminated, syscall.SIGTERM)

@@ -18,15 +18,14 @@ import (
 const streamChunk = 16 << 10
 
 const (
-	// typeTimeout is how long typing waits for a program that does not read its input.
+	// typeTimeout is how long the holder waits for a program that does not read typed bytes.
 	typeTimeout = 5 * time.Second
-	// pasteTimeout is used instead of typeTimeout for more bytes than terminalBuffer,
-	// such as a paste. It is longer, because a program can stall while it handles an
-	// earlier paste. If a paste is cut off, the program waits for the end of the paste
-	// and ignores everything else.
+	// pasteTimeout replaces typeTimeout if more than terminalBuffer bytes are typed, as in a paste.
+	// It is longer, because a program can stall while it handles an earlier paste. If a paste is
+	// cut off, the program waits for the end of the paste and ignores everything else.
 	pasteTimeout = 30 * time.Second
-	// terminalBuffer is the number of bytes of input that a terminal holds for a
-	// program that does not read.
+	// terminalBuffer is how many bytes of input a terminal holds for a program that does not read
+	// its input.
 	terminalBuffer = 4 << 10
 )
 
@@ -118,8 +117,8 @@ func (s *server) greet(q request) response {
 	return response{Status: &status}
 }
 
-// statusFor returns the status for a client that has shown the nonce shown. Without the
-// right nonce, the status leaves out the nonce.
+// statusFor returns the status for a client. The parameter shown is the nonce that the client has
+// shown. If this nonce is wrong, the status does not contain the holder's nonce.
 func (s *server) statusFor(shown string) Status {
 	status := s.status()
 	if shown != s.launch.Nonce {
@@ -128,9 +127,9 @@ func (s *server) statusFor(shown string) Status {
 	return status
 }
 
-// mayAsk reports whether the holder answers the request q. The field q.Nonce is the
-// nonce that the client has shown in hello. Without the right nonce, only status is
-// allowed. If a person runs the holder, every request is allowed.
+// mayAsk reports whether the holder answers the request q. The field q.Nonce is the nonce that the
+// client has shown in hello. If this nonce is wrong, only the request status is allowed. If a
+// person runs the holder, every request is allowed.
 func (s *server) mayAsk(q request) bool {
 	return q.Nonce == s.launch.Nonce || s.launch.Alone || q.Op == askStatus
 }
@@ -184,14 +183,14 @@ func (s *server) resize(cols, rows int) response {
 	return response{}
 }
 
-// write types the bytes of w, only once for each id. If w is conditional, write first
-// looks for output that the client has not seen, in the journal and in the
+// write types the bytes of w. It types the bytes of each id only once. If w is conditional, write
+// first looks for output that the client has not seen. It looks in the journal and in the
 // pseudo-terminal. If there is such output, write types nothing.
 //
-// The program does not always take all bytes without waiting. In that case the rest of
-// the bytes is typed without holding mu. A program sometimes has to write output before
-// it reads, and other clients must be served in the meantime. If w is a reply to a
-// query, the rest is dropped, because the program does not read.
+// If the program does not take all bytes at once, write types the rest without holding mu. There
+// are two reasons: a program sometimes has to write output before it reads, and other clients must
+// be served in the meantime. If w is a reply to a query, write drops the rest, because the program
+// does not read.
 func (s *server) write(w *Write) response {
 	if w == nil || w.ID == "" {
 		return refuse(coleo.EInvalid, "a write needs an id")
@@ -209,9 +208,9 @@ func (s *server) write(w *Write) response {
 	return r
 }
 
-// beginWrite decides whether w is typed. If so, it types as many bytes as the program
-// takes without waiting. It returns their number as n. The result left is how long
-// typing the rest is allowed to take.
+// beginWrite decides whether w is typed. If so, beginWrite types as many bytes as the program takes
+// without waiting. The result n is the number of typed bytes. The result left is how long typing
+// the rest is allowed to take.
 func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -250,8 +249,8 @@ func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 	return n, left, response{Wrote: &Wrote{Applied: true, End: end}}
 }
 
-// typeNow types as many bytes as the terminal takes without waiting, and returns their
-// number.
+// typeNow types as many bytes as the terminal takes without waiting. It returns the number of these
+// bytes.
 func (s *server) typeNow(p []byte) (n int, err error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -263,9 +262,9 @@ func (s *server) typeNow(p []byte) (n int, err error) {
 	return max(n, 0), errors.Join(err, failed)
 }
 
-// takeEcho moves the output that the keys have already caused, such as their echo, to
-// the journal. Without takeEcho, this output would wait until the kernel wakes the
-// draining goroutine. If the disk is full, takeEcho does not wait for room.
+// takeEcho moves the output that typed keys have already caused, such as their echo, to the
+// journal. Without takeEcho, this output would wait until the kernel wakes the draining goroutine.
+// If the disk is full, takeEcho does not wait for free space.
 func (s *server) takeEcho() {
 	if s.intake.held() > 0 || !s.launch.Alone && s.journal.End()-s.hostRead >= s.leadBound() {
 		return
@@ -291,8 +290,8 @@ func (s *server) rememberWrite(id string) {
 	}
 }
 
-// stream sends output to a client, beginning at the offset q.From. It returns when all
-// output of a program that has ended has been sent, or when the client disconnects.
+// stream sends output to a client, beginning at the offset q.From. It returns when the client
+// disconnects. It also returns when the program has ended and all its output has been sent.
 func (s *server) stream(conn io.ReadWriteCloser, q request) {
 	disconnected := make(chan struct{})
 	go func() { defer close(disconnected); _, _ = io.Copy(io.Discard, conn) }()

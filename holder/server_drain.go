@@ -15,30 +15,30 @@ import (
 const (
 	// retryFull is the time between two attempts to write the journal to a full disk.
 	retryFull = 250 * time.Millisecond
-	// retryHangup is the time between two attempts to read the terminal after every
-	// process has closed it. The holder tries again as long as the program runs.
+	// retryHangup is the time between two attempts to read the terminal after all processes have
+	// closed the terminal. The holder tries again as long as the program runs.
 	retryHangup = 50 * time.Millisecond
-	// drainAfterExit is how long the holder waits after the program's end for output of
-	// processes that the program left behind.
+	// drainAfterExit is how long the holder still waits for output after the program's end. Such
+	// output comes from processes that the program left behind.
 	drainAfterExit = time.Second
-	// pacePause is how long the drain pauses at a time to keep the rate of Client.Pace.
-	// The echo of typed keys can be delayed by this time. maxPacePause is the longest
-	// pause, for very low rates.
+	// pacePause is the length of one pause of the drain. The drain pauses to keep the rate of
+	// Client.Pace. A pause can delay the echo of typed keys. maxPacePause is the longest pause, for
+	// very low rates.
 	pacePause    = 10 * time.Millisecond
 	maxPacePause = 100 * time.Millisecond
 	// largeStep is a number of bytes. If one read returns at least this many, the
 	// holder assumes that the program writes continuously. It is half of what a
 	// terminal returns in one read.
 	largeStep = 2 << 10
-	// pollFor is how long the holder polls if the program writes continuously. After
-	// this time, it waits until the kernel wakes it. Such a program writes the next 4
-	// KiB in about 40 µs. Waiting for the kernel each time would cost 7 % of the
-	// throughput.
+	// pollFor is how long the holder polls if the program writes continuously. After this time, the
+	// holder waits until the kernel wakes it. A program that writes continuously writes the next 4
+	// KiB in about 40 µs. If the holder waited for the kernel each time, the throughput would fall
+	// by 7 %.
 	pollFor = 50 * time.Microsecond
 )
 
-// drainUntilExit moves output from the pseudo-terminal to the journal until the program
-// has ended and all its output has been read. Then it records the program's end.
+// drainUntilExit moves output from the pseudo-terminal to the journal. It does so until the program
+// has ended and all its output has been read. Then drainUntilExit records the program's end.
 func (s *server) drainUntilExit() {
 	type ended struct {
 		code, signal int
@@ -83,8 +83,8 @@ func (s *server) recordExit(e Exit) {
 	close(s.exited)
 }
 
-// drain moves output from the terminal to the journal. It returns when the terminal has
-// ended, or when the read deadline has passed.
+// drain moves output from the terminal to the journal. It returns when the terminal has ended or
+// the read deadline has passed.
 func (s *server) drain() {
 	raw, err := s.term.SyscallConn()
 	if err != nil {
@@ -113,8 +113,9 @@ func (s *server) drain() {
 	}
 }
 
-// keepPace pauses if the bytes read since the last pause are enough for a pacePause at
-// the holder's pace. It returns 0 after a pause, and unpaced otherwise.
+// keepPace pauses if enough bytes have been read since the last pause. The parameter unpaced is the
+// number of these bytes. It is enough if reading them at the holder's pace takes at least
+// pacePause. After a pause keepPace returns 0, otherwise unpaced.
 func (s *server) keepPace(unpaced int) int {
 	rate := s.pace.Load()
 	if rate == 0 {
@@ -130,9 +131,9 @@ func (s *server) keepPace(unpaced int) int {
 	return 0
 }
 
-// takeMore works like takeOnce. The argument last is the number of bytes that the
-// previous step moved. After a large step, takeMore polls for pollFor, because the
-// program will soon write more, and waiting for the kernel would cost more.
+// takeMore works like takeOnce, but polls after a large step. The parameter last is how many bytes
+// the previous step moved. After a large step, the program will soon write more. So takeMore polls
+// for the duration pollFor, because waiting for the kernel would cost more.
 func (s *server) takeMore(master, last int) (int, error) {
 	n, err := s.takeOnce(master)
 	for start := time.Now(); err == syscall.EAGAIN && last >= largeStep && time.Since(start) < pollFor; {
@@ -142,9 +143,9 @@ func (s *server) takeMore(master, last int) (int, error) {
 	return n, err
 }
 
-// takeOnce moves output from the terminal to the journal in one step, and holds mu
-// during this step. So a conditional write always sees each byte in the terminal, in
-// the intake or in the journal.
+// takeOnce moves output from the terminal to the journal in one step, and holds mu during this
+// step. So each byte that a conditional write looks for is in the terminal, in the intake or in the
+// journal.
 func (s *server) takeOnce(master int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,11 +158,11 @@ func (s *server) takeOnce(master int) (int, error) {
 	return n, err
 }
 
-// journalIntake writes the bytes in the intake to the journal. If the disk is full, it
-// tries again until there is room. While it tries, nothing is read from the terminal.
-// So the kernel blocks the program, and no output is lost. But if somebody ends the arm
-// while the disk is full, the bytes in the intake are lost. The caller must hold mu.
-// journalIntake releases mu between two attempts.
+// journalIntake writes the bytes in the intake to the journal. If the disk is full, journalIntake
+// tries again until there is free space. While it tries, nothing is read from the terminal. So the
+// kernel blocks the program, and no output is lost. But if somebody ends the arm while the disk is
+// full, the bytes in the intake are lost. The caller must hold mu. journalIntake releases mu
+// between two attempts.
 func (s *server) journalIntake() {
 	for {
 		err := s.intake.flush(s.journal, time.Now())
@@ -184,8 +185,8 @@ func (s *server) journalIntake() {
 	}
 }
 
-// waitForReader waits until the host agent has read far enough for the drain to
-// continue. It also returns if somebody ends the arm.
+// waitForReader waits until the host agent has read enough output for the drain to continue. It
+// also returns if somebody ends the arm.
 func (s *server) waitForReader() {
 	for {
 		s.mu.Lock()
@@ -207,8 +208,8 @@ func (s *server) waitForReader() {
 	}
 }
 
-// setLead sets the limit in bytes for output that the host agent has not read. A limit
-// of 0 means unreadLimit.
+// setLead limits how much output the host agent can leave unread. The parameter ahead is the limit
+// in bytes. A limit of 0 means unreadLimit.
 func (s *server) setLead(ahead int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,8 +217,8 @@ func (s *server) setLead(ahead int64) {
 	s.wakeDrain()
 }
 
-// leadBound returns the limit in bytes for output that the host agent has not read. The
-// limit is at most unreadLimit. The caller must hold mu.
+// leadBound returns how many bytes of output the host agent can leave unread. The result is at most
+// unreadLimit. The caller must hold mu.
 func (s *server) leadBound() int64 {
 	if s.leadLimit > 0 {
 		return min(s.leadLimit, unreadLimit)
@@ -225,7 +226,7 @@ func (s *server) leadBound() int64 {
 	return unreadLimit
 }
 
-// wakeDrain wakes the drain if it waits for the host agent. The caller must hold mu.
+// wakeDrain wakes the drain if the drain is waiting for the host agent. The caller must hold mu.
 func (s *server) wakeDrain() {
 	if s.readFurther != nil {
 		close(s.readFurther)
@@ -257,8 +258,8 @@ func (s *server) programRuns() bool {
 	return err == nil
 }
 
-// setCovered records that a snapshot of the host agent replaces the output before
-// offset. Then it deletes such output if the journal exceeds its limit.
+// setCovered records that a snapshot of the host agent replaces the output before offset. If the
+// journal exceeds its limit, setCovered then deletes output before offset.
 func (s *server) setCovered(offset int64) response {
 	if offset > s.journal.End() {
 		return refuse(coleo.EInvalid, "offset %d is not in the journal yet", offset)

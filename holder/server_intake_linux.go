@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// spliceSize is the number of bytes in one request to the pseudo-terminal, which
-	// never returns more. A larger request would only make the kernel reserve more
-	// pages.
+	// spliceSize is how many bytes the intake requests from the pseudo-terminal at a time. The
+	// pseudo-terminal never returns more. If the intake requested more, the kernel would only
+	// reserve more pages.
 	spliceSize = 4096
-	// maxTake is the largest number of bytes in one step from the pseudo-terminal to
-	// the journal. It is the size of the pipe, which has 16 pages.
+	// maxTake is the largest number of bytes that one step moves from the pseudo-terminal to the
+	// journal. It is the size of the pipe, which has 16 pages.
 	maxTake = 16 * spliceSize
 )
 
-// intake moves output from the pseudo-terminal through a pipe to the journal. The
-// kernel moves the bytes, so they are never only in this process. The guard holds the
-// pipe too, so the bytes in the pipe survive a kill -9 of the holder.
+// intake moves output from the pseudo-terminal through a pipe to the journal. The kernel moves the
+// bytes, so no byte exists only in this process. The guard also holds the pipe, so the bytes in the
+// pipe survive a kill -9 of the holder.
 //
-// Some kernels cannot splice from a pseudo-terminal (before Linux 5.11), or to the file
-// system of the journal. In this case the intake reads and writes the bytes. A kill
-// between a read and the write loses the bytes that were read. These are at most 4095,
-// because one read from a pseudo-terminal returns no more.
+// Before Linux 5.11, kernels cannot splice from a pseudo-terminal. Some kernels cannot splice to
+// the file system of the journal. In these cases the intake reads and writes the bytes. If the
+// holder is killed between a read and the write, the bytes that were read are lost. At most 4095
+// bytes are lost, because one read from a pseudo-terminal returns no more.
 type intake struct {
 	read, write   int // the two ends of the pipe
 	inPipe        int // number of bytes in the pipe
@@ -47,8 +47,8 @@ func newIntake() (*intake, error) {
 	return &intake{read: ends[0], write: ends[1]}, nil
 }
 
-// inheritIntake makes an intake with the pipe of another intake, including the bytes in
-// the pipe.
+// inheritIntake makes an intake with the pipe of another intake. The new intake takes over the
+// bytes in the pipe.
 func inheritIntake(pipe int) (*intake, error) {
 	inside, err := unix.IoctlGetInt(pipe, unix.TIOCINQ)
 	if err != nil {
@@ -61,17 +61,16 @@ func inheritIntake(pipe int) (*intake, error) {
 	return &intake{read: pipe, write: write, inPipe: inside}, nil
 }
 
-// keptPipe returns the descriptor that the guard must hold, so that the bytes in the
-// pipe survive the holder.
+// keptPipe returns the descriptor that the guard must hold. Then the bytes in the pipe survive the
+// death of the holder.
 func (in *intake) keptPipe() int { return in.read }
 
-// held returns the number of bytes that have been taken from the pseudo-terminal and
-// are not in the journal yet.
+// held returns how many bytes have been taken from the pseudo-terminal but are not in the journal
+// yet.
 func (in *intake) held() int { return in.inPipe + len(in.unwritten) }
 
-// take moves the available output into the pipe, and returns the number of bytes. It
-// returns EAGAIN if there is no output. It returns EIO if every process has closed the
-// terminal.
+// take moves the available output into the pipe, and returns the number of bytes moved. If there is
+// no output, take returns EAGAIN. If all processes have closed the terminal, take returns EIO.
 func (in *intake) take(master int) (int, error) {
 	if in.withoutSplice {
 		return in.takePlain(master)
@@ -130,8 +129,8 @@ func (in *intake) flush(j *journal.Writer, now time.Time) error {
 	return err
 }
 
-// stopSplicing moves the bytes in the pipe to unwritten, and makes the intake work
-// without splice. It is called if the journal's file system does not support splice.
+// stopSplicing moves the bytes in the pipe to unwritten. From then on, the intake works without
+// splice. Call stopSplicing if the journal's file system does not support splice.
 func (in *intake) stopSplicing() error {
 	in.withoutSplice = true
 	buf := make([]byte, in.inPipe)

@@ -13,12 +13,12 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// readSize is the number of bytes in one read from the pseudo-terminal. A
-// pseudo-terminal never holds more.
+// readSize is the size of one read from the pseudo-terminal, in bytes. A pseudo-terminal never
+// holds more.
 const readSize = 64 << 10
 
-// intake reads output and then writes it to the journal. A kill -9 between a read and
-// the write loses the bytes that were read, at most 64 KiB.
+// intake reads output and then writes it to the journal. If the holder is killed with kill -9
+// between a read and the write, the bytes that were read are lost. These are at most 64 KiB.
 type intake struct {
 	buf       []byte
 	unwritten []byte // bytes that were read and are not written yet
@@ -31,8 +31,8 @@ func inheritIntake(int) (*intake, error) { return newIntake() }
 // keptPipe returns -1, because no descriptor keeps the bytes in the intake.
 func (in *intake) keptPipe() int { return -1 }
 
-// held returns the number of bytes that have been taken from the pseudo-terminal and
-// are not in the journal yet.
+// held returns how many bytes have been taken from the pseudo-terminal but are not in the journal
+// yet.
 func (in *intake) held() int { return len(in.unwritten) }
 
 func (in *intake) take(master int) (int, error) {

@@ -7,16 +7,16 @@ import (
 	"coleo.dev/boottime"
 )
 
-// If the launch has NeedsPermit, a holder refuses keys without a valid permit. The host
-// agent extends the permit as long as serve confirms that this start of the arm is the
-// only one that gets keys. If the holder is cut off from serve, its permit ends after
-// some seconds. So keys are never typed into two starts of one arm.
+// If the launch has set NeedsPermit, a holder refuses keys without a valid permit. The host agent
+// extends the permit as long as serve confirms that no other start of this arm gets keys. If the
+// holder is cut off from serve, its permit ends after some seconds. So keys are never typed into
+// two starts of one arm.
 
-// maxPermit is the longest permit. A longer permit is a mistake, because serve gives
-// permits for seconds.
+// maxPermit is the longest permit. A longer permit is a mistake, because serve gives permits that
+// last only seconds.
 const maxPermit = time.Minute
 
-// permit makes the permit valid until the given time on package boottime's clock.
+// permit makes the permit valid until the given time on the clock of package boottime.
 func (s *server) permit(until time.Duration) response {
 	if left := boottime.Until(until); left > maxPermit {
 		return refuse(coleo.EInvalid, "a permit for %s is longer than %s", left, maxPermit)
@@ -27,8 +27,8 @@ func (s *server) permit(until time.Duration) response {
 	return response{}
 }
 
-// permitLeft returns for how much longer keys are permitted. It returns an error if the
-// permit has ended. The caller must hold mu.
+// permitLeft returns how much longer keys are permitted. If the permit has ended, permitLeft
+// returns an error. The caller must hold mu.
 func (s *server) permitLeft() (time.Duration, *coleo.Error) {
 	if !s.launch.NeedsPermit {
 		return maxPermit, nil

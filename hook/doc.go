@@ -1,11 +1,10 @@
-// Package hook brings an agent CLI's own reports to the host agent. The agent CLI
-// starts a small program as its hook. This program, the hook program, appends each
-// report to a file. Package hook contains the hook program, the format of the file, and
-// the file's Reader.
+// Package hook brings an agent CLI's own reports to the host agent. The agent CLI starts a small
+// program as its hook. This program, the hook program, appends each report to a file. Package hook
+// contains the hook program, the format of the file, and the file's Reader.
 //
-// The file is in the folder of an arm's generation. It remains when the host agent
-// ends, so no report is lost while no host agent runs. Package hook does not know what
-// a report means. Package terminal uses reports as one witness among others.
+// The file is in the folder of an arm's generation. The file remains after the host agent has
+// ended, so no report is lost while no host agent runs. Package hook does not know what a report
+// means. Package terminal uses reports as one witness among others.
 package hook
 
 import (
@@ -15,8 +14,8 @@ import (
 )
 
 const (
-	// maxInput is the largest number of bytes of a payload that are read. The payload
-	// of a tool call can contain whole files.
+	// maxInput is the largest number of bytes that are read from a payload. The payload of a tool
+	// call can contain whole files.
 	maxInput = 16 << 20
 	// maxValue limits the size in bytes of one value in a payload. A larger value is
 	// left out, and its key is added to Line.Cut. Commands and edits that a person can
@@ -25,14 +24,14 @@ const (
 	// maxLine limits the size in bytes of a payload's values. If all values together
 	// are larger, the largest values are left out first.
 	maxLine = 128 << 10
-	// maxFile is the size in bytes at which a file is full. A full file is renamed to
-	// FILE.1 and replaces the previous FILE.1. So each of the two files is smaller than
-	// maxFile plus one line. A full file has on the order of a thousand reports.
+	// maxFile is the size in bytes at which a file is full. A full file is renamed to FILE.1 and
+	// replaces the previous FILE.1. So each of the two files is smaller than maxFile plus one line.
+	// A full file contains on the order of a thousand reports.
 	maxFile = 1 << 20
-	// patience limits the time that the hook program runs. There are no exceptions,
-	// because the agent CLI waits for the hook program.
+	// patience limits how long the hook program runs. There are no exceptions, because the agent
+	// CLI waits for the hook program.
 	patience = 2 * time.Second
-	// lockTries and lockPause limit the wait for another hook program to 200 ms.
+	// Together, lockTries and lockPause limit the wait for another hook program to 200 ms.
 	lockTries, lockPause = 40, 5 * time.Millisecond
 )
 

@@ -21,10 +21,9 @@ type Reader struct {
 	skip bool   // the line that has begun is too long, and is left out
 }
 
-// Open returns a Reader of the reports in the file at path. The Reader begins with the
-// oldest report that is still kept. Open creates the folder of the file (mode 0700) if
-// it is missing. It also creates a pipe in this folder, with which hook programs wake
-// the Reader.
+// Open returns a Reader of the reports in the file at path. The Reader begins with the oldest
+// report that is still kept. If the folder of the file is missing, Open creates it with mode 0700.
+// Open also creates a pipe in this folder. Hook programs wake the Reader through this pipe.
 func Open(path string) (*Reader, error) {
 	if err := makePipe(path); err != nil {
 		return nil, err
@@ -53,9 +52,9 @@ func makePipe(path string) error {
 	return nil
 }
 
-// Make makes the files that a hook program uses, and returns their paths: the file of reports
-// and the pipe. A sandbox shows the hook program these two files, and nothing else of the
-// folder. The argument dir is the folder of an arm's generation.
+// Make makes the files that a hook program uses, and returns their paths: the file of reports and
+// the pipe. In a sandbox, the hook program sees these two files, and nothing else in the folder.
+// The parameter dir is the folder of an arm's generation.
 func Make(dir string) ([]string, error) {
 	path := Path(dir)
 	if err := makePipe(path); err != nil {
@@ -68,8 +67,8 @@ func Make(dir string) ([]string, error) {
 	return []string{path, wakePath(path)}, file.Close()
 }
 
-// Wait waits until new reports can have arrived since its last call, and returns nil.
-// It returns an error after Close.
+// Wait waits until new reports may have arrived since the last call of Wait. Then it returns nil.
+// After Close, it returns an error.
 func (r *Reader) Wait() error {
 	var b [512]byte
 	_, err := r.pipe.Read(b[:])
@@ -93,8 +92,8 @@ func (r *Reader) Lines() []Line {
 			return out
 		case moved:
 			moved = false
-		// If the file was renamed, read it to its end before opening the new file.
-		// Nothing is appended to a file after it was renamed.
+		// If the file was renamed, read the renamed file to its end before opening the new file.
+		// Nothing is appended to a file after the file was renamed.
 		default:
 			info, err := r.file.Stat()
 			if err == nil && r.wasEmptied(info.Size()) {
@@ -108,8 +107,8 @@ func (r *Reader) Lines() []Line {
 	return out
 }
 
-// advance opens the file at the reader's path in place of the open file. If there is no
-// file at the path, it returns false and changes nothing.
+// advance replaces the open file by the file that is now at the Reader's path. If there is no file
+// at this path, advance returns false and changes nothing.
 func (r *Reader) advance() bool {
 	next, err := os.Open(r.path)
 	if err != nil {
@@ -122,8 +121,8 @@ func (r *Reader) advance() bool {
 	return true
 }
 
-// wasEmptied reports whether a hook program has emptied the file since the last read. The
-// reader then goes on at the beginning of the file.
+// wasEmptied reports whether a hook program has emptied the file since the last read. If so, the
+// next read begins at the beginning of the file.
 func (r *Reader) wasEmptied(size int64) bool {
 	at, err := r.file.Seek(0, io.SeekCurrent)
 	if err != nil || at <= size {
@@ -152,7 +151,7 @@ func (r *Reader) take(out []Line, p []byte) []Line {
 	return out
 }
 
-// Close closes the Reader. A call of Wait that waits returns an error.
+// Close closes the Reader. If a call of Wait is waiting, this call returns an error.
 func (r *Reader) Close() error {
 	if r.file != nil {
 		_ = r.file.Close()

@@ -10,7 +10,7 @@ import (
 	"coleo.dev/policy/reading"
 )
 
-// Request is a call of a tool that an agent CLI asks about.
+// Request describes a tool call that an agent CLI asks about.
 type Request struct {
 	Arm      string
 	Start    int    // the number of the arm's start
@@ -19,8 +19,8 @@ type Request struct {
 	Category Category
 	Command  string // with Execute: the command line, whole
 	Files    []string
-	// Cut means that the command or the files may not be whole, because only a screen has
-	// shown them. Such a request is asked about.
+	// Cut is true if the command or the files may be incomplete, because only a screen has shown
+	// them. Decide asks about such a request instead of allowing it.
 	Cut      bool
 	Shell    commandline.Shell // "" if the shell is not known
 	Shadowed []string          // see reading.Line
@@ -35,11 +35,11 @@ type Decision struct {
 	Why     string  `json:"why"`  // for users, one line
 }
 
-// DefaultRule is the name of what decides without any rule.
+// DefaultRule is the rule of a Decision that no rule has made.
 const DefaultRule = "default"
 
-// Decide returns what the rules and the grants say of a request. The files of the
-// workspace may be read without a question where a preset says so.
+// Decide returns the decision of the rules and the grants on a request. If a preset says so, Decide
+// allows the files of the workspace to be read without a question.
 func Decide(scopes []Scope, grants []Grant, w reading.Workspace, r Request) Decision {
 	d := decider{workspace: w.Remembering(), request: r}
 	d.parse()
@@ -67,7 +67,7 @@ func Decide(scopes []Scope, grants []Grant, w reading.Workspace, r Request) Deci
 	return answer
 }
 
-// decider is one request, and what its command line starts.
+// decider contains one request, and the commands that the request's command line starts.
 type decider struct {
 	workspace reading.Workspace
 	request   Request
@@ -89,8 +89,8 @@ func (d *decider) parse() {
 	}
 }
 
-// scope returns what one scope says. Its verdict is "" if it says nothing; Why can then
-// tell why its preset does not allow the request.
+// scope returns the decision of one scope. If the scope says nothing about the request, the Verdict
+// is "". In that case, Why can say why the scope's preset does not allow the request.
 func (d *decider) scope(s Scope) Decision {
 	best := Decision{}
 	level := 0
@@ -112,7 +112,7 @@ func (d *decider) scope(s Scope) Decision {
 	return d.preset(s)
 }
 
-// fits reports whether a rule for a tool or a category is about the request.
+// fits reports whether a rule for a tool or a category applies to the request.
 func (r Rule) fits(q Request) bool {
 	if r.Tool != "" {
 		return r.Tool == q.Tool
@@ -120,8 +120,8 @@ func (r Rule) fits(q Request) bool {
 	return r.Category == q.Category
 }
 
-// byCommand returns what the scope's rules for commands say of the whole line. A line is
-// allowed only if each of its commands is, by a rule or by the preset.
+// byCommand returns the decision of the scope's rules for commands on the whole line. A line is
+// allowed only if each of its commands is allowed, by a rule or by the preset.
 func (d *decider) byCommand(s Scope) Decision {
 	var ruled []Rule
 	for _, r := range s.Rules {
@@ -154,7 +154,7 @@ func (d *decider) opensFiles() bool {
 	return slices.ContainsFunc(d.commands, func(c commandline.Command) bool { return len(c.Inputs) > 0 })
 }
 
-// strictest returns the strictest of the rules that are about a command.
+// strictest returns the strictest of the rules that apply to a command.
 func strictest(rules []Rule, c commandline.Command) (Rule, bool) {
 	var best Rule
 	for _, r := range rules {
@@ -165,8 +165,9 @@ func strictest(rules []Rule, c commandline.Command) (Rule, bool) {
 	return best, best.Verdict != ""
 }
 
-// names reports whether a rule for commands is about the command. A word that is not
-// known fits no rule that allows, and each rule that does not.
+// names reports whether a rule for commands applies to the command. If the command contains an
+// unknown word, a rule that allows never applies. For every other rule, an unknown word fits any
+// word of the rule.
 func (r Rule) names(c commandline.Command) bool {
 	words := strings.Fields(r.Command)
 	open := words[len(words)-1] == "*"
@@ -187,7 +188,7 @@ func (r Rule) names(c commandline.Command) bool {
 	return true
 }
 
-// preset returns what the preset for reading says.
+// preset returns the decision of the scope's preset for reading.
 func (d *decider) preset(s Scope) Decision {
 	var why error
 	switch r := d.request; {
@@ -220,7 +221,8 @@ func (d *decider) files() error {
 	return nil
 }
 
-// granted returns the decision of a grant for the request.
+// granted returns the decision of a grant that allows the request. If there is no such grant, it
+// returns false.
 func (d *decider) granted(grants []Grant) (Decision, bool) {
 	if d.request.Cut {
 		return Decision{}, false
@@ -237,13 +239,13 @@ func (d *decider) granted(grants []Grant) (Decision, bool) {
 	return Decision{}, false
 }
 
-// covers reports whether a grant is for the request's arm, start, conversation and time.
+// covers reports whether a grant applies to the request's arm, start, conversation and time.
 func (g Grant) covers(q Request) bool {
 	return (g.Arm == "" || g.Arm == q.Arm) && (g.Start == 0 || g.Start == q.Start) &&
 		(g.Thread == "" || g.Thread == q.Thread) && (g.Ends.IsZero() || q.Now.Before(g.Ends))
 }
 
-// grantsAll reports whether a rule is about each command of the request.
+// grantsAll reports whether a rule applies to each command of the request.
 func (d *decider) grantsAll(r Rule) bool {
 	if d.request.Category != Execute || d.unclear != nil || len(d.commands) == 0 || d.opensFiles() {
 		return false

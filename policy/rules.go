@@ -11,7 +11,7 @@ import (
 // Verdict is a policy's answer to a request: allow, ask or deny.
 type Verdict string
 
-// The verdicts, from the mildest to the strictest.
+// These are the verdicts, from the mildest to the strictest.
 const (
 	Allow Verdict = "allow"
 	Ask   Verdict = "ask"
@@ -46,17 +46,17 @@ func CategoryOf(k coleo.ToolKind) Category {
 	return Other
 }
 
-// Rule is one rule. It has exactly one of Tool, Category and Command.
+// Rule is one rule. Exactly one of Tool, Category and Command is set.
 type Rule struct {
 	Tool     string   `toml:"tool"` // the agent CLI's name of a tool
 	Category Category `toml:"category"`
-	// Command is a command with its arguments, separated by blanks. A * as the last word
-	// stands for any further arguments. A line with several commands needs a rule for each.
+	// Command is a command with its arguments, separated by blanks. A * as the last word stands for
+	// any further arguments. A line with several commands needs a rule for each command.
 	Command string  `toml:"command"`
 	Verdict Verdict `toml:"decision"`
 }
 
-// name returns the rule as messages show it.
+// name returns a description of the rule for messages.
 func (r Rule) name() string {
 	switch {
 	case r.Command != "":
@@ -81,17 +81,18 @@ func (r Rule) level() int {
 // PresetRead allows reading files of the workspace, and commands that only read such files.
 const PresetRead = "read"
 
-// Scope is a set of rules with one author. The strictest of all scopes decides.
+// Scope is a set of rules with one author. Of several scopes, the one with the strictest verdict
+// decides.
 type Scope struct {
 	Name   string // "project", "user" or "host"
 	Preset string `toml:"preset"` // "" or PresetRead
 	Rules  []Rule `toml:"rule"`
-	// Untrusted means that the rules came with the repository and the user has not trusted
-	// them. Such rules can only deny.
+	// Untrusted is true if the rules came with the repository and the user has not trusted them.
+	// Such rules can only deny.
 	Untrusted bool
 }
 
-// Check returns an error for a scope that cannot be used.
+// Check returns an error if the scope cannot be used.
 func (s Scope) Check() error {
 	if s.Preset != "" && s.Preset != PresetRead {
 		return coleo.Errorf(coleo.EInvalid, "the %s policy has the preset %q: there is only %q", s.Name, s.Preset, PresetRead)
@@ -125,9 +126,9 @@ func (r Rule) check() error {
 	return nil
 }
 
-// Grant is a permission that a person has given for a limited time: to an arm, to one start
-// of an arm, or to a conversation. It allows requests that the rules would ask about. It
-// never overrides a rule that denies.
+// Grant is a permission that a person has given for a limited time: to an arm, to one start of an
+// arm, or to a conversation. A grant allows requests that the rules would ask about. A grant never
+// overrides a rule that denies.
 type Grant struct {
 	Rule             // its verdict is not used
 	ID     string    // for messages

@@ -61,7 +61,8 @@ type Core struct {
 
 var _ Screen = (*Core)(nil)
 
-// lastChanged is the state with which the next call of Changed compares the screen.
+// lastChanged is the state of the screen at the last call of Changed. The next call of Changed
+// compares the screen with this state.
 type lastChanged struct {
 	rows        []uint64
 	x, y        int
@@ -130,14 +131,14 @@ func (c *Core) Size() (cols, rows int) {
 	return c.cols, c.rows
 }
 
-// Cursor returns the 0-based position of the cursor. After a character in the last
-// column, a wrap is pending, and x is the number of columns.
+// Cursor returns the 0-based position of the cursor. If the last column has just been written, a
+// wrap is pending, and x is equal to the number of columns.
 func (c *Core) Cursor() (x, y int) {
 	return c.buf.x, c.buf.y
 }
 
-// Row returns the text of row y without trailing blanks. It returns "" if there is no
-// row y. Row is fast if the row has not changed since the last call.
+// Row returns the text of row y without trailing blanks. If there is no row y, Row returns "". Row
+// is fast if the row has not changed since the last call.
 func (c *Core) Row(y int) string {
 	if y < 0 || y >= c.rows {
 		return ""
@@ -255,23 +256,24 @@ func (c *Core) endFrame() {
 // measure a character differently.
 const wholeFrameSlack = 32
 
-// WholeFrames returns how many synchronized updates since New or Restore have written
-// about as many cells as the screen has. When a program takes a new size, it sends such
-// an update, even if it otherwise draws only what has changed.
+// WholeFrames returns the number of whole synchronized updates since New or Restore. A whole update
+// writes about as many cells as the screen has. When a program takes a new size, it sends a whole
+// update, even if it otherwise draws only what has changed.
 func (c *Core) WholeFrames() uint64 { return c.wholeFrames }
 
 func abs(n int) int { return max(n, -n) }
 
-// Replies returns the replies to queries since the last call of Replies. It returns nil
-// if there are none.
+// Replies returns the replies to the program's queries since the last call of Replies. If there are
+// none, it returns nil.
 func (c *Core) Replies() []byte {
 	r := c.replies
 	c.replies = nil
 	return r
 }
 
-// Limits for notices and titles: the number of notices that wait to be fetched, the
-// bytes of a notice, and the bytes of a title.
+// These are the limits for notices and titles. maxNotices is the largest number of notices that
+// wait to be fetched. maxNoticeText is the largest size of a notice, in bytes. maxTitle is the
+// largest size of a title, in bytes.
 const (
 	maxNotices    = 256
 	maxNoticeText = 4096
@@ -285,8 +287,8 @@ func (c *Core) Notices() []Notice {
 	return n
 }
 
-// notice adds a notice to the notices that wait to be fetched. It does nothing if the
-// last of them is equal.
+// notice adds a notice to the notices that wait to be fetched. If the last waiting notice is equal
+// to the new one, notice does nothing.
 func (c *Core) notice(kind NoticeKind, text string) {
 	n := Notice{Kind: kind, Text: clean(text, maxNoticeText)}
 	if k := len(c.notices); k > 0 && c.notices[k-1] == n {
@@ -298,8 +300,8 @@ func (c *Core) notice(kind NoticeKind, text string) {
 	c.notices = append(c.notices, n)
 }
 
-// clean returns s without control characters and without invalid UTF-8. If the result
-// is longer than limit bytes, it is cut at limit.
+// clean returns s without control characters and without invalid UTF-8. If the result would be
+// longer than limit bytes, clean cuts it at limit.
 func clean(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -321,9 +323,9 @@ func (c *Core) setTitle(s string) {
 	}
 }
 
-// NarrowEmoji makes a character with U+FE0F one cell wide instead of two, together with
-// all characters that are joined to it. Call it for programs that draw the second cell
-// of such a character themselves, as a blank (Codex 0.169.0). Without NarrowEmoji, the
-// rest of the line would be one cell too far to the right. Restore does not restore
-// this setting.
+// NarrowEmoji changes the width of each character with U+FE0F. The character, together with all
+// characters that are joined to it, becomes one cell wide instead of two. Some programs draw the
+// second cell of such a character themselves, as a blank (Codex 0.169.0). Call NarrowEmoji for
+// these programs. Without NarrowEmoji, the rest of the line would be one cell too far to the right.
+// Restore does not restore this setting.
 func (c *Core) NarrowEmoji() { c.widths = width.NarrowEmoji() }

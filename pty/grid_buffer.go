@@ -1,6 +1,6 @@
 package pty
 
-// A buffer is the normal screen or the alternate screen.
+// buffer is the normal screen or the alternate screen.
 type buffer struct {
 	rows        []*row
 	x, y        int // x is the number of columns while a wrap is pending: the next character begins a new row
@@ -8,9 +8,9 @@ type buffer struct {
 	saved       saved
 	keyboard    []uint8 // kitty keyboard flags; the last element applies
 
-	// Rows that a smaller size hides. They are shown again when the screen gets larger.
-	// On the normal screen, above is not used: rows above the screen go into the
-	// history.
+	// above and below are the rows that a smaller screen size hides. These rows are shown again
+	// when the screen gets larger. On the normal screen, above is not used, because rows above the
+	// screen go into the history.
 	above, below []*row
 
 	moved [2]int // the next Changed compares the rows [from, to), even if nothing was written to them
@@ -46,7 +46,7 @@ func (b *buffer) reset() {
 		turn: b.turn}
 }
 
-// markChanged makes the next Changed compare the rows [y, end).
+// markChanged makes the next call of Changed compare the rows [y, end).
 func (b *buffer) markChanged(y, end int) {
 	if b.moved[0] == b.moved[1] {
 		b.moved = [2]int{y, end}
@@ -54,8 +54,8 @@ func (b *buffer) markChanged(y, end int) {
 	b.moved = [2]int{min(b.moved[0], y), max(b.moved[1], end)}
 }
 
-// shiftUp moves the rows from top to bottom up by n rows. The last n of these rows
-// become blank.
+// shiftUp moves a range of rows up by n rows. The range begins with the row top and ends with the
+// row bottom. The last n rows of the range become blank.
 func (b *buffer) shiftUp(top, bottom, n int, blank cell) {
 	n = min(n, bottom-top+1)
 	b.turn = append(b.turn[:0], b.rows[top:top+n]...)
@@ -67,8 +67,8 @@ func (b *buffer) shiftUp(top, bottom, n int, blank cell) {
 	b.markChanged(top, bottom+1)
 }
 
-// shiftDown moves the rows from top to bottom down by n rows. The first n of these rows
-// become blank.
+// shiftDown moves a range of rows down by n rows. The range begins with the row top and ends with
+// the row bottom. The first n rows of the range become blank.
 func (b *buffer) shiftDown(top, bottom, n int, blank cell) {
 	n = min(n, bottom-top+1)
 	b.turn = append(b.turn[:0], b.rows[bottom-n+1:bottom+1]...)
@@ -80,9 +80,8 @@ func (b *buffer) shiftDown(top, bottom, n int, blank cell) {
 	b.markChanged(top, bottom+1)
 }
 
-// scrollUp moves the rows of the scroll region up by n. On the normal screen, if the
-// scroll region begins at the top of the screen, the rows that scroll off become
-// history.
+// scrollUp moves the rows of the scroll region up by n rows. On the normal screen, if the scroll
+// region begins at the top of the screen, the rows that scroll off become history.
 func (c *Core) scrollUp(n int) {
 	b := c.buf
 	n = min(n, b.bottom-b.top+1)
@@ -167,7 +166,7 @@ func (c *Core) moveTo(x, y int) {
 	c.putCursor(x, y)
 }
 
-// putCursor moves the cursor to x, y on the screen, in any mode.
+// putCursor moves the cursor to x, y. In every mode, x and y are relative to the screen.
 func (c *Core) putCursor(x, y int) {
 	c.buf.x = min(max(x, 0), c.cols-1)
 	c.buf.y = min(max(y, 0), c.rows-1)
@@ -191,8 +190,9 @@ func (c *Core) moveDown(n int) {
 	c.putCursor(c.buf.x, min(c.buf.y+n, limit))
 }
 
-// backspace moves the cursor one cell left. In reverse wrap mode, it also moves from
-// the first column to the end of the row above, if the cursor's row continues that row.
+// backspace moves the cursor one cell left. In reverse wrap mode, it also moves the cursor from the
+// first column to the end of the row above. It does so only if the cursor's row is a continuation
+// of the row above.
 func (c *Core) backspace() {
 	b := c.buf
 	if c.modes&modeReverseWrap == 0 {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A cell is one character cell of the screen: a character and a style, in 16 bytes.
+// cell is one character cell of the screen: a character and a style, in 16 bytes.
 type cell struct {
 	ch uint32 // 0: blank; otherwise a character or the index of a cluster, plus the flag bits below
 	style
@@ -19,8 +19,8 @@ const (
 	charMask = 1<<21 - 1
 )
 
-// A style is how a cell looks. A color of 0 is the default color. Any other color has
-// its kind in the highest byte, and an index or an RGB value in the other bytes.
+// style describes how a cell looks. A color of 0 is the default color. Any other color contains its
+// kind in the highest byte. The other bytes contain an index or an RGB value.
 type style struct {
 	fg, bg uint32
 	attr   uint16
@@ -104,8 +104,8 @@ func (c *Core) appendCell(dst []byte, ch uint32) []byte {
 	return utf8.AppendRune(dst, rune(ch&charMask))
 }
 
-// hash returns a hash of the row's characters and of all attributes except colors. Changed
-// compares the same. So a change of colors alone does not change the hash.
+// hash returns a hash of the row's characters and of all attributes except colors. Changed compares
+// these hashes. So Changed does not report a change of colors alone.
 func (c *Core) hash(r *row) uint64 {
 	h, blanks := uint64(0), uint64(0)
 	for x := range r.cols {

@@ -1,8 +1,7 @@
 package pty
 
-// Limits for the text that has scrolled off the top. Lines of agent CLIs are 20 to 120
-// bytes long. So the limit in bytes is reached only if a program writes very long
-// lines.
+// These are the limits for the text that has scrolled off the top. Lines of agent CLIs are 20 to
+// 120 bytes long. So the limit in bytes is reached only if a program writes very long lines.
 const (
 	historyLines = 10_000
 	historyBytes = 8 << 20
@@ -24,14 +23,16 @@ type chunk struct {
 	count int // number of lines, including repeated ones
 }
 
-// A line is one line of text in a chunk, and how many times in a row it occurs.
+// line describes one line of text in a chunk. It also contains how many consecutive times this line
+// occurs.
 type line struct {
 	end   uint32 // end of the line in the chunk's text; a line starts at the end of the line before
 	times uint32
 }
 
-// push appends the line text the given number of times. It drops the oldest chunks if
-// the history is too large.
+// push appends a line to the history. The parameter text is the text of the line. The parameter
+// times says how many times the line is appended. If the history is too large, push drops the
+// oldest chunks.
 func (h *history) push(text []byte, times int) {
 	for times = min(times, historyLines); times > 0; {
 		if n := len(h.chunks); n == 0 || h.chunks[n-1].full() {
@@ -50,8 +51,9 @@ func (h *history) push(text []byte, times int) {
 	}
 }
 
-// push appends the line text the given number of times. It returns the number of bytes
-// by which the chunk has grown.
+// push appends a line to the chunk. The parameter text is the text of the line. The parameter times
+// says how many times the line is appended. push returns the number of bytes by which the chunk has
+// grown.
 func (ch *chunk) push(text []byte, times int) int {
 	ch.count += times
 	if i := len(ch.lines) - 1; i >= 0 && string(ch.text[ch.start(i):]) == string(text) {

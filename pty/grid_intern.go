@@ -1,6 +1,6 @@
 package pty
 
-// An internTable stores each string only once, and gives it a number. A cell stores the
+// An internTable stores each string only once, and gives the string a number. A cell stores the
 // number instead of the string.
 type internTable struct {
 	ids  map[string]uint32
@@ -26,8 +26,8 @@ func (t *internTable) id(s string) uint32 {
 	return id
 }
 
-// clusterID returns the number of text in the table of clusters. A cluster is one
-// character with its combining marks.
+// clusterID returns the number of a text in the table of clusters. A cluster is one character with
+// its combining marks.
 func (c *Core) clusterID(text string) uint32 {
 	if len(c.clusters.list) >= max(c.clusterLimit, minClusters) {
 		c.collectClusters()
@@ -36,7 +36,7 @@ func (c *Core) clusterID(text string) uint32 {
 	return c.clusters.id(text)
 }
 
-// minClusters is the smallest number of clusters at which unused clusters are dropped.
+// minClusters is the smallest number of clusters at which collectClusters drops unused clusters.
 const minClusters = 4096
 
 // collectClusters drops the clusters that no cell uses anymore.
@@ -50,15 +50,15 @@ func (c *Core) collectClusters() {
 	})
 }
 
-// Limits for the targets of OSC 8 links: the number of targets, and the bytes of one
-// target.
+// maxLinks limits the number of targets of OSC 8 links. maxLinkTarget limits the size of one target
+// in bytes.
 const (
 	maxLinks      = 4096
 	maxLinkTarget = 2048
 )
 
-// linkID returns the value of style.link for target. It returns 0 if target is "", or
-// if the screen already has too many links.
+// linkID returns the value of style.link for a target. It returns 0 if the target is "", or if the
+// screen already has too many links.
 func (c *Core) linkID(target string) uint16 {
 	if target == "" {
 		return 0

@@ -2,12 +2,12 @@ package pty
 
 // Resize changes the size of the screen in cells.
 //
-// On the normal screen, it wraps the lines again for the new width, as xterm.js does.
-// Rows at the top that no longer fit go into the history. They return to the screen
-// when there is room again.
+// On the normal screen, Resize wraps the lines again for the new width, as xterm.js does. Rows at
+// the top that no longer fit go into the history. These rows return to the screen when there is
+// room again.
 //
-// On the alternate screen, it hides the part that does not fit. If the screen grows
-// before the program erases it, the hidden part is shown again.
+// On the alternate screen, Resize hides the part that does not fit. If the screen grows before the
+// program erases the hidden part, that part is shown again.
 func (c *Core) Resize(cols, rows int) {
 	cols, rows = ClampSize(cols, rows)
 	if cols == c.cols && rows == c.rows {
@@ -34,7 +34,7 @@ func (c *Core) Resize(cols, rows int) {
 	c.last.rows = nil
 }
 
-// fitRows gives b as many rows as the screen has. It keeps the cursor on the screen.
+// fitRows gives the buffer as many rows as the screen has. It keeps the cursor on the screen.
 func (c *Core) fitRows(b *buffer) {
 	for len(b.rows) > c.rows && b.y < len(b.rows)-1 && b.rows[len(b.rows)-1].used() == 0 {
 		b.rows = b.rows[:len(b.rows)-1]
@@ -64,13 +64,13 @@ func (c *Core) fitRows(b *buffer) {
 	b.markChanged(0, c.rows)
 }
 
-// bounded returns the first maxSize rows, which is as many as a screen can have.
+// bounded returns the first maxSize rows. A screen cannot have more rows.
 func bounded(rows []*row) []*row {
 	return rows[:min(len(rows), maxSize)]
 }
 
-// removeTopRow removes the top row of b. The row of the normal screen goes into the
-// history, and the row of the alternate screen into b.above.
+// removeTopRow removes the top row of a buffer. A row of the normal screen goes into the history. A
+// row of the alternate screen goes into b.above.
 func (c *Core) removeTopRow(b *buffer) {
 	if b == &c.main {
 		c.appendHistory(b.rows[:1])
@@ -83,10 +83,10 @@ func (c *Core) removeTopRow(b *buffer) {
 	b.saved.y = max(b.saved.y-1, 0)
 }
 
-// restoreTopRow puts the last removed row back above the top row. It returns false if
-// there is no such row, or if the row's text does not fit into one row.
+// restoreTopRow puts the last removed row back above the top row. It returns false if there is no
+// removed row, or if the text of the removed row does not fit into one row.
 //
-// On the normal screen it also returns false if there are rows below the cursor, as in
+// On the normal screen, restoreTopRow also returns false if there are rows below the cursor, as in
 // xterm. A program that has drawn rows below the cursor expects new rows at the bottom.
 func (c *Core) restoreTopRow(b *buffer) bool {
 	var top *row
@@ -115,8 +115,8 @@ func (c *Core) restoreTopRow(b *buffer) bool {
 	return true
 }
 
-// rowOf returns a row that shows text and is as wide as the screen. The bool is false
-// if text does not fit into one row.
+// rowOf returns a row that shows the text and is as wide as the screen. The bool is false if the
+// text does not fit into one row.
 func (c *Core) rowOf(text string) (*row, bool) {
 	line := New(c.cols, 1) // has its own table of clusters; its clusters are copied below
 	_, _ = line.Write([]byte(text))
@@ -152,8 +152,8 @@ func (r *row) resized(cols int) *row {
 	return out
 }
 
-// mergeHiddenCells updates the cells from before r was made narrower: it copies the
-// visible cells of r over them.
+// mergeHiddenCells updates the cells that r had before it was made narrower. It copies the visible
+// cells of r over these cells.
 func (r *row) mergeHiddenCells() {
 	shown := len(r.cells)
 	edge := r.beforeNarrowing[shown-1]
@@ -167,7 +167,8 @@ func (r *row) mergeHiddenCells() {
 	}
 }
 
-// setColumns gives each row of b cols cells. It is used for the alternate screen.
+// setColumns gives each row of the buffer a new number of cells. It is used for the alternate
+// screen.
 func (b *buffer) setColumns(cols int) {
 	for y := range b.rows {
 		b.rows[y] = b.rows[y].resized(cols)
@@ -175,8 +176,8 @@ func (b *buffer) setColumns(cols int) {
 	b.x = min(b.x, cols-1)
 }
 
-// A textLine is a line of text as a program wrote it. It can take several rows. Each of
-// them but the last wraps into the next one.
+// A textLine is a line of text as a program wrote it. The line can take several rows. Each row
+// except the last wraps into the next row.
 type textLine struct {
 	cells  []cell
 	cursor int // position of the cursor in cells; -1 if the cursor is not in this line
@@ -235,8 +236,8 @@ func (c *Core) textLines(b *buffer) []textLine {
 	return out
 }
 
-// cut returns how many of the cells fit into a row of cols cells. It never cuts a wide
-// character into two halves.
+// cut returns how many of the cells fit into a row with the given number of columns. It never cuts
+// a wide character into two halves.
 func cut(cells []cell, cols int) int {
 	n := min(len(cells), cols)
 	if n < len(cells) && cells[n].ch&filler != 0 {

@@ -1,7 +1,7 @@
 package pty
 
-// A row is one line of the grid. Only its first cells are in memory. All cells to the
-// right of these are equal to the cell rest. So erasing a large row or screen costs no
+// A row is one line of the grid. Only the first cells of the row are in memory. The field rest
+// holds the value of all cells to the right of these. So erasing a large row or screen costs no
 // more than erasing a small one.
 type row struct {
 	cells           []cell // at most cols
@@ -13,8 +13,8 @@ type row struct {
 	text            string    // text of the row when readByText last read it
 }
 
-// A rowReader has one bit for a reader of rows. A reader skips a row if nothing was
-// written to the row since the reader last read it.
+// A rowReader has one bit for each reader of rows. A reader skips a row if nothing was written to
+// the row since the reader last read it.
 type rowReader uint8
 
 // The values of rowReader.
@@ -27,7 +27,7 @@ func newRow(cols int) *row {
 	return &row{cols: cols}
 }
 
-// at returns cell x, which must exist.
+// at returns the cell at column x, which must exist.
 func (r *row) at(x int) cell {
 	if x < len(r.cells) {
 		return r.cells[x]
@@ -35,8 +35,8 @@ func (r *row) at(x int) cell {
 	return r.rest
 }
 
-// cellsTo brings at least the first n cells into memory and returns all cells in
-// memory. The caller is allowed to change them.
+// cellsTo brings at least the first n cells into memory. It returns all cells that are in memory.
+// The caller may change these cells.
 func (r *row) cellsTo(n int) []cell {
 	old := len(r.cells)
 	r.allocate(n)
@@ -60,8 +60,7 @@ func (r *row) allocate(n int) {
 	}
 }
 
-// cellsToOverwrite returns n cells, beginning at cell x. The caller must overwrite all
-// of them.
+// cellsToOverwrite returns n cells, beginning at column x. The caller must overwrite all of them.
 func (r *row) cellsToOverwrite(x, n int) []cell {
 	if x > len(r.cells) {
 		r.cellsTo(x)
@@ -81,14 +80,13 @@ func (r *row) clear(b cell) {
 	}
 }
 
-// cut sets cell x and all cells to the right of x to b. The cells to the left of x must
-// be in memory.
+// cut sets the cell at column x and all cells to the right of it to b. The cells to the left of x
+// must be in memory.
 func (r *row) cut(x int, b cell) {
 	r.cells, r.rest, r.beforeNarrowing, r.readBy = r.cells[:x], b, nil, 0
 }
 
-// used returns the number of cells up to and including the last cell that was written
-// to.
+// used returns the number of cells up to and including the last cell that a program wrote to.
 func (r *row) used() int {
 	if len(r.cells) < r.cols && r.rest.ch != 0 {
 		return r.cols
@@ -159,8 +157,8 @@ func (r *row) split(x int, b cell) {
 	}
 }
 
-// insert inserts n cells b at x. The cells from x on move to the right by n. Cells that
-// leave the row are lost.
+// insert inserts n copies of the cell b at column x. The cells from x on move to the right by n.
+// Cells that leave the row are lost.
 func (r *row) insert(x, n int, b cell) {
 	n = min(n, r.cols-x)
 	if n <= 0 {
@@ -185,8 +183,8 @@ func (r *row) insert(x, n int, b cell) {
 	}
 }
 
-// remove removes n cells at x. The cells to the right of them move to the left. The end
-// of the row is filled with b.
+// remove removes n cells at column x. The cells to the right of the removed cells move to the left.
+// The end of the row is filled with b.
 func (r *row) remove(x, n int, b cell) {
 	n = min(n, r.cols-x)
 	if n <= 0 {
@@ -216,9 +214,8 @@ func (r *row) allCells() []cell {
 	return r.cellsTo(r.cols)
 }
 
-// looksLike reports whether r and other show the same text, as far as that can be told
-// fast. If one of the rows has cells in memory, looksLike compares nothing and returns
-// false.
+// looksLike reports whether both rows show the same text, as far as a fast check can tell. If one
+// of the rows has cells in memory, looksLike compares nothing and returns false.
 func (r *row) looksLike(other *row) bool {
 	return len(r.cells) == 0 && len(other.cells) == 0 && r.rest.ch == other.rest.ch
 }

@@ -27,7 +27,7 @@ const (
 	modeAltScreen
 )
 
-// Groups of modes. Switching on one mode of a group switches off the others.
+// These are groups of modes. Switching on one mode of a group switches off the others.
 const (
 	mouseEvents   = modeMouseX10 | modeMouseClick | modeMouseDrag | modeMouseMotion
 	mouseEncoding = modeMouseSGR | modeMousePixels
@@ -35,9 +35,9 @@ const (
 
 const modesAtStart = modeCursorVisible | modeWrap
 
-// modeTable lists the modes in the order of their bits. If ansi is true, CSI h and CSI
-// l switch the mode with this number. If ansi is false, CSI ? h and CSI ? l switch it.
-// If the number is 0, other sequences switch the mode.
+// modeTable lists the modes in the order of their bits. If ansi is true, CSI h and CSI l with the
+// number switch the mode. If ansi is false, CSI ? h and CSI ? l with the number switch the mode. If
+// the number is 0, other sequences switch the mode.
 var modeTable = [...]struct {
 	name   Mode
 	number int
@@ -73,7 +73,7 @@ func (s *modeSet) set(m modeSet, on bool) {
 	}
 }
 
-// names returns a map that tells for each mode whether it is on.
+// names returns a map that shows for each mode whether it is on.
 func (s modeSet) names() map[string]bool {
 	out := make(map[string]bool, len(modeTable))
 	for i, m := range modeTable {
@@ -149,8 +149,8 @@ func (c *Core) setPrivateMode(number int, on bool) {
 	}
 }
 
-// setAltMode executes the modes 47, 1047, 1048 and 1049. Modes 1048 and 1049 save or
-// restore the cursor. All but 1048 switch between the normal and the alternate screen.
+// setAltMode executes the modes 47, 1047, 1048 and 1049. Modes 1048 and 1049 save or restore the
+// cursor. All of them except 1048 switch between the normal and the alternate screen.
 func (c *Core) setAltMode(number int, on bool) {
 	keepCursor := number == 1048 || number == 1049
 	if on && keepCursor {
@@ -169,7 +169,8 @@ func (c *Core) setAltMode(number int, on bool) {
 	}
 }
 
-// maxKeyboard limits the stack of kitty keyboard flags, as in kitty.
+// maxKeyboard is the largest size of the stack of kitty keyboard flags. The limit is the same as in
+// kitty.
 const maxKeyboard = 8
 
 // keyboardFlags returns the top of the stack of kitty keyboard flags, or 0 if the stack
@@ -191,16 +192,16 @@ func (c *Core) pushKeyboard(flags int) {
 	c.updateKeyboardMode()
 }
 
-// popKeyboard executes CSI < n u: it pops the kitty keyboard flags n times.
+// popKeyboard executes CSI < n u: it pops n entries from the stack of kitty keyboard flags.
 func (c *Core) popKeyboard(n int) {
 	b := c.buf
 	b.keyboard = b.keyboard[:len(b.keyboard)-min(n, len(b.keyboard))]
 	c.updateKeyboardMode()
 }
 
-// setKeyboard executes CSI = flags ; how u. It changes the kitty keyboard flags on top
-// of the stack. If how is 1, it replaces them. If how is 2, it adds flags. If how is 3,
-// it removes flags.
+// setKeyboard executes CSI = flags ; how u. It changes the kitty keyboard flags on top of the
+// stack. If how is 1, setKeyboard replaces these flags. If how is 2, it adds the new flags to them.
+// If how is 3, it removes the given flags from them.
 func (c *Core) setKeyboard(flags, how int) {
 	b := c.buf
 	if len(b.keyboard) == 0 {

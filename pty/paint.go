@@ -8,14 +8,13 @@ import (
 	"coleo.dev/pty/width"
 )
 
-// Paint returns output that makes a terminal of the same size look and behave like c.
-// The terminal can be in any state before. The output sets the cells, the cursor, the
-// title, the modes, the scroll region and the tab stops. If the alternate screen is
-// shown, the output also sets the normal screen.
+// Paint returns output that makes a terminal of the same size look and behave like c. The terminal
+// can be in any state before the output. The output sets the cells, the cursor, the title, the
+// modes, the scroll region and the tab stops. If the alternate screen is shown, the output also
+// sets the normal screen.
 //
-// The output leaves out the history. It also leaves out an incomplete sequence: see
-// Between. If a blank cell has more style than a background, it becomes a space with
-// this style.
+// The output leaves out the history. It also leaves out an incomplete sequence (see Between). If a
+// blank cell has more style than a background, the output contains a space with this style instead.
 func (c *Core) Paint() []byte {
 	p := &painter{c: c}
 	p.out = append(p.out, "\x1bc"...)
@@ -32,7 +31,7 @@ func (c *Core) Paint() []byte {
 	return p.out
 }
 
-// Between reports whether the output so far is complete: it ends neither inside a
+// Between reports whether the output so far is complete. Complete output ends neither inside a
 // character nor inside a sequence.
 func (c *Core) Between() bool { return c.state == ground && c.need == 0 }
 
@@ -52,8 +51,8 @@ func (p *painter) escape(format string, args ...any) {
 	p.joining = width.State{}
 }
 
-// nowhere is the value of painter.x if the cursor's column is unknown. It is unknown
-// after a character that another terminal can draw wider.
+// nowhere is the value of painter.x if the cursor's column is unknown. The column is unknown after
+// a character that another terminal can draw wider.
 const nowhere = -1
 
 func (p *painter) moveTo(x, y int) {
@@ -63,7 +62,7 @@ func (p *painter) moveTo(x, y int) {
 	}
 }
 
-// tabs sets the tab stops. It does nothing if they are those of a new terminal.
+// tabs sets the tab stops. If the tab stops are those of a new terminal, tabs does nothing.
 func (p *painter) tabs() {
 	if p.c.tabs == nil {
 		return
@@ -97,10 +96,10 @@ func (p *painter) buffer(b *buffer) {
 
 // row paints row y.
 //
-// If row y continues the row above, the terminal must wrap by itself, because only then
-// does it record the wrap. So row does not move the cursor if the painter has just
-// filled the row above. The row above also counts as filled if only its last column is
-// free, and row y begins with a wide character.
+// If row y continues the row above, the terminal must wrap by itself, because only then does the
+// terminal record the wrap. So row does not move the cursor if the painter has just filled the row
+// above. The row above also counts as filled if only its last column is free and row y begins with
+// a wide character.
 func (p *painter) row(y int, r *row) {
 	full := p.x == p.c.cols || p.x == p.c.cols-1 && r.at(1).ch&filler != 0
 	if r.wrapped && full && p.y == y-1 && r.at(0).ch != 0 {
@@ -188,8 +187,8 @@ func attributeCodes(attr uint16) string {
 	return out
 }
 
-// colourCode returns the SGR parameters for a color. The argument base is 38 for a
-// foreground color, and 48 for a background color.
+// colourCode returns the SGR parameters for a color. The parameter base is 38 for a foreground
+// color, and 48 for a background color.
 func colourCode(colour uint32, base int) string {
 	switch colour &^ (1<<24 - 1) {
 	case colourIndex:
@@ -203,7 +202,7 @@ func colourCode(colour uint32, base int) string {
 	return ""
 }
 
-// saved makes the terminal save the same cursor as b has saved.
+// saved makes the terminal save the cursor that the buffer has saved.
 func (p *painter) saved(b *buffer) {
 	s := b.saved
 	if s == (saved{charset: 'B'}) {
@@ -223,8 +222,8 @@ func (p *painter) saved(b *buffer) {
 	p.x, p.y = -1, -1
 }
 
-// finish sets the cursor, the charsets, the pen and the modes. It comes last, because
-// some modes would have changed the effect of the other output.
+// finish sets the cursor, the charsets, the pen and the modes. It comes last, because some modes
+// would change the effect of the other output.
 func (p *painter) finish() {
 	c := p.c
 	const later = modeInsert | modeOrigin | modeWrap | modeSynchronized | modeKittyKeyboard | modeAltScreen
@@ -263,8 +262,8 @@ func (p *painter) mode(number int, ansi, on bool) {
 	p.escape("\x1b[%s%d%c", prefix, number, final)
 }
 
-// cursor moves the cursor to its position. If a wrap is pending, it prints the last
-// character of the row again, so that a wrap is also pending in the terminal.
+// cursor moves the cursor to its position. If a wrap is pending, cursor prints the last character
+// of the row again. So a wrap is also pending in the terminal.
 func (p *painter) cursor() {
 	c, b := p.c, p.c.buf
 	top := 0

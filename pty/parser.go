@@ -26,16 +26,16 @@ const (
 	maxInter  = 2        // intermediate bytes that are kept
 )
 
-// A parser holds the state between two bytes of output.
+// A parser holds what the parser knows between two bytes of output.
 type parser struct {
 	state parseState
 
-	// State of an incomplete UTF-8 character.
+	// The following fields describe an incomplete UTF-8 character.
 	need uint8 // number of missing bytes
 	low  rune  // the smallest character that is valid with this many bytes
 	char rune
 
-	// State of a CSI or DCS that is not complete yet.
+	// The following fields describe a CSI or DCS that is not complete yet.
 	dcs    bool
 	prefix byte // one of < = > ?, or 0
 	inter  [maxInter]byte
@@ -50,8 +50,8 @@ type parser struct {
 	bell    bool // BEL ended the string
 }
 
-// Feed draws the program's output p, at most up to the end of a synchronized update. It
-// returns the number of bytes that it took.
+// Feed draws output of the program. It stops after the byte that ends a synchronized update. It
+// returns the number of bytes that it has read.
 func (c *Core) Feed(p []byte) int {
 	for i := 0; i < len(p); {
 		if c.state == ground {
@@ -73,10 +73,9 @@ func (c *Core) Feed(p []byte) int {
 	return len(p)
 }
 
-// printRun prints the printable characters at the beginning of p. It takes either ASCII
-// characters or complete characters of three bytes. The characters of three bytes
-// include all of box drawing and most of CJK. printRun returns the number of bytes that
-// it took.
+// printRun prints the printable characters at the beginning of p. It prints either only ASCII
+// characters or only complete characters of three bytes. The characters of three bytes include all
+// of box drawing and most of CJK. printRun returns the number of bytes that it has printed.
 func (c *Core) printRun(p []byte) int {
 	if c.need > 0 {
 		return 0
@@ -171,9 +170,10 @@ func (c *Core) stepHigh(b byte) {
 	}
 }
 
-// character prints the character r, which had more than one byte in UTF-8. The smallest
-// character that needs so many bytes is low. If r is smaller, a shorter form exists, and
-// character drops r. It also drops surrogates, byte order marks and values beyond Unicode.
+// character prints the character r, which had more than one byte in UTF-8. The parameter low is the
+// smallest character that needs this number of bytes. If r is smaller than low, a shorter form of r
+// exists, and character drops r. It also drops surrogates, byte order marks and values beyond
+// Unicode.
 func (c *Core) character(r, low rune) {
 	switch {
 	case r < low || r > 0x10ffff || r == 0xfeff || r >= 0xd800 && r < 0xe000:
@@ -278,8 +278,8 @@ func (c *Core) nextParam(sub bool) {
 	c.given++
 }
 
-// count returns the number of parameters, which is at least 1. It does not count
-// subparameters, which come after a colon.
+// count returns the number of parameters, which is at least 1. It does not count subparameters. A
+// subparameter comes after a colon.
 func (c *Core) count() int {
 	n := 1
 	for i := 1; i < min(c.given, maxParams); i++ {
@@ -290,8 +290,8 @@ func (c *Core) count() int {
 	return n
 }
 
-// arg returns parameter i. It skips subparameters, which come after a colon. It returns
-// def if parameter i is 0 or missing.
+// arg returns the parameter with index i. It skips subparameters. A subparameter comes after a
+// colon. If the parameter is 0 or missing, arg returns def.
 func (c *Core) arg(i, def int) int {
 	at := i
 	if c.subs != 0 {
@@ -344,9 +344,8 @@ func (c *Core) put(b byte) {
 	c.str = append(c.str, b)
 }
 
-// endString ends the OSC or DCS that is open, if any. If well is true, endString
-// executes the OSC or DCS. If well is false, it drops the OSC or DCS, because the
-// program has aborted it.
+// endString ends an OSC or DCS, if one is open. If well is true, endString executes the OSC or DCS.
+// If well is false, endString drops it, because the program has aborted it.
 func (c *Core) endString(well bool) {
 	state := c.state
 	if state != oscText && state != dcsText {

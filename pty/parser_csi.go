@@ -67,8 +67,8 @@ func (c *Core) plainEscape(b byte) {
 	}
 }
 
-// designate executes ESC with one intermediate byte. It selects a charset, or fills the
-// screen with E (ESC # 8, DECALN).
+// designate executes ESC with one intermediate byte. The sequence selects a charset. ESC # 8
+// (DECALN) fills the screen with the letter E.
 func (c *Core) designate(kind, b byte) {
 	switch set := charset(b); kind {
 	case '(', ')', '*', '+':
@@ -91,8 +91,8 @@ func (c *Core) designate(kind, b byte) {
 	}
 }
 
-// charset returns the charset that b selects, or 0 if there is none. It returns ASCII
-// for national charsets, because no known program uses them.
+// charset returns the charset that the byte selects, or 0 if no charset has this byte. It returns
+// ASCII for national charsets, because no known program uses them.
 func charset(b byte) byte {
 	switch b {
 	case '0', 'A':

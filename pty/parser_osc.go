@@ -39,8 +39,8 @@ func (c *Core) osc(data []byte) {
 	}
 }
 
-// oscNumber splits data at the first semicolon into a number and a text. It returns
-// false if there is no valid number.
+// oscNumber splits the data at the first semicolon into a number and a text. It returns false if
+// there is no valid number.
 func oscNumber(data []byte) (number int, text string, ok bool) {
 	head, rest, _ := bytes.Cut(data, []byte{';'})
 	for _, b := range head {
@@ -52,8 +52,8 @@ func oscNumber(data []byte) (number int, text string, ok bool) {
 	return number, string(rest), len(head) > 0
 }
 
-// programStatus handles the Program Status Protocol, revision 0.4. It answers a query
-// with the query itself. It passes on any other text as a notice.
+// programStatus handles the Program Status Protocol, revision 0.4. It answers a query by sending
+// the query back. It passes on any other text as a notice.
 func (c *Core) programStatus(text string) {
 	if text == "?" {
 		c.reply("\x1b]7501;?\x1b\\")
@@ -62,8 +62,8 @@ func (c *Core) programStatus(text string) {
 	c.notice(NoticeStatus, text)
 }
 
-// conEmu handles OSC 9, which reports progress or shows a notification. ConEmu's other
-// numbered commands are ignored.
+// conEmu handles OSC 9, which reports progress or shows a notification. It ignores ConEmu's other
+// numbered commands.
 func (c *Core) conEmu(text string) {
 	command, rest, _ := strings.Cut(text, ";")
 	switch command {
@@ -75,9 +75,8 @@ func (c *Core) conEmu(text string) {
 	}
 }
 
-// kittyNotification handles OSC 99. The text has key=value pairs, then a semicolon,
-// then a title or a body. Queries, icons, buttons and the closing of notifications are
-// ignored.
+// kittyNotification handles OSC 99. The text has key=value pairs, then a semicolon, then a title or
+// a body. kittyNotification ignores queries, icons, buttons and requests to close a notification.
 func (c *Core) kittyNotification(text string) {
 	meta, body, _ := strings.Cut(text, ";")
 	for pair := range strings.SplitSeq(meta, ":") {

@@ -16,14 +16,14 @@ func (c *Core) graphics() {
 	}
 }
 
-// resetPen executes SGR 0. It keeps a link. It ends protection, as in xterm.js but not
-// in DEC's terminals.
+// resetPen executes SGR 0. It keeps the link. It ends protection, as xterm.js does and DEC's
+// terminals do not.
 func (c *Core) resetPen() {
 	c.pen = style{link: c.pen.link}
 }
 
-// rendition applies SGR parameter i, which has subs subparameters. The result is the
-// number of parameters and subparameters after parameter i that belong to it.
+// rendition applies the SGR parameter with index i, which has subs subparameters. It returns how
+// many parameters and subparameters after this parameter belong to it.
 func (c *Core) rendition(i, subs int) int {
 	switch p := c.param[i]; {
 	case p == 38 || p == 48 || p == 58:
@@ -84,10 +84,9 @@ func (c *Core) attribute(p int32) {
 	}
 }
 
-// extendedColour executes SGR 38, 48 and 58 at parameter i. It accepts colors with
-// colons (38:2::r:g:b, 38:2:r:g:b, 38:5:n) and with semicolons (38;2;r;g;b, 38;5;n).
-// The result is the number of parameters and subparameters after parameter i that
-// belong to it.
+// extendedColour executes SGR 38, 48 and 58 at the parameter with index i. It accepts colors with
+// colons (38:2::r:g:b, 38:2:r:g:b, 38:5:n) and with semicolons (38;2;r;g;b, 38;5;n). It returns how
+// many parameters and subparameters after this parameter belong to it.
 func (c *Core) extendedColour(i, subs int) int {
 	var v [6]int32 // the kind of color, and its values
 	given := v[:copy(v[:], c.param[i+1:min(c.given, maxParams)])]

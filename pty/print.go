@@ -32,9 +32,9 @@ func (c *Core) print(r rune) {
 	c.putCharacter(r, cells)
 }
 
-// wrap moves the cursor to the next row. It takes along the last carry cells before the
-// cursor, which hold a cluster that has become too wide for the end of the row. A carry
-// of 0 means that there is no such cluster.
+// wrap moves the cursor to the next row. If carry is greater than 0, wrap also moves the last carry
+// cells before the cursor to that row. These cells hold a cluster that has become too wide for the
+// end of the row. A carry of 0 means that there is no such cluster.
 func (c *Core) wrap(carry int) {
 	b := c.buf
 	from := b.x - carry
@@ -54,8 +54,8 @@ func (c *Core) wrap(carry int) {
 	b.x = carry
 }
 
-// join adds r to the cluster to the left of the cursor. The cluster becomes wider by
-// grow cells, or narrower if grow is negative.
+// join adds r to the cluster to the left of the cursor. The parameter grow is the number of cells
+// by which the cluster becomes wider. It is negative if the cluster becomes narrower.
 func (c *Core) join(r rune, grow int) {
 	b := c.buf
 	line := b.rows[b.y]
@@ -84,8 +84,8 @@ func (c *Core) join(r rune, grow int) {
 	}
 }
 
-// putCharacter writes r into the next cells at the cursor, and moves the cursor. The
-// argument width is the number of cells of r. The row must have room for r.
+// putCharacter writes r into the next cells at the cursor, and moves the cursor. The parameter
+// width is the number of cells of r. The row must have room for r.
 func (c *Core) putCharacter(r rune, width int) {
 	b := c.buf
 	line := b.rows[b.y]
@@ -142,11 +142,11 @@ func (c *Core) printASCII(p []byte) {
 	}
 }
 
-// lineDrawing holds the characters that charset 0 (DEC Special Graphics) has in place
-// of the characters from ` to ~.
+// lineDrawing holds the characters of charset 0 (DEC Special Graphics) that replace the characters
+// from ` to ~.
 const lineDrawing = "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·"
 
-// translate returns the character that ch stands for in the charset in use.
+// translate returns the character that ch means in the present charset.
 func (c *Core) translate(ch byte) rune {
 	switch set := c.charsets[c.gl]; {
 	case set == 'A' && ch == '#':

@@ -38,8 +38,8 @@ func (c *Core) repeat(n int) {
 	}
 }
 
-// staysSeparate reports whether two characters ch in a row stay two characters. Some
-// characters join into one cluster.
+// staysSeparate reports whether two copies of the character ch stay separate when they follow each
+// other. Some characters join into one cluster.
 func (c *Core) staysSeparate(ch uint32) bool {
 	if ch&cluster == 0 && ch&charMask < 0x80 {
 		return true
@@ -58,8 +58,8 @@ func (c *Core) staysSeparate(ch uint32) bool {
 	return true
 }
 
-// printCells prints the cell lead n times, with the same result as print. The argument
-// width is 1, or 2 for a wide cell, which a filler follows.
+// printCells prints the cell lead n times, with the same result as print. The parameter width is 1
+// or 2. If it is 2, the cell is wide and a filler follows it.
 func (c *Core) printCells(lead cell, width, n int) {
 	b := c.buf
 	for n > 0 {
@@ -78,8 +78,8 @@ func (c *Core) printCells(lead cell, width, n int) {
 	}
 }
 
-// overwriteLast prints a character in the last column while automatic wrap (DECAWM) is
-// off. It drops a wide character, which has no room there.
+// overwriteLast prints a character in the last column while automatic wrap (DECAWM) is off. It
+// drops a wide character, because the last column has no room for one.
 func (c *Core) overwriteLast(lead cell, width int) {
 	b := c.buf
 	b.x = c.cols - 1
@@ -89,8 +89,8 @@ func (c *Core) overwriteLast(lead cell, width int) {
 	}
 }
 
-// write writes the cell lead n times, beginning at x. If width is 2, a filler follows
-// each cell. If insert is true, it first inserts space for them.
+// write writes the cell lead n times, beginning at column x. If width is 2, write puts a filler
+// after each of these cells. If insert is true, write first inserts space for all of them.
 func (r *row) write(x int, lead cell, width, n int, insert bool) {
 	pen := cell{style: lead.style}
 	if insert {
@@ -108,15 +108,14 @@ func (r *row) write(x int, lead cell, width, n int, insert bool) {
 	r.readBy = 0
 }
 
-// Limits for slow sequences. Some sequences touch each cell of many rows, and take a
-// thousand times as long as other sequences of the same length. They are SL, SR, DECIC,
+// These are the limits for slow sequences. Some sequences touch each cell of many rows, and take a
+// thousand times as long as other sequences of the same length. These sequences are SL, SR, DECIC,
 // DECDC, DECSED on a full screen, and REP for more than freeRepeats cells.
 //
-// The slow sequences share an allowance, in cells. Each byte of output increases the
-// allowance. A sequence that needs more than the allowance is ignored. No known program
-// comes near the limit. On a screen of 120x40, the full allowance is enough for 430
-// slow sequences in a row. After these, it is enough for one slow sequence every 300
-// bytes.
+// The slow sequences share an allowance, in cells. Each byte of output increases the allowance. A
+// sequence that needs more than the allowance is ignored. No known program comes near the limit. On
+// a screen of 120x40, the full allowance is enough for 430 slow sequences in a row. After these,
+// the allowance is enough for one slow sequence every 300 bytes.
 const (
 	maxAllowance     = 2 << 20 // in cells; the emulator moves this many cells in about 10 ms
 	allowancePerByte = 16
@@ -125,7 +124,7 @@ const (
 	protectionCost   = 8   // cost in cells of checking one cell for protection
 )
 
-// spendAllowance subtracts cells from the allowance and returns true. If the allowance
+// spendAllowance subtracts a number of cells from the allowance and returns true. If the allowance
 // is too small, it returns false and subtracts nothing.
 func (c *Core) spendAllowance(cells int) bool {
 	c.growAllowance()

@@ -39,13 +39,12 @@ const (
 	CastMark   CastKind = "m"
 )
 
-// ReadCast reads a recording. It recognizes asciicast 2 and 3 by the first line.
-// Anything else is raw output, which becomes one event of a recording with the default
-// size. ReadCast ignores a byte order mark at the beginning.
+// ReadCast reads a recording. It recognizes asciicast 2 and 3 by the first line. Anything else is
+// raw output. Raw output becomes one event of a recording with the default size. ReadCast ignores a
+// byte order mark at the beginning.
 //
-// In an asciicast, ReadCast accepts CR LF, and ignores blank lines and comments (#). It
-// also ignores events whose kind has no constant in this package. An error names the
-// line.
+// In an asciicast, ReadCast accepts CR LF, and ignores blank lines and comments (#). It also
+// ignores events whose kind has no constant in this package. An error names the line.
 func ReadCast(r io.Reader) (*Cast, error) {
 	in := bufio.NewReader(r)
 	if mark, err := in.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
@@ -83,8 +82,8 @@ func ReadCast(r io.Reader) (*Cast, error) {
 
 const byteOrderMark = "\ufeff"
 
-// header is the first line of an asciicast. Version 2 has the fields width and height,
-// and version 3 has the field term. Some recorders write whole numbers with a decimal
+// header is the first line of an asciicast. In version 2, the header has the fields width and
+// height. In version 3, it has the field term. Some recorders write whole numbers with a decimal
 // point, such as 80.0.
 type header struct {
 	Version float64   `json:"version"`
@@ -123,8 +122,8 @@ func (n *castCells) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// castHeader reads line as the header of an asciicast. The bool is false if line is not
-// an object with a version.
+// castHeader reads a line as the header of an asciicast. The bool is false if the line is not an
+// object with a version.
 func castHeader(line []byte) (header, bool) {
 	var h header
 	if json.Unmarshal(line, &h) != nil {
@@ -133,9 +132,8 @@ func castHeader(line []byte) (header, bool) {
 	return h, h.Version > 0
 }
 
-// readEvents reads the lines after the header. If relative is true, the time of an
-// event counts from the previous event. Otherwise it counts from the start of the
-// recording.
+// readEvents reads the lines after the header. If relative is true, the time of an event counts
+// from the previous event. If relative is false, it counts from the start of the recording.
 func (c *Cast) readEvents(in *bufio.Reader, relative bool) error {
 	var last time.Duration
 	for number := 2; ; number++ {
@@ -163,8 +161,8 @@ func (c *Cast) readEvents(in *bufio.Reader, relative bool) error {
 	}
 }
 
-// maxCastSeconds is the largest time of an event, about 24 days. A larger time is a
-// mistake, and a much larger time does not fit into a time.Duration.
+// maxCastSeconds is the largest time of an event. It is about 24 days. A larger time is a mistake,
+// and a much larger time does not fit into a time.Duration.
 const maxCastSeconds = 1 << 21
 
 // CastTime converts a number of seconds in a recording to a duration, rounded to

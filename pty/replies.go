@@ -11,16 +11,16 @@ import (
 // reply that would exceed the limit is dropped.
 const maxReplies = 64 << 10
 
-// The replies with which the terminal identifies itself.
+// The terminal identifies itself with these replies.
 const (
 	deviceAttributes    = "\x1b[?1;2c"            // a VT100 with advanced video, as in xterm.js
 	secondaryAttributes = "\x1b[>0;276;0c"        // as in xterm.js
 	version             = "\x1bP>|coleo(1)\x1b\\" // XTVERSION
 )
 
-// Colors that the replies to OSC 10 to 12 contain. The real terminal's colors are
-// unknown, or there is no real terminal. So the colors only have to mean "dark", which
-// most agent CLIs assume.
+// These are the colors that the replies to OSC 10 to 12 contain. The real terminal's colors are
+// unknown, or there is no real terminal. So the colors only have to mean "dark". Most agent CLIs
+// assume a dark background.
 const (
 	foreground = 0xd4d4d4
 	background = 0x1e1e1e
@@ -63,12 +63,12 @@ func (c *Core) reportedCursor() (x, y int) {
 	return x, y
 }
 
-// maxTitles limits the stack of saved titles, as in xterm.
+// maxTitles limits the stack of saved titles. The limit is the same as in xterm.
 const maxTitles = 10
 
-// window executes XTWINOPS. It answers queries for sizes, and saves and restores the
-// title. It does not answer queries for the title, because the program can set any
-// title. The reply would type the program's own text into the terminal.
+// window executes XTWINOPS. It answers queries for sizes, and saves and restores the title. It does
+// not answer queries for the title, because the program can set any title. Such a reply would type
+// the program's own text into the terminal.
 func (c *Core) window(n int) {
 	switch n {
 	case 14, 15:
@@ -118,7 +118,7 @@ func (c *Core) identify(b byte) {
 	}
 }
 
-// The states of a mode in the reply to DECRQM.
+// These are the states of a mode in the reply to DECRQM.
 const (
 	modeUnknown = iota
 	modeSet1
@@ -145,8 +145,8 @@ func (c *Core) reportMode(number int, ansi bool) {
 	c.replyf("\x1b[%s%d;%d$y", mark, number, state)
 }
 
-// fixedMode returns the state of a mode that modeTable does not contain, as the reply
-// to DECRQM reports it. The argument alt is true if the alternate screen is shown.
+// fixedMode returns the state of a mode that modeTable does not contain. The state is a value for
+// the reply to DECRQM. The parameter alt is true if the alternate screen is shown.
 func fixedMode(number int, ansi, alt bool) int {
 	switch {
 	case ansi && number == 2: // KAM: the keyboard is never locked
@@ -174,8 +174,9 @@ func fixedMode(number int, ansi, alt bool) int {
 	return modeUnknown
 }
 
-// reportPalette answers OSC 4, which asks for palette colors. The text is a list of
-// pairs: an index and "?". A pair without "?" would set a color, and is ignored.
+// reportPalette answers OSC 4, which asks for palette colors. The text is a list of pairs. Each
+// pair consists of an index and "?". A pair without "?" would set a color. reportPalette ignores
+// such pairs.
 func (c *Core) reportPalette(text string) {
 	for {
 		index, rest, ok := strings.Cut(text, ";")
@@ -190,9 +191,8 @@ func (c *Core) reportPalette(text string) {
 	}
 }
 
-// reportColours answers OSC 10, 11 and 12, which ask for the default colors. The
-// argument number belongs to the first field of text. Each further field belongs to the
-// next number.
+// reportColours answers OSC 10, 11 and 12, which ask for the default colors. The parameter number
+// is the OSC number for the first field of the text. Each further field belongs to the next number.
 func (c *Core) reportColours(number int, text string) {
 	for spec := range strings.SplitSeq(text, ";") {
 		if number > 12 {
@@ -209,8 +209,8 @@ func (c *Core) reportColours(number int, text string) {
 	}
 }
 
-// terminator returns the end of a reply to an OSC query. The reply ends in the same way
-// as the query, as in xterm: with BEL or with ST.
+// terminator returns the end of a reply to an OSC query. As in xterm, the reply ends in the same
+// way as the query: with BEL or with ST.
 func (c *Core) terminator() string {
 	if c.bell {
 		return "\a"

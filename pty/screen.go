@@ -6,25 +6,23 @@ import (
 	"coleo.dev"
 )
 
-// Screen is the screen that an emulator draws from a program's output. All emulators in
-// package pty and below it implement Screen.
+// Screen is the screen that an emulator draws from a program's output. All emulators in package pty
+// and in the packages below it implement Screen.
 //
-// No method fails, blocks or panics, whatever bytes were written. The memory that a
-// Screen uses is limited. The content of a Screen depends only on the bytes, and not on
-// how they were divided into writes. Only one goroutine at a time is allowed to use a
-// Screen.
+// No method fails, blocks or panics, whatever bytes were written. The memory that a Screen uses is
+// limited. The content of a Screen depends only on the bytes. It does not depend on how the bytes
+// were divided into writes. Only one goroutine at a time is allowed to use a Screen.
 type Screen interface {
 	// Write draws a program's output. It takes all of the output and never returns an
 	// error.
 	io.Writer
-	// Feed draws a program's output up to and including the byte that ends a
-	// synchronized update. If no update ends in p, Feed draws all of p. It returns the
-	// number of bytes that it took. So the caller can look at the screen after each
-	// synchronized update.
+	// Feed draws a program's output up to and including the byte that ends a synchronized update.
+	// If no update ends in p, Feed draws all of p. Feed returns the number of bytes that it has
+	// read. So the caller can look at the screen after each synchronized update.
 	Feed(p []byte) int
-	// Resize changes the size in cells. A size outside the range from 2x1 to 1000x1000
-	// is clamped. Text that no longer fits is kept: it goes into the history, or is
-	// shown again when the screen gets larger.
+	// Resize changes the size in cells. A size outside the range from 2x1 to 1000x1000 is clamped.
+	// Text that no longer fits is kept. It goes into the history, or it is shown again when the
+	// screen gets larger.
 	Resize(cols, rows int)
 
 	// Size returns the size in cells.
@@ -34,8 +32,8 @@ type Screen interface {
 	// Row returns the text of row y without trailing blanks. A wide character occurs
 	// once in the text. Row returns "" if there is no row y.
 	Row(y int) string
-	// Cursor returns the 0-based position of the cursor. After a character in the last
-	// column, a wrap is pending, and x is the number of columns.
+	// Cursor returns the 0-based position of the cursor. After a character in the last column, a
+	// wrap is pending. In this case, x is the number of columns.
 	Cursor() (x, y int)
 	// Mode reports whether m is on.
 	Mode(m Mode) bool
@@ -54,7 +52,7 @@ type Screen interface {
 	Notices() []Notice
 }
 
-// Change tells which parts of a screen have changed.
+// Change describes which parts of a screen have changed.
 type Change struct {
 	Rows   []int // rows whose text or attributes have changed, in ascending order; colors do not count
 	Cursor bool  // position or visibility
@@ -85,7 +83,7 @@ type Notice struct {
 // NoticeKind is the kind of a Notice.
 type NoticeKind string
 
-// The values of NoticeKind.
+// These are the values of NoticeKind.
 const (
 	NoticeStatus       NoticeKind = "status"       // OSC 7501: its payload, "state=working:app=…"
 	NoticeSession      NoticeKind = "session"      // OSC 26: its payload, "Status=running;…"
@@ -107,7 +105,7 @@ const ModeBracketedPaste Mode = "bracketed_paste"
 // color. Two colors that look different have different values.
 type Colour uint32
 
-// Cell is one character cell, with the attributes that a View leaves out.
+// Cell is one character cell. It includes the attributes that a View leaves out.
 type Cell struct {
 	Text    string // the character with its combining marks; "" if blank or a right half
 	Width   int    // 1 or 2; 0 for the right half of a wide character

@@ -12,15 +12,15 @@ const (
 	maxSize = 1000
 )
 
-// CellWidth and CellHeight are the size of one cell in pixels, for programs that ask
-// for it (TIOCGWINSZ, CSI 14 t, CSI 16 t). Nothing is drawn in pixels.
+// CellWidth and CellHeight are the size of one cell in pixels. They are for programs that ask for
+// this size (TIOCGWINSZ, CSI 14 t, CSI 16 t). Nothing is drawn in pixels.
 const (
 	CellWidth  = 10
 	CellHeight = 20
 )
 
-// ClampSize returns the size within the limits that is nearest to cols by rows. The
-// limits are 2x1 and 1000x1000.
+// ClampSize returns the allowed size that is nearest to the given size. The smallest allowed size
+// is 2x1, and the largest is 1000x1000.
 func ClampSize(cols, rows int) (int, int) {
 	return min(max(cols, minCols), maxSize), min(max(rows, minRows), maxSize)
 }

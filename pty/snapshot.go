@@ -15,9 +15,8 @@ import (
 	"coleo.dev/pty/width"
 )
 
-// coreVersion must increase with each change to the state of a Core, and with each
-// change to the way in which a Core reads output. Otherwise a restored screen could be
-// a mixture of two emulators.
+// coreVersion must increase with each change to the state of a Core, and with each change to how a
+// Core reads output. Otherwise a restored screen could be a mixture of two emulators.
 const coreVersion = 2
 
 // A snapshot consists of these parts:
@@ -31,17 +30,16 @@ const (
 	snapshotHeader = len(snapshotMagic) + 2 + 4
 )
 
-// errSnapshotVersion is the error of Restore if the snapshot has another coreVersion.
+// errSnapshotVersion is the error that Restore returns if the snapshot has another coreVersion.
 var errSnapshotVersion = errors.New("the snapshot is of another emulator version")
 
-// errSnapshot is the error for data that no Core has written.
+// errSnapshot is the error for data that does not come from a Core.
 var errSnapshot = errors.New("the snapshot is damaged")
 
-// Snapshot returns the state of c. The state includes an incomplete sequence, and the
-// replies and notices that have not been fetched yet. It leaves out the state that
-// Changed compares with, the setting of NarrowEmoji, and the counts since New or
-// Restore, such as WholeFrames. Only a Restore with the same coreVersion can read a
-// snapshot.
+// Snapshot returns the state of c. The state includes an incomplete sequence, and the replies and
+// notices that nobody has fetched yet. Snapshot leaves out three things: the state that Changed
+// compares with, the setting of NarrowEmoji, and the counts since New or Restore, such as
+// WholeFrames. A snapshot can only be restored if Restore has the same coreVersion.
 func (c *Core) Snapshot() []byte {
 	return sealSnapshot(c.body())
 }
@@ -53,7 +51,7 @@ func (c *Core) body() []byte {
 	return t.out
 }
 
-// sealSnapshot deflates body and puts the header before it.
+// sealSnapshot deflates the body and puts the header before it.
 func sealSnapshot(body []byte) []byte {
 	var out bytes.Buffer
 	out.Write(make([]byte, snapshotHeader))
@@ -69,12 +67,12 @@ func sealSnapshot(body []byte) []byte {
 	return data
 }
 
-// Restore returns a screen with the state that Snapshot has saved. Further output has
-// the same effect as on the saved screen. The first call of Changed returns everything.
-// The memory of the screen is limited, whatever data contains.
+// Restore returns a screen with the state that Snapshot has saved. Further output has the same
+// effect as on the saved screen. The first call of Changed returns everything. The memory of the
+// screen is limited, whatever the data contains.
 //
-// The error wraps errSnapshotVersion if the snapshot has another coreVersion. Restore
-// returns another error if data is incomplete, damaged or not a snapshot.
+// The error wraps errSnapshotVersion if the snapshot has another coreVersion. Restore returns
+// another error if the data is incomplete, damaged or not a snapshot.
 func Restore(data []byte) (*Core, error) {
 	if len(data) < snapshotHeader || string(data[:len(snapshotMagic)]) != snapshotMagic {
 		return nil, errors.New("restore screen: no snapshot")
@@ -162,7 +160,7 @@ func (p *parser) walk(t *tape) {
 	t.flag(&p.bell)
 }
 
-// walk passes the fields of b to t. The buffer b belongs to c.
+// walk passes the fields of the buffer to the tape t. The buffer belongs to c.
 func (b *buffer) walk(t *tape, c *Core) {
 	number(t, &b.x, 0, int64(c.cols))
 	number(t, &b.y, 0, int64(c.rows)-1)
@@ -190,8 +188,8 @@ func walkRow(t *tape, p **row) {
 	(*p).walk(t)
 }
 
-// walk passes the fields of r to t. At the end of the row, it leaves out cells that are
-// equal to rest.
+// walk passes the fields of the row to the tape t. It leaves out cells at the end of the row that
+// are equal to the field rest.
 func (r *row) walk(t *tape) {
 	number(t, &r.cols, minCols, maxSize)
 	t.flag(&r.wrapped)
@@ -210,7 +208,7 @@ func (r *row) walk(t *tape) {
 		(r.beforeNarrowing == nil || len(r.beforeNarrowing) > r.cols))
 }
 
-// sound reports whether each wide character has both halves.
+// sound reports whether each wide character in the row has both halves.
 func (r *row) sound() bool {
 	after := false
 	for i := range r.cells {
@@ -229,7 +227,7 @@ func (s *style) walk(t *tape) {
 	number(t, &s.link, 0, maxLinks)
 }
 
-// maxLine is the largest size in bytes of a line in the history: a row full of
+// maxLine is the largest size in bytes of a line in the history. The longest line is a row full of
 // clusters.
 const maxLine = maxSize * (maxCluster + utf8.UTFMax)
 

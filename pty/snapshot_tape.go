@@ -9,23 +9,23 @@ import (
 	"unicode/utf8"
 )
 
-// A tape either writes the values that are passed to it, or reads them back in the same
-// order. It checks that each value that it reads is within the given limits. After an
-// error, it reads zeros.
+// A tape either writes the values that are passed to it, or reads them back in the same order. When
+// a tape reads a value, it checks that the value is within the given limits. After an error, it
+// reads zeros.
 type tape struct {
 	out []byte
 	in  *bufio.Reader // nil if the tape writes
 	err error         // the first error of a tape that reads
 }
 
-// check sets err if ok is false. It does nothing if the tape writes.
+// check sets the error of the tape if ok is false. It does nothing if the tape writes.
 func (t *tape) check(ok bool) {
 	if t.in != nil && t.err == nil && !ok {
 		t.err = errSnapshot
 	}
 }
 
-// uvarint writes v, or reads a number. It returns the number.
+// uvarint writes v, or reads a number. It returns the number that it has written or read.
 func (t *tape) uvarint(v uint64) uint64 {
 	if t.in == nil {
 		t.out = binary.AppendUvarint(t.out, v)
@@ -46,7 +46,7 @@ type integer interface {
 	~int | ~int32 | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// number writes p, or reads it. The value must be in the range from low to high.
+// number writes the value of p, or reads it. The value must be in the range from low to high.
 func number[T integer](t *tape, p *T, low, high int64) {
 	v := t.uvarint(uint64(int64(*p) - low))
 	if t.in == nil {
@@ -66,8 +66,8 @@ func (t *tape) flag(p *bool) {
 	*p = v == 1
 }
 
-// list writes the length of p, or reads it. It calls the function each for every
-// element. The argument most limits the length.
+// list writes the length of the list p, or reads this length. It calls the function each for every
+// element. The parameter most limits the length.
 func list[T any](t *tape, p *[]T, most int, each func(*T)) {
 	n := len(*p)
 	number(t, &n, 0, int64(most))
@@ -80,7 +80,7 @@ func list[T any](t *tape, p *[]T, most int, each func(*T)) {
 	}
 }
 
-// bytes writes p, or reads it. The argument most limits the length of p in bytes.
+// bytes writes the bytes of p, or reads them. The parameter most limits their number.
 func (t *tape) bytes(p *[]byte, most int) {
 	n := len(*p)
 	number(t, &n, 0, int64(most))
@@ -109,8 +109,8 @@ func (t *tape) text(p *string, most int) {
 	}
 }
 
-// texts writes p, or reads it. No string can occur in p twice. The argument most limits
-// the number of strings, and the argument length limits the bytes of each string.
+// texts writes the table p, or reads it. No string can occur in p twice. The parameter most limits
+// the number of strings. The parameter length limits the bytes of each string.
 func texts(t *tape, p *internTable, most, length int) {
 	strings := p.list
 	list(t, &strings, most, func(s *string) {
@@ -148,8 +148,8 @@ func (t *tape) cells(p *[]cell) {
 	}
 }
 
-// char writes the content of a cell, or reads it. In the tape, the flag bits are the
-// lowest bits, because small numbers take fewer bytes.
+// char writes the content of a cell, or reads it. On the tape, the flag bits are the lowest bits,
+// because small numbers take fewer bytes.
 func (t *tape) char(ch *uint32) {
 	const flags = 3
 	v := bits.RotateLeft32(*ch, flags)

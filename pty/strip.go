@@ -2,14 +2,12 @@ package pty
 
 import "unicode/utf8"
 
-// Stripper extracts the text from a program's output. It removes escape sequences,
-// invalid UTF-8, and all control characters except line feed and tab. If a program
-// moves the cursor between two words, the words run together. Use a Screen to see such
-// words in their places.
+// Stripper extracts the text from a program's output. It removes escape sequences, invalid UTF-8,
+// and all control characters except line feed and tab. If a program moves the cursor between two
+// words, the words run together. A Screen shows such words in their correct places.
 //
-// The output can be passed in pieces, divided anywhere. The zero value is ready to use.
-// Only one goroutine at a time is allowed to use a Stripper. A Stripper keeps only a
-// few bytes in memory.
+// The output can be passed in pieces, divided anywhere. The zero value is ready to use. Only one
+// goroutine at a time is allowed to use a Stripper. A Stripper keeps only a few bytes in memory.
 type Stripper struct {
 	state parseState
 	held  [utf8.UTFMax]byte // bytes of an incomplete character
@@ -34,7 +32,7 @@ func (s *Stripper) Strip(p []byte) []byte {
 	return out
 }
 
-// step takes byte b. If b completes a character of the text, step appends the character
+// step takes the byte b. If this byte completes a character of the text, step appends the character
 // to out.
 func (s *Stripper) step(out []byte, b byte) []byte {
 	switch {

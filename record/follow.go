@@ -14,8 +14,8 @@ const (
 	// to the record many times a second while a model streams. Because of readGap,
 	// Coleo reads the end of a turn at most 20 ms later.
 	readGap = 20 * time.Millisecond
-	// findGap is the shortest time between two searches for a record that has not been
-	// found. A search can read everything that an agent CLI has logged.
+	// findGap is the shortest time between two searches for a record that has not been found yet. A
+	// search may have to read everything that an agent CLI has logged.
 	findGap = 500 * time.Millisecond
 )
 
@@ -34,9 +34,9 @@ type Follower struct {
 	tail  Tail
 }
 
-// NewFollower returns a Follower of the record that the function where names. Run calls
-// take with the new entries, in order. If the record already exists, the Follower reads
-// it from its beginning.
+// NewFollower returns a Follower. The function where says which record the Follower reads. Run
+// calls the function take with the new entries, in order. If the record already exists, the
+// Follower reads it from its beginning.
 func NewFollower(s Source, where func() Where, take func([]Entry)) *Follower {
 	f := &Follower{source: s, where: where, take: take, waked: make(chan struct{}, 1),
 		asked: make(chan chan<- struct{}), ended: make(chan struct{})}
@@ -53,10 +53,10 @@ func (f *Follower) Wake() {
 	}
 }
 
-// CatchUp makes the Follower read the record to its present end. It returns when take has
-// got the new entries, or at the latest after the duration limit. It returns at once if Run
-// has returned. CatchUp waits for take, so do not call it with a lock that take or where
-// needs.
+// CatchUp makes the Follower read the record to its present end. It returns when the function take
+// has got the new entries, and at the latest when the time limit has passed. If Run has returned,
+// CatchUp returns at once. CatchUp waits for the function take. So do not call CatchUp with a lock
+// that the function take or the function where needs.
 func (f *Follower) CatchUp(limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -75,13 +75,13 @@ func (f *Follower) CatchUp(limit time.Duration) {
 	}
 }
 
-// Name returns a name for the record that is being read. It differs for each record of an
-// agent CLI. Call it only inside take.
+// Name returns a name for the record that is being read. Each record of an agent CLI has a
+// different name. Call Name only inside the function take.
 func (f *Follower) Name() string {
 	return filepath.Base(*f.path.Load()) + " " + f.found.Conversation
 }
 
-// Run follows the record until ctx ends. It uses w to learn of changes. Run can be called
+// Run follows the record until ctx ends. The Watcher w tells Run about changes. Run can be called
 // only once.
 func (f *Follower) Run(ctx context.Context, w *Watcher) {
 	defer close(f.ended)
@@ -99,9 +99,9 @@ func (f *Follower) Run(ctx context.Context, w *Watcher) {
 	}
 }
 
-// rest waits until the next look is due: at least for the duration gap, and then for Wake.
-// It carries out the looks of CatchUp. It returns false if ctx has ended, and true
-// otherwise.
+// rest waits until the next look at the record is due. It first waits for the duration gap, and
+// then for Wake. In the meantime, it looks at the record each time CatchUp asks for a look. rest
+// returns false if ctx has ended, and true otherwise.
 func (f *Follower) rest(ctx context.Context, w *Watcher, gap time.Duration) bool {
 	timer := time.NewTimer(gap)
 	defer timer.Stop()
@@ -148,8 +148,9 @@ func (f *Follower) look(w *Watcher) {
 	}
 }
 
-// lookWhetherReady takes the entry Ready once a file of the record was written. An agent CLI
-// that resumes a conversation may write to another file than the one that is read.
+// lookWhetherReady passes on the entry Ready when a file of the record has been written. It checks
+// more than the file that is read. If an agent CLI resumes a conversation, it may write to another
+// file.
 func (f *Follower) lookWhetherReady() {
 	if f.ready.Load() {
 		return
@@ -160,10 +161,10 @@ func (f *Follower) lookWhetherReady() {
 	}
 }
 
-// concerns reports whether a change of the file at path can be a change of the record. Any
-// change can be the one that tells that the agent CLI is ready.
-// If the record is a database, SQLite also writes to files whose names begin with the
-// name of the database.
+// concerns reports whether a change of the file at path can be a change of the record. Until the
+// agent CLI is ready, any change counts, because it can be the sign that the agent CLI is ready. If
+// the record is a database, SQLite also writes to files whose names begin with the name of the
+// database.
 func (f *Follower) concerns(path string) bool {
 	own := f.path.Load()
 	return own == nil || !f.ready.Load() || strings.HasPrefix(path, *own)

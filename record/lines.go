@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// mostLine limits the size of a line in bytes. A longer line is skipped. Such a line
+// mostLine limits the size of a line in bytes. A longer line is skipped. A line of that size
 // contains a picture or the output of a tool, but never the end of a turn.
 const mostLine = 4 << 20
 
-// lines is the Tail of a record that is a file of lines.
+// lines is the Tail for a record that is a file of lines.
 type lines struct {
 	path    string
 	start   func() Decoder
@@ -22,8 +22,8 @@ type lines struct {
 	skips   bool   // the line that has begun is too long, and is skipped
 }
 
-// Lines returns a Source.Open for records that are files of lines. The function start
-// must return a new Decoder.
+// Lines returns a function for Source.Open. The function is for records that are files of lines.
+// The parameter start is a function that returns a new Decoder.
 func Lines(start func() Decoder) func(path string, w Where) Tail {
 	return func(path string, _ Where) Tail { return &lines{path: path, start: start, decoder: start()} }
 }
@@ -60,8 +60,8 @@ func (l *lines) Next() []Entry {
 	}
 }
 
-// decode returns the entries of all lines that end in p. The parameter at is the offset of
-// p in the file. decode keeps the beginning of a line that does not end in p.
+// decode returns the entries of all lines that end in p. The parameter at is the offset of p in the
+// file. If the last line is incomplete, decode keeps its beginning for the next call.
 func (l *lines) decode(p []byte, at int64) []Entry {
 	var out []Entry
 	for {

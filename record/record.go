@@ -6,7 +6,7 @@ import (
 	"coleo.dev"
 )
 
-// Kind tells what an Entry reports.
+// Kind says what an Entry reports.
 type Kind string
 
 // The values of Kind.
@@ -20,7 +20,7 @@ const (
 	Detail Kind = "detail" // nothing but Work: the entry says nothing of the agent CLI's state
 )
 
-// Ending tells how a turn ended.
+// Ending says how a turn ended.
 type Ending string
 
 // The values of Ending.
@@ -41,10 +41,10 @@ type Entry struct {
 	ByUser bool      // a Prompt that a person or Coleo has typed
 	Time   time.Time // by the agent CLI's clock; zero if the record has no time
 
-	// Work is what the entry adds to the events of its run; nil if it adds nothing.
-	// Reply, Model, Position and Key are those of coleo.Activity. A Decoder does not set
-	// Position: it is the end of the line. If a Decoder sets no Key, the Key is the number
-	// of the entry in its line.
+	// Work is what the entry adds to the events of its run. It is nil if the entry adds nothing.
+	// Reply, Model, Position and Key have the same meaning as in coleo.Activity. A Decoder does not
+	// set Position. Position is the end of the line. If a Decoder sets no Key, the Key is the
+	// number of the entry in its line.
 	Work     coleo.Work
 	Reply    string
 	Model    string
@@ -55,13 +55,13 @@ type Entry struct {
 // Decoder turns the lines of one record into entries. It keeps state between lines, so
 // each record needs its own Decoder. It is not safe for concurrent use.
 type Decoder interface {
-	// Decode returns the entries of one line, which has no line end. Most lines have no
-	// entries.
+	// Decode returns the entries of one line. The line comes without its line end. Most lines have
+	// no entries.
 	Decode(line []byte) []Entry
 }
 
-// Activities returns the work that entries tell. A prompt is work, too: it says to which
-// run the work after it belongs.
+// Activities returns the work that the entries contain. A prompt also counts as work. It shows to
+// which run the following work belongs.
 func Activities(entries []Entry) []coleo.Activity {
 	var out []coleo.Activity
 	for _, e := range entries {

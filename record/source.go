@@ -17,29 +17,29 @@ type Where struct {
 
 // Tail reads one record while it grows. It is not safe for concurrent use.
 type Tail interface {
-	// Next returns the entries that have been written since the last call of Next. If
-	// the record cannot be read, Next returns nil. A later call can succeed.
+	// Next returns the entries that have been written since the last call of Next. If the record
+	// cannot be read, Next returns nil. A later call can then still succeed.
 	Next() []Entry
 	Close()
 }
 
 // Source says how to find and read the records of one harness.
 type Source struct {
-	// Pattern is the path of the record below Home, in the syntax of filepath.Match. In
-	// the path, {id} stands for the id of the conversation. If several files match, the
-	// record is the last of them by name. Nothing is read until the id is known.
+	// Pattern is the path of the record below Home, in the syntax of filepath.Match. In the path,
+	// {id} stands for the id of the conversation. If several files match, the record is the last of
+	// these files, sorted by name. Nothing is read until the id is known.
 	Pattern string
-	// ShortID is the number of characters of the id that {id} stands for. A ShortID of
-	// 0 means the whole id.
+	// ShortID is the number of characters at the beginning of the id for which {id} stands. If
+	// ShortID is 0, {id} stands for the whole id.
 	ShortID int
 	Open    func(path string, w Where) Tail
-	// TellsReady is true if the agent CLI writes to a file of the pattern when its start is
-	// over, and not earlier. The Follower then takes an entry of the kind Ready.
+	// TellsReady is true if the agent CLI writes to a file that matches Pattern when its start is
+	// over, and not earlier. After this write, the Follower passes on an entry of the kind Ready.
 	TellsReady bool
 }
 
-// writtenAt returns when a file of the record was last written. It returns the zero time
-// if no file was written since w.Since.
+// writtenAt returns the time at which a file of the record was last written. It returns the zero
+// time if no file was written since the time w.Since.
 func (s Source) writtenAt(w Where) (last time.Time) {
 	pattern := s.patternFor(w)
 	if pattern == "" {
@@ -82,7 +82,7 @@ func (s Source) patternFor(w Where) string {
 	return filepath.Join(quoted(w.Home), strings.ReplaceAll(s.Pattern, "{id}", id))
 }
 
-// quoted returns a pattern that matches only path.
+// quoted returns a pattern that matches only the given path.
 func quoted(path string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
 }
@@ -91,9 +91,9 @@ func quoted(path string) string {
 // costs about 1 kB of kernel memory, and a user can have worked in hundreds of folders.
 const mostFolders = 64
 
-// folders returns the folders to watch until the record exists. The record, or a folder
-// on the path to it, can appear in these folders. If one level of the path has too many
-// folders, only the last of them by name are returned.
+// folders returns the folders to watch until the record exists. The record, or a folder on the path
+// to it, can appear in these folders. If one level of the path has too many folders, folders
+// returns only the last ones of that level, sorted by name.
 func (s Source) folders(w Where) []string {
 	out := []string{w.Home}
 	level := []string{w.Home}

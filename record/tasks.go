@@ -7,12 +7,12 @@ import (
 	"coleo.dev"
 )
 
-// mostTasks limits the number of tasks in one list. The lists of models are much shorter.
+// mostTasks limits the number of tasks in one list. The lists that models make are much shorter.
 const mostTasks = 256
 
-// Tasks returns the list of tasks in raw, which is a JSON list of objects. It returns
-// false if raw is no such list. A task without an id has its number in the list as its id.
-// Canceled tasks are left out.
+// Tasks returns the list of tasks in raw, which is a JSON list of objects. If raw is not a JSON
+// list of objects, Tasks returns false. If a task has no id, its id is its number in the list.
+// Tasks leaves out canceled tasks.
 func Tasks(raw json.RawMessage) (coleo.TasksUpdated, bool) {
 	var list []struct {
 		ID          any    `json:"id"`
@@ -51,8 +51,8 @@ func Tasks(raw json.RawMessage) (coleo.TasksUpdated, bool) {
 	return out, true
 }
 
-// StatusOfTask returns the status that an agent CLI names. It returns false for a task
-// that is not to be done any more.
+// StatusOfTask returns the status that an agent CLI names. It returns false if nobody is to do the
+// task anymore.
 func StatusOfTask(name string) (coleo.TaskStatus, bool) {
 	switch name {
 	case "completed", "done":

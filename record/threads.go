@@ -28,8 +28,8 @@ type Catalogue interface {
 	// Find returns the conversations below home. It reads no contents of files. It
 	// returns no error if the agent CLI was never used in home.
 	Find(ctx context.Context, home string) ([]Found, error)
-	// Header reads what one record says of its whole conversation. It reads a bounded
-	// number of bytes. It returns an error if the record cannot be read.
+	// Header reads what one record says about its whole conversation. It reads a bounded number of
+	// bytes. It returns an error if the record cannot be read.
 	Header(home string, f Found) (Header, error)
 }
 
@@ -44,14 +44,15 @@ type Found struct {
 // Hidden says why lists leave out a conversation.
 type Hidden string
 
-// The reasons to leave out a conversation. The empty reason means that lists show it.
+// These are the reasons to leave out a conversation. If the reason is empty, lists show the
+// conversation.
 const (
 	HiddenFork     Hidden = "fork"     // it began as a copy of another conversation
 	HiddenSubagent Hidden = "subagent" // a subagent of the agent CLI had it
 )
 
-// Header is what a record says of its whole conversation. A field is empty if the record
-// does not say it.
+// Header is what a record says about its whole conversation. A field is empty if the record does
+// not contain the information.
 type Header struct {
 	ID      string // with this id, the agent CLI continues the conversation
 	Folder  string // the folder of work; an absolute path
@@ -68,31 +69,32 @@ type Header struct {
 type Files struct {
 	Source  Source
 	Decoder func() Decoder // returns a new Decoder
-	// Line adds to h what one line says of the conversation. It must accept any line.
+	// Line adds to the header what one line says about the conversation. It must accept any line.
 	Line func(line []byte, h *Header)
-	// Beside adds to h what other files beside the record say. It can be nil.
+	// Beside adds to the header what other files beside the record say. Beside can be nil.
 	Beside func(path string, h *Header)
 }
 
 const (
-	// headBytes is how much of the beginning of a record is read for its header. The
-	// folder and the first prompt are in the first few lines.
+	// headBytes is the number of bytes that are read from the beginning of a record for its header.
+	// The folder and the first prompt are in the first few lines.
 	headBytes = 256 << 10
-	// tailBytes is how much of the end of a longer record is read for the last message.
+	// tailBytes is the number of bytes that are read from the end of a longer record for the last
+	// message.
 	tailBytes = 64 << 10
 	// titleLength is the maximum length of a title or a preview, in characters.
 	titleLength = 120
 )
 
-// validID matches ids that may be part of a command line and of a path. An id that begins
-// with - would be an option.
+// validID matches ids that may be part of a command line and of a path. An id that begins with -
+// would be read as an option.
 var validID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}$`)
 
 // ValidID reports whether a text can be the id of a conversation. A file can have any
 // name, so an id from a file may be anything.
 func ValidID(id string) bool { return validID.MatchString(id) }
 
-// Find returns the files of the pattern of the Source.
+// Find returns the files that match the pattern of the Source.
 func (c Files) Find(ctx context.Context, home string) ([]Found, error) {
 	pattern := filepath.Join(quoted(home), strings.ReplaceAll(c.Source.Pattern, "{id}", "*"))
 	paths, err := filepath.Glob(pattern)
@@ -151,7 +153,8 @@ func (c Files) Header(home string, f Found) (Header, error) {
 	return c.checked(home, f, h, info)
 }
 
-// checked completes a header. It returns an error if the record has no valid id.
+// checked completes a header. It returns an error if the record has no valid id, or if the id does
+// not fit the name of the record.
 func (c Files) checked(home string, f Found, h Header, info os.FileInfo) (Header, error) {
 	if id, ok := c.Source.idIn(home, f.Path); ok {
 		h.ID = id
@@ -172,8 +175,8 @@ func (c Files) checked(home string, f Found, h Header, info os.FileInfo) (Header
 	return h, nil
 }
 
-// add adds what entries tell. The parameter counts is true for entries of the beginning of
-// the record.
+// add adds to the header what the entries contain. The parameter counts is true if the entries are
+// from the beginning of the record.
 func (h *Header) add(entries []Entry, counts bool) {
 	for _, e := range entries {
 		if !e.Time.IsZero() {
@@ -214,8 +217,8 @@ func OneLine(text string) string {
 	return string([]rune(text)[:titleLength-1]) + "…"
 }
 
-// idIn returns the id in the path of a record. The result ok is false if the pattern does
-// not tell which part of a file's name is the id.
+// idIn returns the id in the path of a record. The result ok is false if the pattern does not show
+// which part of a file's name is the id.
 func (s Source) idIn(home, path string) (id string, ok bool) {
 	below, err := filepath.Rel(home, path)
 	if err != nil || s.ShortID > 0 {
@@ -230,7 +233,7 @@ func (s Source) idIn(home, path string) (id string, ok bool) {
 	return strings.TrimSuffix(strings.TrimPrefix(names[at], before), after), true
 }
 
-// names reports whether a path is that of a record with the given id.
+// names reports whether the path is that of a record with the given id.
 func (s Source) names(home, id, path string) bool {
 	pattern := s.patternFor(Where{Home: home, Conversation: id})
 	fits, err := filepath.Match(pattern, path)
@@ -239,8 +242,8 @@ func (s Source) names(home, id, path string) bool {
 
 var errNotRegular = errors.New("it is no regular file")
 
-// openRegular opens a file for reading, if it is a regular file. It never waits, for
-// example for the writer of a FIFO.
+// openRegular opens a file for reading, if it is a regular file. It never waits. For example, it
+// does not wait for the writer of a FIFO.
 func openRegular(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -257,13 +260,13 @@ func openRegular(path string) (*os.File, error) {
 	return file, nil
 }
 
-// readAt returns at most n bytes of a file from an offset.
+// readAt returns at most n bytes of a file, beginning at the offset from.
 func readAt(file *os.File, from, n int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(file, from, n))
 }
 
-// wholeLines returns the lines of p that have a line end. If cut is true, p begins in the
-// middle of a line, and the first line is left out.
+// wholeLines returns the lines of p that have a line end. If cut is true, p begins in the middle of
+// a line. In this case, wholeLines leaves out the first line.
 func wholeLines(p []byte, cut bool) [][]byte {
 	lines := bytes.Split(p, []byte("\n"))
 	lines = lines[:len(lines)-1] // what follows the last line end is not complete yet

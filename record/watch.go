@@ -39,7 +39,7 @@ func (w *Watcher) started() bool {
 	return true
 }
 
-// run wakes followers until kernel is closed.
+// run wakes followers until the kernel's watcher is closed.
 func (w *Watcher) run(kernel *fsnotify.Watcher) {
 	for {
 		select {
@@ -57,7 +57,7 @@ func (w *Watcher) run(kernel *fsnotify.Watcher) {
 	}
 }
 
-// wake wakes each follower whose record can have changed when the file at path changed.
+// wake wakes each follower whose record may have changed because the file at path has changed.
 func (w *Watcher) wake(path string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,7 +14,7 @@ func Worked(w coleo.Work, reply string, at time.Time) Entry {
 	return Entry{Kind: Detail, Work: w, Reply: reply, Time: at}
 }
 
-// ByModel returns the entries with the name of the model, where they belong to a reply.
+// ByModel sets the model of each entry that belongs to a reply. It returns the entries.
 func ByModel(work []Entry, model string) []Entry {
 	for i := range work {
 		if work[i].Reply != "" {
@@ -24,9 +24,10 @@ func ByModel(work []Entry, model string) []Entry {
 	return work
 }
 
-// Join adds work to the entries of state that come from the same line. The result has all
-// entries of state, in their order, and all work, in its order. Work becomes part of the
-// next entry of state that tells the same thing. Any other work stays an entry by itself.
+// Join adds work to the entries in state that come from the same line. The result contains all
+// entries of state and all work. Each of the two keeps its order. If the next suitable entry of
+// state describes the same thing as an item of work, the item becomes part of that entry. Any other
+// item of work stays a separate entry.
 func Join(state, work []Entry) []Entry {
 	out := make([]Entry, 0, len(state)+len(work))
 	i := 0
@@ -49,7 +50,8 @@ func Join(state, work []Entry) []Entry {
 	return append(out, state[i:]...)
 }
 
-// kindWith returns the kind of the entries that can have w, or "" if there is none.
+// kindWith returns the kind of the entries that can contain the work w. It returns "" if no kind
+// can contain it.
 func kindWith(w coleo.Work) Kind {
 	switch w.(type) {
 	case coleo.AssistantText:
@@ -60,14 +62,14 @@ func kindWith(w coleo.Work) Kind {
 	return ""
 }
 
-// Whole returns the block of a text that the model has finished.
+// Whole returns a block with a text that the model has finished.
 func Whole(text string) coleo.Block {
 	short, cut := coleo.CutWork(text)
 	return coleo.Block{Text: short, Done: true, Truncated: cut}
 }
 
-// Call returns the call of a tool with arguments that should be JSON. "" stands for no
-// arguments. Call finds the command and the files in the arguments by their usual names.
+// Call returns the call of a tool with arguments that should be JSON. If arguments is "", the call
+// has no arguments. Call finds the command and the files in the arguments by their usual names.
 func Call(id, name string, kind coleo.ToolKind, arguments string) coleo.ToolCall {
 	c := coleo.ToolCall{ID: id, Name: name, Kind: kind}
 	var any json.RawMessage
@@ -115,7 +117,7 @@ func TextCall(id, name string, kind coleo.ToolKind, text string) coleo.ToolCall 
 	return c
 }
 
-// The names of arguments, in several agent CLIs.
+// These are the names of arguments in several agent CLIs.
 var (
 	commandNames = []string{"command", "cmd"}
 	fileNames    = []string{"file_path", "filePath", "path", "absolute_path", "notebook_path", "dir_path"}
@@ -123,7 +125,8 @@ var (
 	patchNames   = []string{"patchText", "patch", "input"}
 )
 
-// commandIn returns the command line in arguments, or "". Some tools take a list of words.
+// commandIn returns the command line in the arguments, or "" if they contain none. Some tools take
+// a list of words instead of a command line.
 func commandIn(named map[string]json.RawMessage) string {
 	for _, name := range commandNames {
 		var line string
@@ -139,8 +142,8 @@ func commandIn(named map[string]json.RawMessage) string {
 	return ""
 }
 
-// CommandLine returns the command line that words stand for. A shell with one command
-// stands for that command: ["bash", "-lc", "ls"] is "ls".
+// CommandLine returns the command line for a list of words. If the words are a shell with one
+// command, CommandLine returns only that command: ["bash", "-lc", "ls"] is "ls".
 func CommandLine(words []string) string {
 	if len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
 		return words[2]
@@ -148,7 +151,7 @@ func CommandLine(words []string) string {
 	return strings.Join(words, " ")
 }
 
-// filesIn returns the paths in arguments.
+// filesIn returns the paths in the arguments.
 func filesIn(named map[string]json.RawMessage) []string {
 	for _, name := range fileNames {
 		var path string
@@ -174,13 +177,13 @@ func filesIn(named map[string]json.RawMessage) []string {
 }
 
 const (
-	// mostFiles limits the number of files of one call. More are not told one by one.
+	// mostFiles limits the number of files of one call. Files beyond this limit are not listed.
 	mostFiles = 256
-	// longestPath is the largest size of a path in bytes, as on Linux.
+	// longestPath is the largest size of a path in bytes. It is the same as on Linux.
 	longestPath = 4096
 )
 
-// shortPaths returns the first paths of a list, without those that can be no path.
+// shortPaths returns the first paths of a list, without those that cannot be paths.
 func shortPaths(paths []string) (out []string) {
 	for _, p := range paths {
 		if p != "" && len(p) <= longestPath && len(out) < mostFiles {
@@ -210,8 +213,8 @@ func Succeeded(id, output string) coleo.ToolEnd {
 	return coleo.ToolEnd{ID: id, Outcome: coleo.ToolSuccess, Output: short, Truncated: cut}
 }
 
-// Exited returns the end of a command that has ended with an exit code, in decimal. A code
-// other than 0 is an error.
+// Exited returns the end of a command with an exit code. The code is a decimal number as text. Any
+// code except 0 is an error.
 func Exited(id, code, output string) coleo.ToolEnd {
 	n, err := strconv.Atoi(code)
 	if err != nil {
@@ -220,8 +223,7 @@ func Exited(id, code, output string) coleo.ToolEnd {
 	return ExitedWith(id, n, output)
 }
 
-// ExitedWith returns the end of a command that has ended with an exit code. A code other
-// than 0 is an error.
+// ExitedWith returns the end of a command with an exit code. Any code except 0 is an error.
 func ExitedWith(id string, code int, output string) coleo.ToolEnd {
 	end := Succeeded(id, output)
 	if end.ExitCode = &code; code != 0 {
@@ -230,13 +232,14 @@ func ExitedWith(id string, code int, output string) coleo.ToolEnd {
 	return end
 }
 
-// FromTranscript returns u with the source that all usage in a record has.
+// FromTranscript returns the usage u with the source that all usage from a record has.
 func FromTranscript(u coleo.Usage) coleo.Usage {
 	u.Source = "transcript"
 	return u
 }
 
-// FailedCall returns the end of a call that has failed or was denied, as outcome says.
+// FailedCall returns the end of a call that has failed or was denied. The outcome says which of the
+// two happened.
 func FailedCall(id string, outcome coleo.ToolOutcome, reason string) coleo.ToolEnd {
 	short, cut := coleo.CutWork(reason)
 	return coleo.ToolEnd{ID: id, Outcome: outcome, Reason: short, Truncated: cut}

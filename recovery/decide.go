@@ -71,10 +71,9 @@ func (e Evidence) proven() bool {
 	return live || e.Found.Host == LocalHost
 }
 
-// doubt returns a message if the last start of the arm may still run where nobody could
-// look. It returns "" if the last start has certainly ended. While there is a doubt,
-// the arm is not started, because otherwise two starts of the arm could work at the
-// same time.
+// doubt returns a message if the last start of the arm may still run in a place where nobody could
+// look. It returns "" if there is no such risk. While there is a doubt, the arm is not started.
+// Otherwise two starts of the arm could work at the same time.
 func (e Evidence) doubt() string {
 	looked := e.Found.Proof != "" && (e.Found.Proof != Proven || e.proven())
 	if !e.Arm.HasHandle || e.Arm.Ended || looked {
@@ -91,10 +90,9 @@ func (e Evidence) doubt() string {
 		"and then the older one is ended.", e.Arm.AgentID)
 }
 
-// hung reports whether the session is in a turn but shows no sign of life. Health comes
-// from the arm's row, which can be older than the state that was just read from the
-// session. So a session whose state was just read as idle or waiting_approval is not
-// hung.
+// hung reports whether the session is in a turn but shows no sign of life. The health comes from
+// the arm's row. The row can be older than the state that was just read from the session. So if
+// that state is idle or waiting_approval, the session is not hung.
 func (e Evidence) hung() bool {
 	if e.Health != coleo.HealthHung {
 		return false
@@ -107,8 +105,8 @@ func (e Evidence) hung() bool {
 	return true
 }
 
-// trouble returns the reason why the arm needs another remedy than a reattach, or "" if
-// a reattach is enough.
+// trouble returns the reason why a reattach is not enough for the arm. It returns "" if a reattach
+// is enough.
 func (e Evidence) trouble() string {
 	switch {
 	case !e.Arm.HasHandle && e.Found.Proof != Proven:
@@ -171,7 +169,7 @@ func (e Evidence) start(target coleo.HostInfo) Remedy {
 	return r
 }
 
-// byHost returns words for the host that can end a session.
+// byHost returns words for the message that say which host can end a session.
 func byHost(id string) string {
 	if id == LocalHost {
 		return "by serve itself"
@@ -179,7 +177,7 @@ func byHost(id string) string {
 	return "on host agent " + id
 }
 
-// plan describes for the user what a remedy does that starts the arm.
+// plan describes to the user what a remedy does when it starts the arm.
 func (e Evidence) plan(r Remedy) string {
 	what := "it is started"
 	if r.Action == KillAndRestart {

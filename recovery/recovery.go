@@ -10,9 +10,9 @@ import "coleo.dev"
 // Action is the kind of a remedy.
 type Action string
 
-// The actions. If Remedy.Sweep is true, an action that starts an agent CLI first ends
-// the processes of earlier generations. It starts the agent CLI only after all of them
-// have ended.
+// These are the actions. If Remedy.Sweep is true, an action that starts an agent CLI first ends the
+// processes of earlier generations. It starts the agent CLI only after all of these processes have
+// ended.
 const (
 	Reattach        Action = "reattach"         // attach to the session that was found
 	KillAndRestart  Action = "kill_and_restart" // end all processes of the proven session, then start
@@ -22,11 +22,11 @@ const (
 	Nothing         Action = "nothing"          // no remedy is needed
 )
 
-// LocalHost is the id of serve itself, as the host of arms without a host agent.
+// LocalHost is the id of serve when serve itself is the host of an arm without a host agent.
 const LocalHost = coleo.LocalHost
 
-// Proof says what was found when somebody used the handle to look for the arm's
-// session. Package bus has the same values. "" means that nobody could look.
+// Proof says what was found when somebody used the handle to look for the arm's session. Package
+// bus has the same values. The value "" means that nobody could look.
 type Proof string
 
 // The values of Proof.
@@ -37,8 +37,8 @@ const (
 	Gone     Proof = "gone"     // nothing is there
 )
 
-// Process is the state of the found process of the agent CLI. Package bus has the same
-// values. "" means that nobody looked.
+// Process is the state of the agent CLI's process that was found. Package bus has the same values.
+// The value "" means that nobody looked.
 type Process string
 
 // The states of a process.
@@ -49,7 +49,7 @@ const (
 	Dead    Process = "dead"
 )
 
-// Sweep is the result of a search for processes of earlier generations. "" means that
+// Sweep is the result of a search for processes of earlier generations. The value "" means that
 // nobody searched.
 type Sweep string
 
@@ -59,22 +59,22 @@ const (
 	SweptLeft  Sweep = "left" // a process that could belong to the arm still runs
 )
 
-// Harness is what a decision needs to know about the arm's harness.
+// Harness contains what a decision needs to know about the arm's harness.
 type Harness struct {
 	Name          string
 	DaemonManaged bool // the harness needs a host agent, unless the user allows a start without one
 	Resumes       bool // the agent CLI can resume a conversation
 }
 
-// Arm is what a decision needs to know from the arm's row.
+// Arm contains what a decision needs to know from the arm's row.
 type Arm struct {
 	Status       coleo.Status
 	Desired      coleo.Desired // what the arm should do; if a user asks for a recovery, the arm should run
 	Workdir      string
 	HasHandle    bool // the arm was started at least once
 	Conversation string
-	// Forgotten means that the agent CLI has said at its last start that it does not have
-	// the conversation.
+	// Forgotten means that the agent CLI said at its last start that it does not have the
+	// conversation.
 	Forgotten bool
 	AgentID   string // the host agent that last had the arm; possibly gone for a long time
 	Ended     bool   // the host agent has recorded that all processes of the last start have ended
@@ -91,7 +91,7 @@ type Finding struct {
 	Sweep      Sweep
 }
 
-// Evidence has everything that Decide uses.
+// Evidence contains everything that Decide uses.
 type Evidence struct {
 	Harness Harness
 	Arm     Arm

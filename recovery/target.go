@@ -89,16 +89,16 @@ func (e Evidence) usable(id string) (coleo.HostInfo, bool) {
 	return h, ok && e.canStart(h)
 }
 
-// canStart reports whether the host h is live, drives the harness, and has room for the
-// arm. A host that already has the arm needs no extra room.
+// canStart reports whether the host h is live, supports the harness, and has room for the arm. A
+// host that already has the arm needs no extra room.
 func (e Evidence) canStart(h coleo.HostInfo) bool {
 	room := h.MaxArms <= 0 || h.Arms < h.MaxArms || h.ID == e.Arm.AgentID || (e.proven() && h.ID == e.Found.Host)
 	return h.Live && room && h.Drives(e.Harness.Name)
 }
 
-// leastBusy returns the host with the fewest arms among those that can start the arm
-// and for which want returns true. If several such hosts have equally few arms, it
-// returns the host with the lowest id.
+// leastBusy returns the host with the fewest arms. It considers only hosts that can start the arm
+// and for which the function want returns true. If several of these hosts have equally few arms,
+// leastBusy returns the host with the lowest id.
 func (e Evidence) leastBusy(want func(coleo.HostInfo) bool) (coleo.HostInfo, bool) {
 	var best coleo.HostInfo
 	found := false

@@ -11,7 +11,7 @@ import (
 	"coleo.dev/harnesses/terminal/pack"
 )
 
-// packs adds the packs in a folder to the harnesses that they belong to.
+// packs adds the packs in a folder to their harnesses.
 type packs struct {
 	store *pack.Store // nil if the registry uses no packs
 	now   func() time.Time
@@ -29,8 +29,8 @@ type joined struct {
 	whole  coleo.Harness
 }
 
-// changed reads the packs again if their files have changed, or if a pack may have
-// expired. It returns true if it has read them.
+// changed reads the packs again if their files have changed, or if a pack may have expired. It
+// returns true if it has read the packs.
 func (p *packs) changed() bool {
 	if p.store == nil {
 		return false
@@ -55,9 +55,8 @@ func (p *packs) changed() bool {
 	return true
 }
 
-// join returns the harnesses, each with its pack if it has one. If a harness and its
-// pack have not changed since the last call, the new result has the same object as the
-// last result.
+// join returns the harnesses, each with its pack if it has one. If neither a harness nor its pack
+// has changed since the last call, the result contains the same object as before.
 func (p *packs) join(plain map[string]coleo.Harness) map[string]coleo.Harness {
 	out, kept := maps.Clone(plain), map[string]joined{}
 	for name, pack := range p.used {
@@ -75,7 +74,7 @@ func (p *packs) join(plain map[string]coleo.Harness) map[string]coleo.Harness {
 	return out
 }
 
-// Join returns a harness that uses the rules of a pack. It returns EUnsupported if h is
+// Join returns a harness that uses the rules of a pack. It returns EUnsupported if the harness h is
 // nil, or if h reads no screen.
 func Join(h coleo.Harness, p *pack.Pack) (*terminal.Harness, error) {
 	th, ok := h.(*terminal.Harness)
@@ -85,8 +84,8 @@ func Join(h coleo.Harness, p *pack.Pack) (*terminal.Harness, error) {
 	return th.WithPack(p.Rules), nil
 }
 
-// PackProblems returns why some packs are not used, or nil if all are used. A harness
-// whose pack is not used has only its own rules.
+// PackProblems returns why some packs are not used, or nil if all packs are used. A harness whose
+// pack is not used has only its own rules.
 func (r *Registry) PackProblems() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

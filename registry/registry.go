@@ -1,5 +1,5 @@
-// Package registry has all harnesses: the built-in harnesses, which are listed below,
-// and the harnesses that the user describes in TOML files.
+// Package registry contains all harnesses: the built-in harnesses, which are listed below, and the
+// harnesses that the user describes in TOML files.
 package registry
 
 import (
@@ -61,8 +61,9 @@ func builtins() []builtin {
 	}
 }
 
-// builtinSpecs returns the descriptions of the built-in harnesses, by name. It compiles them
-// once, because that takes 50 ms of a processor. Nothing changes a description.
+// builtinSpecs returns the descriptions of the built-in harnesses, by name. It compiles the
+// descriptions once, because that takes 50 ms of processor time. Nothing changes a description
+// afterwards.
 var builtinSpecs = sync.OnceValues(func() (map[string]*rules.Spec, error) {
 	specs := map[string]*rules.Spec{}
 	for _, b := range builtins() {
@@ -99,15 +100,14 @@ type file struct {
 	wrong   error         // the error in the last content that was read
 }
 
-// New returns a registry with the built-in harnesses, and with the harnesses that the
-// *.toml files in the folder dir describe. The folder is allowed to be missing. If a
-// file describes a harness with the name of a built-in harness, this description
-// replaces the built-in one. hold is the command line that starts a holder.
+// New returns a registry. The registry contains the built-in harnesses, and the harnesses that the
+// *.toml files in the folder dir describe. The folder may be missing. If a file describes a harness
+// with the name of a built-in harness, this description replaces the built-in one. The parameter
+// hold is the command line that starts a holder.
 //
-// If some files are bad, New returns a registry without them, and an error that names
-// each bad file and line. If a file changes later, the registry reads it again, and new
-// sessions use the new description. If the new description is bad, the old description
-// stays in use.
+// If some files are bad, New returns a registry without them. It also returns an error that names
+// each bad file and line. If a file changes later, the registry reads it again, and new sessions
+// use the new description. If the new description is bad, the old description stays in use.
 func New(dir string, hold []string) (*Registry, error) { return NewWithPacks(dir, nil, hold) }
 
 // NewWithPacks is like New, but the harnesses also use the valid packs of the store.
@@ -136,9 +136,9 @@ func NewWithPacks(dir string, store *pack.Store, hold []string) (*Registry, erro
 	return r, r.wrong
 }
 
-// refresh reads the changed files of the user and the changed packs. If a file has not
-// changed, its harness stays the same object. The caller holds mu, unless no other
-// goroutine can use r yet.
+// refresh reads the user's changed files and the changed packs. If a file has not changed, its
+// harness stays the same object. The caller holds mu, unless no other goroutine can use the
+// registry yet.
 func (r *Registry) refresh() {
 	if again := r.readFiles(); r.packs.changed() || again {
 		r.all = r.packs.join(r.plain)
@@ -146,8 +146,8 @@ func (r *Registry) refresh() {
 	}
 }
 
-// readFiles reads the changed files of the user. It returns true if it has read a file
-// again, or if a file is new or gone.
+// readFiles reads the user's changed files. It returns true if it has read a file again, or if a
+// file is new or gone.
 func (r *Registry) readFiles() bool {
 	stamps, err := r.stamps()
 	if err != nil {
@@ -189,8 +189,8 @@ func (r *Registry) unchanged(stamps map[string]string) bool {
 	return maps.EqualFunc(r.files, stamps, func(f file, stamp string) bool { return f.stamp == stamp })
 }
 
-// again returns the present content of a file. It reads the file only if the given
-// stamp differs from the stamp of f. Otherwise it returns f.
+// again returns the present content of a file. If the given stamp is the same as the stamp of f,
+// again returns f. Otherwise it reads the file.
 func (f file) again(path, stamp string, hold []string, shared *terminal.Shared) file {
 	if f.stamp == stamp {
 		return f
@@ -203,8 +203,8 @@ func (f file) again(path, stamp string, hold []string, shared *terminal.Shared) 
 	return f
 }
 
-// stamps returns a stamp for each of the user's files, by path. A stamp is a text that
-// changes when the file changes.
+// stamps returns a stamp for each of the user's files, by path. A stamp is a string that changes
+// when the file changes.
 func (r *Registry) stamps() (map[string]string, error) {
 	if r.dir == "" {
 		return nil, nil
@@ -231,8 +231,8 @@ func (r *Registry) stamps() (map[string]string, error) {
 	return out, nil
 }
 
-// Wrong returns why the newest description of a harness is not in use, with the file
-// and the line. It returns nil if the newest description is in use.
+// Wrong returns why the newest description of a harness is not in use. The error names the file and
+// the line. Wrong returns nil if the newest description is in use.
 func (r *Registry) Wrong(name string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -253,8 +253,8 @@ func readSpec(path string) (*rules.Spec, error) {
 	return rules.ParseSpecOn(path, data, specOf)
 }
 
-// hooksOf returns the Go code for a harness that the user describes. This is the code
-// of the built-in harness with the same name, or otherwise the code of the harness's
+// hooksOf returns the Go code for a harness that the user describes. If there is a built-in harness
+// with the same name, hooksOf returns its code. Otherwise it returns the code of the harness's
 // base.
 func hooksOf(s *rules.Spec) terminal.Hooks {
 	for _, name := range []string{s.Name, s.Base} {
@@ -267,7 +267,8 @@ func hooksOf(s *rules.Spec) terminal.Hooks {
 	return terminal.Hooks{}
 }
 
-// specOf returns the description of the built-in harness with this name, or nil.
+// specOf returns the description of the built-in harness with this name. It returns nil if there is
+// no such harness.
 func specOf(name string) []byte {
 	for _, b := range builtins() {
 		if b.name == name {
@@ -292,9 +293,9 @@ func (r *Registry) Get(name string) (coleo.Harness, error) {
 	return nil, err
 }
 
-// Description returns the harness.toml of a harness and the path of this file. For a
-// built-in harness, the path is only a name, because there is no file. Description
-// returns ENotFound if no harness.toml describes the harness.
+// Description returns the harness.toml of a harness and the path of this file. For a built-in
+// harness, the path is only a name, because there is no file. If no harness.toml describes the
+// harness, Description returns ENotFound.
 func (r *Registry) Description(name string) (path string, text []byte, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -311,12 +312,12 @@ func (r *Registry) Description(name string) (path string, text []byte, err error
 	return "", nil, coleo.Errorf(coleo.ENotFound, "no file describes a harness %q", name)
 }
 
-// Base returns the harness.toml of the built-in harness with this name, on which a
-// user's description can build. It returns nil if there is no such harness.
+// Base returns the harness.toml of the built-in harness with this name. A user's description can
+// build on this file. Base returns nil if there is no such harness.
 func (r *Registry) Base(name string) []byte { return specOf(name) }
 
-// Preferred returns the name of the default harness. A new arm gets this harness if the
-// user names no harness, and if the agent CLI of the default harness is installed.
+// Preferred returns the name of the default harness. A new arm gets the default harness if the user
+// names no harness and the agent CLI of the default harness is installed.
 func (r *Registry) Preferred() string { return "opencode-api" }
 
 // PreferredWindow returns the name of the harness that a new arm gets if the user asks for a

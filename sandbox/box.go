@@ -9,9 +9,9 @@ import (
 	"coleo.dev/sandbox/inside"
 )
 
-// Box lists what a program sees of the machine. All paths are absolute. A path is the same
-// inside and outside of the sandbox. Where one place lies within another, the inner place
-// decides.
+// Box lists what a program sees of the machine. All paths are absolute. A path is the same inside
+// and outside of the sandbox. If one place lies within another, the inner place decides what the
+// program sees there.
 type Box struct {
 	Workdir  string   // the folder in which the program starts
 	Home     string   // an empty folder inside, except for the places below
@@ -41,9 +41,9 @@ type Programs struct {
 	Coleo string // path of a program of Coleo that knows the verbs of package inside
 }
 
-// Argv returns the beginning of a command line that runs a program in the box. The caller
-// appends the command line of the program. All processes of the box are descendants of the
-// process that runs the command line.
+// Argv returns the beginning of a command line that runs a program in the box. The caller appends
+// the command line of the program. All processes of the box are descendants of the process that
+// runs the whole command line.
 func (b Box) Argv(p Programs) []string {
 	argv := append([]string{p.Coleo, inside.StartVerb, "--", p.Bwrap}, namespaces(b.Offline)...)
 	argv = append(argv, "--tmpfs", "/tmp")
@@ -58,14 +58,16 @@ func (b Box) Argv(p Programs) []string {
 
 // namespaces returns the options that separate the program from the machine.
 //
-// If Coleo runs as root, the program has root's user id outside too, but none of root's
-// rights. Without --cap-drop, it could mount the root folder again and write to it. Without
-// the remount, it could write the kernel's settings in /proc/sys, because root owns them.
+// If Coleo runs as root, the program has root's user id outside of the sandbox too, but none of
+// root's rights. Without --cap-drop, the program could mount the root folder again and write to it.
+// Without the remount, the program could write the kernel's settings in /proc/sys, because root
+// owns them.
 //
-// --new-session is left out, because the agent CLI needs its terminal. A filter keeps the
-// agent CLI from typing there (see package inside). --die-with-parent is left out too: it
-// would kill the agent CLI at once, while the holder and its guard end it in order. They
-// end the first process of the namespace, and the kernel then ends all others.
+// --new-session is left out, because the agent CLI needs its terminal. A filter keeps the agent CLI
+// from typing into this terminal (see package inside). --die-with-parent is left out too, because
+// it would kill the agent CLI at once. Without it, the holder and the holder's guard end the agent
+// CLI in order. They end the first process of the namespace, and the kernel then ends all other
+// processes.
 func namespaces(offline bool) []string {
 	out := []string{"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup",
 		"--cap-drop", "ALL", "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"}
@@ -92,8 +94,8 @@ func (m mount) args() []string {
 	return []string{m.option, cmp.Or(m.Source, m.Path), m.Path}
 }
 
-// mounts returns the mounts in the order of their making. A folder comes before the mounts
-// within it.
+// mounts returns the mounts in the order in which bubblewrap makes them. A folder comes before the
+// mounts within it.
 func (b Box) mounts(p Programs) []mount {
 	list := []mount{{Place: Place{Path: b.Home}, option: "--tmpfs"}}
 	add := func(option string, rank int, places ...Place) {
@@ -134,7 +136,7 @@ func (h Hidden) args() []string {
 	return []string{"--ro-bind", "/dev/null", h.Path}
 }
 
-// Within reports whether path is dir or is below dir. Both must be clean.
+// Within reports whether path is dir or is below dir. Both paths must be clean.
 func Within(dir, path string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }

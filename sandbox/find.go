@@ -11,13 +11,13 @@ import (
 	"coleo.dev"
 )
 
-// systemFolders have the system's programs and their settings. They have no user's files
-// and no sockets.
+// systemFolders are the folders with the system's programs and their settings. They contain no
+// user's files and no sockets.
 var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt",
 	"/nix/store", "/gnu/store", "/snap"}
 
-// System returns the system's folders that every sandbox shows, and the files in them that
-// stay hidden. It leaves out folders that this machine does not have.
+// System returns the system's folders that every sandbox shows. It also returns the files in these
+// folders that stay hidden. It leaves out folders that this machine does not have.
 func System() (shown []Place, hidden []Hidden) {
 	for _, dir := range systemFolders {
 		info, err := os.Lstat(dir)
@@ -39,8 +39,8 @@ func System() (shown []Place, hidden []Hidden) {
 	return shown, secrets("/etc")
 }
 
-// secrets returns the files and folders below dir that not everybody can read. If Coleo
-// runs as root, the program could read them inside too.
+// secrets returns the files and folders below dir that not everybody can read. If Coleo runs as
+// root, the program could read them inside the sandbox too.
 func secrets(dir string) (out []Hidden) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == dir {
@@ -62,8 +62,8 @@ func secrets(dir string) (out []Hidden) {
 	return out
 }
 
-// maxLinks bounds the number of symbolic links from a program's path to its file. The
-// kernel has the same bound.
+// maxLinks limits the number of symbolic links from a program's path to its file. The kernel has
+// the same limit.
 const maxLinks = 40
 
 // finder collects the places of programs.
@@ -74,12 +74,12 @@ type finder struct {
 	links int
 }
 
-// ProgramFiles returns the places that a sandbox must show so that a program can run. These
-// are the program itself, the packages beside it, and the program that interprets it.
-// Places in the system's folders are left out, because System returns them.
+// ProgramFiles returns the places that a sandbox must show so that a program can run. These places
+// are the program itself, the packages beside it, and the program that interprets it. ProgramFiles
+// leaves out places in the system's folders, because System returns them.
 //
-// The parameter path is a path, or a name to look up in the folders of search. ProgramFiles
-// returns ENotInstalled if there is no such program.
+// The parameter path is the path of the program, or a name. ProgramFiles looks up a name in the
+// folders that the parameter search lists. If there is no such program, it returns ENotInstalled.
 func ProgramFiles(path string, search []string) ([]Place, error) {
 	f := &finder{path: search, seen: map[string]bool{}}
 	if !strings.Contains(path, "/") {
@@ -91,7 +91,7 @@ func ProgramFiles(path string, search []string) ([]Place, error) {
 	return f.found, nil
 }
 
-// lookUp returns the path of the program with this name, or "".
+// lookUp returns the path of the program with this name. It returns "" if there is no such program.
 func (f *finder) lookUp(name string) string {
 	for _, dir := range f.path {
 		path := filepath.Join(dir, name)
@@ -128,8 +128,8 @@ func (f *finder) program(path string) bool {
 	return true
 }
 
-// follow adds the symbolic links on the way to path. It returns the path of the file that
-// they lead to, and false if there is none.
+// follow adds the symbolic links on the way to path. It returns the path of the file at the end of
+// these links. It returns false if this file does not exist.
 func (f *finder) follow(path string) (string, bool) {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	at := "/"
@@ -160,11 +160,12 @@ func (f *finder) follow(path string) (string, bool) {
 // addFiles adds the file of a program and what belongs to it:
 //
 //   - the whole folder node_modules, if the program is in one
-//   - the whole environment of Python, if the program is in its folder bin, and the program
-//     of Python on which the environment is based
+//   - the whole Python environment, if the program is in its folder bin, and the Python
+//     program on which the environment is based
 //   - the folder lib beside the program's folder bin
 //
-// It never adds the folder above bin, because a user's folder can have other files there.
+// Except for a Python environment, addFiles does not add the folder above bin. A user's folder can
+// contain other files there.
 func (f *finder) addFiles(file string) {
 	if before, _, ok := strings.Cut(file, "/node_modules/"); ok {
 		f.add(Place{Path: before + "/node_modules"})
@@ -186,8 +187,8 @@ func (f *finder) addFiles(file string) {
 	}
 }
 
-// pythonBase returns the folder of the Python program on which an environment is based. It
-// reads that folder from the environment's settings, and returns "" if they are missing.
+// pythonBase returns the folder of the Python program on which an environment is based. It reads
+// this folder from the environment's settings. If the settings are missing, it returns "".
 func pythonBase(settings string) string {
 	text, err := os.ReadFile(settings)
 	if err != nil {
@@ -201,8 +202,8 @@ func pythonBase(settings string) string {
 	return ""
 }
 
-// interpreterOf returns the program that the first line of a script names as its
-// interpreter. It returns "" for a program that is not a script.
+// interpreterOf returns the interpreter that the first line of a script names. It returns "" for a
+// program that is not a script.
 func interpreterOf(file string) string {
 	f, err := os.Open(file)
 	if err != nil {

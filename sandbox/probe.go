@@ -10,16 +10,16 @@ import (
 	"coleo.dev"
 )
 
-// probeTimeout bounds the start of an empty sandbox. The start usually takes some
+// probeTimeout limits the time for the start of an empty sandbox. The start usually takes some
 // milliseconds.
 const probeTimeout = 10 * time.Second
 
 // Install tells a user how to install bubblewrap.
 const Install = "install bubblewrap, for example with: apt-get install bubblewrap"
 
-// Find returns the path of bubblewrap, which it looks for in the folders of search. If this
-// system cannot have or does not have bubblewrap, Find returns EUnsupported with the
-// reason.
+// Find returns the path of bubblewrap. It looks for bubblewrap in the folders that the parameter
+// search lists. If this system cannot have or does not have bubblewrap, Find returns EUnsupported
+// with the reason.
 func Find(search []string) (string, error) {
 	if runtime.GOOS != "linux" {
 		return "", coleo.Errorf(coleo.EUnsupported, "Coleo makes sandboxes only on Linux")
@@ -30,9 +30,9 @@ func Find(search []string) (string, error) {
 	return "", coleo.Errorf(coleo.EUnsupported, "the program bwrap is missing: %s", Install)
 }
 
-// Probe tests whether this machine can make a sandbox, and returns EUnsupported with the
-// reason if it cannot. It looks for bubblewrap in the folders of search. The parameter
-// program is a program of Coleo that knows the verbs of package inside.
+// Probe tests whether this machine can make a sandbox. If it cannot, Probe returns EUnsupported
+// with the reason. Probe looks for bubblewrap in the folders that the parameter search lists. The
+// parameter program is a program of Coleo that knows the verbs of package inside.
 func Probe(ctx context.Context, search []string, program string) error {
 	bwrap, err := Find(search)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// mostText is the largest number of bytes of a message that the index keeps. Longer
-	// messages are pasted files, and are cut.
+	// mostText is the largest number of bytes of a message that the index keeps. Longer messages
+	// are pasted files. The index cuts them.
 	mostText = 64 << 10
-	// mostFile is the largest size in bytes of a file whose messages are read. Such a file
-	// takes some seconds.
+	// mostFile is the largest size in bytes of a file whose messages are read. Reading a file of
+	// this size takes some seconds.
 	mostFile = 1 << 30
 )
 
@@ -25,9 +25,9 @@ type stale struct {
 	harness, home, path, id, was string
 }
 
-// Fill reads the messages of the threads that have changed. If the argument only is not "", Fill
+// Fill reads the messages of the threads that have changed. If the parameter only is not "", Fill
 // reads just the thread with this id. If ctx ends first, Fill returns the number of threads that it
-// has not read, and a later call goes on with them.
+// has not read. A later call then continues with these threads.
 func (x *Index) Fill(ctx context.Context, places []Place, only string) (unread int, err error) {
 	x.writing.Lock()
 	defer x.writing.Unlock()
@@ -54,7 +54,7 @@ func (x *Index) Fill(ctx context.Context, places []Place, only string) (unread i
 	return 0, nil
 }
 
-// stale returns the threads to read, newest first.
+// stale returns the threads whose messages must be read, newest first.
 func (x *Index) stale(ctx context.Context, only string) ([]stale, error) {
 	rows, err := x.db.QueryContext(ctx, `SELECT t.key, t.harness, t.home, t.path, t.id, t.stamp FROM threads t
 		LEFT JOIN ours o ON o.harness = t.harness AND o.id = t.id
@@ -106,7 +106,7 @@ func (x *Index) fill(ctx context.Context, p Place, s stale) error {
 	})
 }
 
-// addWords makes a message searchable. The name of a tool is not searched.
+// addWords makes a message searchable. It leaves out the name of a tool.
 func (x *Index) addWords(ctx context.Context, tx *sql.Tx, done sql.Result, m message) error {
 	if !x.fullText || m.kind == record.Tool {
 		return nil

@@ -39,11 +39,11 @@ type Index struct {
 	fullText bool
 	ours     *Ours
 
-	// writing is held while the index is refreshed or filled.
+	// writing is the lock that is held while the index is refreshed or filled.
 	writing sync.Mutex
 }
 
-// layout is the number of the tables' layout. An index with another number is made again.
+// layout is the number of the tables' layout. If an index has another number, it is made again.
 const layout = 1
 
 const tables = `
@@ -88,13 +88,13 @@ CREATE TABLE ours (
 	PRIMARY KEY (harness, id)
 );`
 
-// words has the texts of messages, and keeps no copy of them.
+// words makes the texts of messages searchable. It keeps no copy of the texts.
 const words = `CREATE VIRTUAL TABLE words USING fts5 (text, content = 'messages', content_rowid = 'key',
 	tokenize = 'unicode61 remove_diacritics 2')`
 
-// Open opens the index in the file at path, or makes a new one. An index that is damaged,
-// or that another version of Coleo has made, is made again. Only the user can read the
-// file. The argument ours is the path of the file with the titles and marks.
+// Open opens the index in the file at path, or makes a new index. If an index is damaged, or if
+// another version of Coleo has made it, Open makes it again. Only the user can read the file. The
+// parameter ours is the path of the file with the titles and marks.
 func Open(ctx context.Context, path, ours string) (*Index, error) {
 	x, err := open(ctx, path)
 	if errors.Is(err, errOther) || sqlite.Damaged(err) {
@@ -123,7 +123,8 @@ func open(ctx context.Context, path string) (*Index, error) {
 	if err := errors.Join(file.Chmod(0o600), file.Close()); err != nil {
 		return nil, err
 	}
-	// If the power fails, the index may lose the last changes. It reads them again.
+	// If the power fails, the index may lose the last changes. In this case, the index reads them
+	// again.
 	db, err := sqlite.Open(path, "_journal_mode=WAL&_synchronous=NORMAL")
 	if err != nil {
 		return nil, err
@@ -136,8 +137,8 @@ func open(ctx context.Context, path string) (*Index, error) {
 	return x, nil
 }
 
-// prepare makes the tables of a new index. It returns errOther for an index with another
-// layout. An index with full-text search and one without have different layouts.
+// prepare makes the tables of a new index. It returns errOther if the index has another layout. The
+// layout of an index with full-text search differs from the layout of one without.
 func (x *Index) prepare(ctx context.Context) error {
 	want := 2 * layout
 	if x.fullText {
@@ -168,13 +169,13 @@ func (x *Index) prepare(ctx context.Context) error {
 // Close closes the index.
 func (x *Index) Close() error { return x.db.Close() }
 
-// noFullText is the error of a search without FTS5.
+// noFullText returns the error for a search without FTS5.
 func noFullText() error {
 	return coleo.Errorf(coleo.EUnsupported, "this coleo was built without full-text search, so it cannot search "+
 		"conversations: build it with 'make build', or with 'go build -tags sqlite_fts5 ./cmd/coleo'")
 }
 
-// write calls do in a transaction.
+// write calls the function do in a transaction.
 func (x *Index) write(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// refreshTime is how long one request can read headers. 2,000 long conversations take about two
-	// seconds.
+	// refreshTime is the time in which one request can read headers. 2,000 long conversations take
+	// about two seconds.
 	refreshTime = 8 * time.Second
-	// fillTime is how long one request can read messages. Both times together are shorter than the
-	// time that a host agent has for a request.
+	// fillTime is the time in which one request can read messages. refreshTime and fillTime
+	// together are shorter than the time that a host agent has for a request.
 	fillTime = 12 * time.Second
 )
 
@@ -66,8 +66,8 @@ func (k *Keeper) refreshed(ctx context.Context, places []Place) (x *Index, out c
 	return x, out, bounded(ctx, err)
 }
 
-// The function bounded returns nil instead of an error that only says that the time of one step is
-// over. The work of that time is in the index.
+// bounded returns nil if the error only says that the time for one step is over. In this case, the
+// index already contains the work of that step. bounded returns any other error unchanged.
 func bounded(ctx context.Context, err error) error {
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		return nil
@@ -75,8 +75,8 @@ func bounded(ctx context.Context, err error) error {
 	return err
 }
 
-// List returns the threads that a query selects. If the query has words, List searches for
-// them. It returns the errors of Index.Search.
+// List returns the threads that a query selects. If the query contains words, List searches for
+// these words. It returns the errors of Index.Search.
 func (k *Keeper) List(ctx context.Context, places []Place, q Query) (coleo.ThreadList, error) {
 	x, out, err := k.refreshed(ctx, places)
 	if err != nil {
@@ -104,8 +104,9 @@ func (k *Keeper) List(ctx context.Context, places []Place, q Query) (coleo.Threa
 	return out, err
 }
 
-// Show returns a thread, with its messages whose numbers are higher than the argument after. With
-// the limit 0 it returns no messages. It returns ENotFound if there is no such thread.
+// Show returns a thread with its messages. It returns only messages with a number that is higher
+// than the parameter after. If the limit is 0, it returns no messages. It returns ENotFound if
+// there is no such thread.
 func (k *Keeper) Show(ctx context.Context, places []Place, harness, id string, after, limit int) (coleo.ThreadPage,
 	error) {
 	x, r, err := k.find(ctx, places, harness, id)
@@ -123,9 +124,9 @@ func (k *Keeper) Show(ctx context.Context, places []Place, harness, id string, a
 	return page, err
 }
 
-// Change changes what Coleo stores about a thread, and returns the changed thread. For a deletion,
-// it returns the thread as it was before. It returns ENotFound if there is no such thread. Before
-// the deletion of a file, the caller must make sure that no arm has the thread.
+// Change changes what Coleo stores about a thread, and returns the changed thread. If the change is
+// a deletion, it returns the thread as it was before. It returns ENotFound if there is no such
+// thread. Before the deletion of a file, the caller must make sure that no arm has the thread.
 func (k *Keeper) Change(ctx context.Context, places []Place, harness, id string, c coleo.ThreadChange) (coleo.Thread,
 	error) {
 	x, r, err := k.find(ctx, places, harness, id)
@@ -154,8 +155,8 @@ func (k *Keeper) find(ctx context.Context, places []Place, harness, id string) (
 	return x, r, err
 }
 
-// The method get returns the newest thread with an id, hidden or not. If harness is "", any harness
-// may have it. It returns ENotFound if there is no such thread.
+// get returns the newest thread with an id, hidden or not. If harness is "", the thread may belong
+// to any harness. get returns ENotFound if there is no such thread.
 func (x *Index) get(ctx context.Context, harness, id string) (Row, error) {
 	if id == "" {
 		return Row{}, noThread(harness, id)

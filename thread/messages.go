@@ -8,14 +8,14 @@ import (
 	"coleo.dev"
 )
 
-// isWord reports whether a character is part of a word, as FTS5 sees it.
+// isWord reports whether FTS5 treats a character as part of a word.
 func isWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r)
 }
 
-// Messages returns those messages of a thread whose numbers are higher than the argument after, and
-// the number for the next page. That number is 0 if there are no more messages. The thread must
-// have been filled.
+// Messages returns a page of a thread's messages and the number for the next page. It returns only
+// messages with a number that is higher than the parameter after. The number for the next page is 0
+// if there are no more messages. Fill must have read the thread before.
 func (x *Index) Messages(ctx context.Context, r Row, after, limit int) ([]coleo.ThreadMessage, int, error) {
 	if limit <= 0 || limit > mostPage {
 		limit = mostPage
@@ -43,6 +43,6 @@ func (x *Index) Messages(ctx context.Context, r Row, after, limit int) ([]coleo.
 	return out, 0, rows.Err()
 }
 
-// pageBytes is the largest size of the texts on a page. A message on the bus has at most
-// 1 MiB, and JSON makes texts longer.
+// pageBytes is the largest size of the texts on a page. A message on the bus can contain at most 1
+// MiB, and JSON makes texts longer.
 const pageBytes = 128 << 10

@@ -47,8 +47,8 @@ func (o *Ours) read() ([]mark, error) {
 	return list, nil
 }
 
-// The method change applies a function to the mark of a thread, and writes the file. Only the user
-// can read the file. If there is an error, the old file stays.
+// change applies a function to the mark of a thread, and writes the file. Only the user can read
+// the file. If there is an error, the old file stays unchanged.
 func (o *Ours) change(harness, id string, do func(*mark)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -76,7 +76,7 @@ func (o *Ours) change(harness, id string, do func(*mark)) error {
 	return nil
 }
 
-// replace writes a file as a whole or not at all.
+// replace writes a whole file, or writes nothing at all.
 func replace(path string, data []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
 	if err != nil {
@@ -95,7 +95,7 @@ func replace(path string, data []byte) error {
 	return nil
 }
 
-// takeOurs copies the marks into the index. The caller holds writing.
+// takeOurs copies the marks into the index. The caller holds the lock writing.
 func (x *Index) takeOurs(ctx context.Context) error {
 	list, err := x.ours.read()
 	if err != nil {
@@ -118,8 +118,8 @@ func (x *Index) takeOurs(ctx context.Context) error {
 // longestTitle is the largest number of bytes of a title.
 const longestTitle = 400
 
-// Rename gives a thread a title. With the title "", the thread has the agent CLI's own title again.
-// Rename returns EInvalid for a title that is too long.
+// Rename gives a thread a title. If the title is "", the thread gets the agent CLI's own title
+// again. Rename returns EInvalid for a title that is too long.
 func (x *Index) Rename(ctx context.Context, r Row, title string) error {
 	if len(title) > longestTitle {
 		return coleo.Errorf(coleo.EInvalid, "the title has %d bytes: at most %d are possible", len(title), longestTitle)
@@ -132,9 +132,9 @@ func (x *Index) Rename(ctx context.Context, r Row, title string) error {
 	return x.takeOurs(ctx)
 }
 
-// Delete hides a thread and forgets its messages. If file is true, Delete first deletes the agent
-// CLI's own file. It returns EUnsupported if that file also has other threads. The caller must make
-// sure that no arm has the thread.
+// Delete hides a thread and deletes its messages from the index. If file is true, Delete first
+// deletes the agent CLI's own file. If that file also contains other threads, Delete returns
+// EUnsupported. The caller must make sure that no arm has the thread.
 func (x *Index) Delete(ctx context.Context, r Row, file bool) error {
 	x.writing.Lock()
 	defer x.writing.Unlock()

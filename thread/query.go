@@ -23,7 +23,7 @@ const (
 	mostPage   = 200 // messages on a page
 )
 
-// columns are what scan reads.
+// columns lists the columns that scan reads.
 const columns = `t.key, t.harness, t.home, t.path, t.id, t.folder, t.project, coalesce(nullif(o.title, ''), t.title),
 	t.preview, t.begun, t.last, t.prompts, t.partly, CASE WHEN coalesce(o.deleted, 0) THEN 'deleted' ELSE t.hidden END`
 
@@ -43,7 +43,7 @@ func scan(r interface{ Scan(...any) error }, out *Row, more ...any) error {
 	return err
 }
 
-// where returns the condition of a query, and its arguments.
+// where returns the SQL condition for a query, and its arguments.
 func (q Query) where() (string, []any) {
 	text, args := []string{"t.id <> ''"}, []any{}
 	add := func(condition string, values ...any) {
@@ -92,7 +92,7 @@ func (q Query) limit() int {
 	return min(q.Limit, mostLimit)
 }
 
-// List returns the threads that a query selects, newest first. It does not use q.Words.
+// List returns the threads that a query selects, newest first. It ignores q.Words.
 func (x *Index) List(ctx context.Context, q Query) ([]Row, error) {
 	where, args := q.where()
 	rows, err := x.db.QueryContext(ctx, "SELECT "+columns+fromThreads+where+
@@ -112,9 +112,9 @@ func (x *Index) List(ctx context.Context, q Query) ([]Row, error) {
 	return out, rows.Err()
 }
 
-// Search returns the threads with a message that has all words of a query, best match
-// first. Each thread has the snippet of its best message. Search returns EUnsupported if
-// this program has no full-text search, and EInvalid if there is no word.
+// Search returns the threads with a message that contains all words of a query. The best match
+// comes first. Each thread has the snippet of its best message. Search returns EUnsupported if this
+// program has no full-text search. It returns EInvalid if the query contains no word.
 func (x *Index) Search(ctx context.Context, q Query) ([]Row, error) {
 	if !x.fullText {
 		return nil, noFullText()
@@ -173,11 +173,12 @@ func (x *Index) best(ctx context.Context, match, where string, args []any, limit
 
 const (
 	snippetWords = 16 // words of a snippet
-	// FTS5 writes these before and after a word that matches. matchParts removes them.
+	// FTS5 writes matchBegin before each word that matches, and matchEnd after it. matchParts
+	// removes both.
 	matchBegin, matchEnd = "\x02", "\x03"
 )
 
-// addSnippet adds the part of the message in which the words are.
+// addSnippet adds the part of the message that contains the words.
 func (x *Index) addSnippet(ctx context.Context, match string, h *hit) error {
 	var text string
 	err := x.db.QueryRowContext(ctx,
@@ -190,7 +191,7 @@ func (x *Index) addSnippet(ctx context.Context, match string, h *hit) error {
 	return err
 }
 
-// matchParts splits a snippet into words that match and the rest.
+// matchParts splits a snippet into the words that match and the rest.
 func matchParts(text string) []coleo.SnippetPart {
 	var out []coleo.SnippetPart
 	add := func(text string, match bool) {
@@ -217,9 +218,9 @@ func matchParts(text string) []coleo.SnippetPart {
 	return out
 }
 
-// The function matching turns the words of a user into an expression of FTS5. Each word, and each
-// phrase in quotes, must be in the message. A * at the end of a word stands for any ending. No
-// other character has a special meaning. If there is no word, the result is "".
+// matching turns the words of a user into an FTS5 expression. The message must contain each word,
+// and each phrase in quotes. A * at the end of a word stands for any ending. No other character has
+// a special meaning. If there is no word, the result is "".
 func matching(words string) string {
 	var out []string
 	add := func(text string, phrase bool) {

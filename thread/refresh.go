@@ -12,14 +12,14 @@ import (
 	"coleo.dev/record"
 )
 
-// batch is how many threads are written in one transaction. If the time runs out, the completed
-// transactions stay.
+// batch is the number of threads that are written in one transaction. If the time runs out, the
+// completed transactions stay.
 const batch = 100
 
 // place identifies a place.
 type place struct{ harness, home string }
 
-// known is what the index has of a record.
+// known is what the index stores about a record.
 type known struct {
 	key   int64
 	stamp string
@@ -30,7 +30,8 @@ type row struct{ path, name string }
 
 // Refresh lists the threads in the places, and reads the headers of changed threads. It deletes
 // threads outside of the places from the index. If ctx ends first, it returns the number of unread
-// threads. Each text in failed names a place that it could not list, with the reason.
+// threads. The result failed contains a text for each place that Refresh could not list. The text
+// names the place and the reason.
 func (x *Index) Refresh(ctx context.Context, places []Place) (unread int, failed []string, err error) {
 	x.writing.Lock()
 	defer x.writing.Unlock()
@@ -65,7 +66,7 @@ func (x *Index) Refresh(ctx context.Context, places []Place) (unread int, failed
 	return unread, failed, nil
 }
 
-// known returns what the index has, by place.
+// known returns what the index stores, by place.
 func (x *Index) known(ctx context.Context) (map[place]map[row]known, error) {
 	rows, err := x.db.QueryContext(ctx, "SELECT harness, home, path, name, key, stamp FROM threads")
 	if err != nil {
@@ -88,7 +89,8 @@ func (x *Index) known(ctx context.Context) (map[place]map[row]known, error) {
 	return out, rows.Err()
 }
 
-// refresh updates the threads of one place. It removes from has what it has found.
+// refresh updates the threads of one place. It removes from the map has each record that is still
+// in the place.
 func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, has map[row]known,
 	projects map[string]string) (unread int, err error) {
 	var changed []record.Found
@@ -109,7 +111,8 @@ func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, has 
 	for _, f := range found {
 		delete(has, row{f.Path, f.Name})
 	}
-	// Even if the time is over, found is complete, so the rest is gone.
+	// The list found is complete, even if the time is over. So the records that remain in the map
+	// has no longer exist.
 	return unread + len(changed), x.forget(context.WithoutCancel(ctx), has)
 }
 
@@ -128,7 +131,7 @@ func (x *Index) putAll(ctx context.Context, p Place, list []record.Found, projec
 			projects[folder] = Project(folder)
 		}
 	}
-	// The batch is complete, so it is written even if the time is over.
+	// The batch is complete, so putAll writes it even if the time is over.
 	ctx = context.WithoutCancel(ctx)
 	return x.write(ctx, func(tx *sql.Tx) error {
 		for i, f := range list {
@@ -166,8 +169,9 @@ func (x *Index) forget(ctx context.Context, list map[row]known) error {
 	})
 }
 
-// Project returns the project of a folder: the root of the git repository with the
-// folder, or else the folder. The folder may be gone.
+// Project returns the project of a folder. The project is the root of the git repository that
+// contains the folder. If there is no repository, the project is the folder itself. The folder need
+// not exist anymore.
 func Project(folder string) string {
 	for dir := folder; filepath.IsAbs(dir); dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {

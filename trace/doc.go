@@ -1,11 +1,10 @@
-// Package trace turns the activities that an agent CLI's sources report into events of
-// runs.
+// Package trace turns the activities that an agent CLI's sources report into events of runs.
 //
-// A source, such as the agent CLI's own record, yields activities. A State knows how far
-// each source has been read, and what the run in progress has done so far. Take adds
-// activities to a State and returns the events for the log. The caller stores the State in
-// the same write as the events. So a host agent that restarts and reads a source from its
-// beginning does not log an activity again.
+// A source, such as the agent CLI's own record, yields activities. A State stores how far each
+// source has been read, and what the run in progress has done so far. Take adds activities to a
+// State and returns the events for the log. The caller stores the State in the same write as the
+// events. So if a host agent restarts and reads a source from its beginning, it does not log an
+// activity again.
 //
 // Take and its helpers are pure. They have no clock and do no input or output.
 package trace

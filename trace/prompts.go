@@ -14,8 +14,11 @@ type Runs struct {
 }
 
 // RunOf returns the run that a prompt of the record has begun. It prefers, in this order:
-// an open run after the given run with the same text, the run of an intended prompt with
-// the same text, the given run if it is open, and the newest open run.
+//
+//   - an open run with the same text that comes after the given run
+//   - the run of an intended prompt with the same text
+//   - the given run, if it is open
+//   - the newest open run
 func (r Runs) RunOf(text, run string) (found string, wait bool) {
 	now := slices.IndexFunc(r.Open, func(o coleo.Receipt) bool { return o.ID == run })
 	for _, o := range r.Open[now+1:] {
@@ -38,8 +41,8 @@ func (r Runs) RunOf(text, run string) (found string, wait bool) {
 	return "", sending
 }
 
-// sameText reports whether the text recorded is the prompt sent. Agent CLIs wrap prompts in
-// different ways, and some add text of their own.
+// sameText reports whether a recorded text is the prompt that was sent. Agent CLIs wrap prompts in
+// different ways, and some agent CLIs add text of their own.
 func sameText(recorded, sent string) bool {
 	recorded, sent = strings.Join(strings.Fields(recorded), " "), strings.Join(strings.Fields(sent), " ")
 	return sent != "" && strings.Contains(recorded, sent)

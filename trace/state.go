@@ -7,45 +7,46 @@ import (
 	"coleo.dev"
 )
 
-// mostPlaces limits how many records a State knows. An agent CLI begins another record
-// with each conversation.
+// mostPlaces limits the number of records in a State. An agent CLI begins another record with each
+// conversation.
 const mostPlaces = 8
 
-// State says how far an arm's sources have been read, and what the run in progress has
-// done. The zero State is that of an arm without activities. A State is stored as JSON.
+// State stores how far an arm's sources have been read, and what the run in progress has done. The
+// zero State is for an arm without activities. A State is stored as JSON.
 type State struct {
 	Places []Place `json:"places,omitempty"` // the newest is the last
 
 	Run   string `json:"run,omitempty"`   // the open run that the activities belong to; "" if none
 	Turn  int    `json:"turn,omitempty"`  // number of the run's newest turn; 0 if there is none
 	Reply string `json:"reply,omitempty"` // the agent CLI's id of the reply in that turn
-	// Replied means that a tool has answered the newest reply, which is therefore over. The
-	// next work of the model begins a new turn.
+	// Replied means that a tool has answered the newest reply. So this reply is over, and the next
+	// work of the model begins a new turn.
 	Replied bool   `json:"replied,omitempty"`
 	Blocks  int    `json:"blocks,omitempty"` // number of texts in the newest turn
 	Text    bool   `json:"text,omitempty"`   // the run has an assistant_text
 	Open    []Call `json:"open,omitempty"`   // calls without an end, in order
 	Model   string `json:"model,omitempty"`
 	Mode    string `json:"mode,omitempty"` // the mode of the newest event about a mode
-	// Shown is the mode that the screen showed last. It is "" if the screen has shown none.
+	// Shown is the mode that the screen showed last. It is "" if the screen has not shown a mode
+	// yet.
 	Shown string `json:"shown,omitempty"`
 }
 
-// Place is how far one record has been read.
+// Place stores how far one record has been read.
 type Place struct {
 	Record   string   `json:"record"`
 	Position int64    `json:"position"`
 	Keys     []string `json:"keys,omitempty"` // keys of the activities at exactly this position
 }
 
-// Call is a call of a tool that has not ended.
+// Call is a tool call that has not ended.
 type Call struct {
 	ID    string         `json:"id"`
 	Kind  coleo.ToolKind `json:"kind"`
 	Files []string       `json:"files,omitempty"`
 }
 
-// Orphans returns the ids of the run's calls that have not ended.
+// Orphans returns the ids of the run's tool calls that have not ended.
 func (s State) Orphans(run string) []string {
 	if run == "" || run != s.Run {
 		return nil
@@ -70,8 +71,8 @@ func (s State) End(run string) State {
 	return s.Begin("")
 }
 
-// ShowMode returns the State after the screen has shown a mode, and the events. It returns
-// no events if the mode has not changed.
+// ShowMode returns the State and the events after the screen has shown a mode. It returns no events
+// if the mode has not changed.
 func (s State) ShowMode(mode string, at time.Time) (State, []coleo.Event) {
 	if mode == s.Shown {
 		return s, nil
@@ -82,8 +83,7 @@ func (s State) ShowMode(mode string, at time.Time) (State, []coleo.Event) {
 	return next, events
 }
 
-// Choose returns the State after Coleo itself has changed the mode or the model, and the
-// events.
+// Choose returns the State and the events after Coleo itself has changed the mode or the model.
 func (s State) Choose(w coleo.Work, at time.Time) (State, []coleo.Event) {
 	shown := s.Shown
 	s.Shown = ""
@@ -92,7 +92,8 @@ func (s State) Choose(w coleo.Work, at time.Time) (State, []coleo.Event) {
 	return next, events
 }
 
-// pass returns the State after an activity of a record, and whether the activity is new.
+// pass returns the State after an activity of a record. It also reports whether the activity is
+// new.
 func (s State) pass(record string, a coleo.Activity) (State, bool) {
 	i := slices.IndexFunc(s.Places, func(p Place) bool { return p.Record == record })
 	place := Place{Record: record, Position: -1}

@@ -8,21 +8,20 @@ import (
 	"coleo.dev"
 )
 
-// Prompts finds the run of a prompt, to which the work after the prompt belongs.
+// Prompts finds the run of a prompt. The work after the prompt belongs to this run.
 type Prompts interface {
-	// RunOf returns the open run that the prompt with this text has begun, or the given run
-	// if no other run fits. If wait is true, the prompt is still being typed, and its run
-	// has not begun.
+	// RunOf returns the open run that the prompt with this text has begun. If no other run fits, it
+	// returns the given run. If wait is true, the prompt is still being typed, and its run has not
+	// begun.
 	RunOf(text, run string) (found string, wait bool)
 }
 
-// Take adds activities of one record to s, in order. It returns the new State and the
-// events. The events lack the arm, and the fields that only a log sets. Take skips
-// activities that s knows already.
+// Take adds activities of one record to a State, in order. It returns the new State and the events.
+// The events do not contain the arm, or the fields that only a log sets. Take skips activities that
+// the State already knows.
 //
-// Take stops before a prompt whose run has not begun. The result left has the remaining
-// activities, from that prompt on. The caller passes them to Take again when the run has
-// begun.
+// Take stops before a prompt whose run has not begun. In this case, the result left contains the
+// prompt and the activities after it. When the run has begun, the caller passes them to Take again.
 func (s State) Take(record string, list []coleo.Activity, prompts Prompts) (next State, events []coleo.Event,
 	left []coleo.Activity) {
 	for i, a := range list {
@@ -48,7 +47,7 @@ func (s State) Take(record string, list []coleo.Activity, prompts Prompts) (next
 	return s, events, nil
 }
 
-// add returns the State after a piece of work, and its events.
+// add returns the State and the events after a piece of work.
 func (s State) add(a coleo.Activity) (State, []coleo.Event) {
 	t := teller{State: s, from: a}
 	switch w := a.Work.(type) {
@@ -79,8 +78,8 @@ func (s State) add(a coleo.Activity) (State, []coleo.Event) {
 		t.Model = w.To
 		t.tell(w)
 	case coleo.ModeChanged:
-		// The screen is newer than any record. So the record's mode counts only if the
-		// screen has shown none.
+		// The screen is newer than any record. So the mode in the record counts only if the screen
+		// has not shown a mode.
 		if w.To == t.Mode || t.Shown != "" {
 			break
 		}
@@ -125,7 +124,7 @@ func (t *teller) reply() {
 	t.tell(coleo.Turn{Reply: t.Reply, Model: t.Model})
 }
 
-// block gives a text its id, unless its source has given it one.
+// block gives a text an id if its source has not given it one.
 func (t *teller) block(b coleo.Block) coleo.Block {
 	if b.ID == "" {
 		t.Blocks++
@@ -149,8 +148,8 @@ func (t *teller) call(c coleo.ToolCall) {
 	}
 }
 
-// end adds the event for the end of a call. It does so for an unknown call too, because the
-// call's beginning may have been lost with a record.
+// end adds the event for the end of a call. It also does so for an unknown call, because the
+// beginning of the call may have been lost with a record.
 func (t *teller) end(e coleo.ToolEnd) {
 	t.Replied = true
 	i := slices.IndexFunc(t.Open, func(o Call) bool { return o.ID == e.ID })

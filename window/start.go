@@ -13,10 +13,10 @@ import (
 	"coleo.dev"
 )
 
-// openTime is how long Open watches the command that opens a window. If the command
-// fails within this time, Open reports the error. tmux and osascript end within
-// milliseconds. The programs of other terminals run as long as their window, so a
-// program that still runs after openTime has opened its window.
+// openTime is how long Open watches the command that opens a window. If the command fails within
+// this time, Open reports the error. tmux and osascript end within milliseconds. The programs of
+// other terminals run as long as their window. So if a program still runs after openTime, it has
+// opened its window.
 const openTime = 3 * time.Second
 
 // Check returns an error if the window w cannot be opened on this machine. It returns
@@ -33,9 +33,9 @@ func Check(w Window) error {
 	return nil
 }
 
-// Open opens the window w with the environment variables environ. It returns the errors
-// of Check. If the terminal's program fails, Open returns EInternal with the program's
-// error output.
+// Open opens the window w. The parameter environ contains the environment variables of the command.
+// Open returns the errors of Check. If the terminal's program fails, Open returns EInternal with
+// the program's error output.
 func Open(ctx context.Context, w Window, environ []string) error {
 	if err := Check(w); err != nil {
 		return err
@@ -72,8 +72,8 @@ func Open(ctx context.Context, w Window, environ []string) error {
 	}
 }
 
-// hasSession reports whether the arm's tmux session exists. Its user may have opened other
-// windows there, which are left when the arm's own window is closed.
+// hasSession reports whether the arm's tmux session exists. The user may have opened other windows
+// in the session. When the arm's own window is closed, these windows remain.
 func hasSession(ctx context.Context, name string, environ []string) bool {
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()

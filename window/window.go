@@ -15,7 +15,7 @@ import (
 // Terminal is a kind of terminal that can open a window.
 type Terminal string
 
-// The terminals. ITerm2 and TerminalApp exist on macOS only.
+// These are the terminals. ITerm2 and TerminalApp exist on macOS only.
 const (
 	Tmux        Terminal = "tmux"
 	Kitty       Terminal = "kitty"
@@ -66,14 +66,14 @@ func Command(w Window) ([]string, error) {
 	return append(opener(w), w.Program...), nil
 }
 
-// opener returns the first part of the command line that opens w. The command line of
-// the program in the window follows it.
+// opener returns the first part of the command line that opens a window. The command line of the
+// program in the window comes after this part.
 func opener(w Window) []string {
 	title := Title(w.Name)
 	switch w.Terminal {
 	case Tmux:
-		// tmux would run the command in a "#(...)" in the name of the folder, so double
-		// each #.
+		// tmux runs the command in a "#(...)" in the name of the folder. Doubling each # prevents
+		// this.
 		folder := strings.ReplaceAll(w.Workdir, "#", "##")
 		if w.Inside {
 			return []string{"tmux", "new-window", "-n", title, "-c", folder, "--"}
@@ -100,9 +100,9 @@ func opener(w Window) []string {
 	return nil
 }
 
-// The scripts for the terminals of macOS are constant. They get the title, the folder
-// and the program as arguments. Both terminals accept only one text, which a shell
-// interprets. So the scripts quote each argument ("quoted form of").
+// The scripts for the terminals of macOS are constant. The title, the folder and the program are
+// arguments of these scripts. Both terminals accept only one text, and a shell interprets this
+// text. So the scripts quote each argument ("quoted form of").
 const (
 	commandLine = `on commandLine(argv)
 	set said to "cd " & quoted form of (item 2 of argv) & " && exec"

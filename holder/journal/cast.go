@@ -12,7 +12,7 @@ import (
 	"coleo.dev/holder/tty"
 )
 
-// CastEdit tells what WriteCast adds to the output in the journal, and what it hides.
+// CastEdit describes what WriteCast adds to the output in the journal, and what WriteCast hides.
 type CastEdit struct {
 	Marks []CastMark // markers, ordered by time
 	Typed bool       // add an input event without data for each time when keys were typed
@@ -25,11 +25,11 @@ type CastMark struct {
 	Label string
 }
 
-// WriteCast writes the journal in dir to out in the format of Cast. It returns the time
-// at which the journal begins. The times in the cast come from the index, and are exact
-// to 50 ms. The journal does not contain typed keys, so the cast has none. If edit.Hide
-// is set, WriteCast holds the whole journal in memory. WriteCast returns an error if it
-// cannot read the journal or cannot write to out.
+// WriteCast writes the journal in dir to out in the format of Cast. It returns the time at which
+// the journal begins. The times in the cast come from the index, and are exact to 50 ms. The
+// journal does not contain typed keys, so the cast contains none either. If edit.Hide is set,
+// WriteCast holds the whole journal in memory. WriteCast returns an error if it cannot read the
+// journal or cannot write to out.
 func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	marks, err := Marks(dir)
 	if err != nil {
@@ -53,8 +53,8 @@ func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	return start, c.journal(masked(r, end, edit.Hide), end, marks, edit)
 }
 
-// journal writes the output from r up to the offset end, the marks, and the events that
-// edit adds.
+// journal writes three things to the cast: the output of r up to the offset end, the marks, and the
+// events that edit adds.
 func (c *Cast) journal(r source, end int64, marks []Mark, edit CastEdit) error {
 	now, markers := c.now, edit.Marks
 	for _, m := range marks {
@@ -97,8 +97,8 @@ type Cast struct {
 	err        error
 }
 
-// NewCast begins a cast of a terminal with cols by rows cells, at the time start. If
-// cols or rows is not positive, it uses DefaultCols and DefaultRows of package tty.
+// NewCast begins a cast at the time start. The terminal of the cast has cols by rows cells. If cols
+// or rows is not positive, NewCast uses DefaultCols and DefaultRows of package tty.
 func NewCast(out io.Writer, cols, rows int, start time.Time) *Cast {
 	if cols <= 0 || rows <= 0 {
 		cols, rows = tty.DefaultCols, tty.DefaultRows
@@ -108,7 +108,7 @@ func NewCast(out io.Writer, cols, rows int, start time.Time) *Cast {
 	return c
 }
 
-// Output adds output of the program, which came at the time at. It copies data.
+// Output adds data as output that arrived from the program at the given time. It copies data.
 func (c *Cast) Output(at time.Time, data []byte) {
 	c.now = at
 	p := append(c.rest, data...)
@@ -117,7 +117,7 @@ func (c *Cast) Output(at time.Time, data []byte) {
 	c.rest = append([]byte(nil), p[whole:]...)
 }
 
-// Resize adds a resize to cols by rows cells, at the time at.
+// Resize adds a resize at the given time. The new size is cols by rows cells.
 func (c *Cast) Resize(at time.Time, cols, rows int) {
 	c.now = at
 	c.event("r", fmt.Sprintf("%dx%d", cols, rows))
@@ -143,7 +143,8 @@ func (c *Cast) Close() error {
 // castBuffer is the number of bytes of output in one read.
 const castBuffer = 16 << 10
 
-// copy writes the output up to the offset until. All of this output gets the time now.
+// copy writes the output of r up to a given offset. The cast shows all of this output at one time,
+// the parameter now.
 func (c *Cast) copy(r source, until int64, now time.Time) {
 	buf := make([]byte, castBuffer)
 	for c.err == nil && r.Offset() < until {
@@ -156,8 +157,8 @@ func (c *Cast) copy(r source, until int64, now time.Time) {
 	}
 }
 
-// cutCharacter returns the number of bytes at the end of p that begin an incomplete
-// character.
+// cutCharacter returns how many bytes at the end of p belong to an incomplete character. If p does
+// not end with an incomplete character, cutCharacter returns 0.
 func cutCharacter(p []byte) int {
 	for n := 1; n <= min(len(p), utf8.UTFMax-1); n++ {
 		if last := p[len(p)-n:]; utf8.RuneStart(last[0]) {

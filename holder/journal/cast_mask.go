@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// source is output that can be read, with the offset of the next byte.
+// source is a reader of output that also knows the offset of the next byte.
 type source interface {
 	io.Reader
 	Offset() int64
 }
 
-// Mask returns a text that reveals nothing, in the form of the path /coleo-coleo-…. The
-// mask has as many bytes as text. With another length, the output after the mask would
-// be in another place on the screen.
+// Mask returns a replacement for text that reveals nothing about text. The replacement has the form
+// of the path /coleo-coleo-…, and has as many bytes as text. If its length were different, the
+// output after it would appear in another place on the screen.
 func Mask(text string) string {
 	if text == "" {
 		return ""
@@ -24,8 +24,8 @@ func Mask(text string) string {
 	return "/" + strings.Repeat(word, len(text)/len(word)+1)[:len(text)-1]
 }
 
-// masked returns the output of r up to the offset end. In this output, texts are
-// replaced by masks.
+// masked returns the output of r up to the offset end. In this output, each string of the parameter
+// texts is replaced by its mask.
 func masked(r *Reader, end int64, texts []string) source {
 	if len(texts) == 0 {
 		return r
@@ -33,8 +33,8 @@ func masked(r *Reader, end int64, texts []string) source {
 	return &maskedOutput{r: r, texts: texts, next: r.Offset(), end: end}
 }
 
-// maskedOutput is output in which texts are replaced by masks. The first Read reads all
-// of the output into memory.
+// maskedOutput is output in which some strings are replaced by masks. The first Read reads all of
+// the output into memory.
 type maskedOutput struct {
 	r         *Reader
 	texts     []string

@@ -31,10 +31,11 @@ func OpenIndex(dir string) (*Index, error) {
 	return &Index{file: f, n: int(info.Size() / markSize)}, nil
 }
 
-// Find returns the number of the first mark for which isPast returns true. If there is
-// no such mark, it returns the number of marks. If isPast is true for a mark, it must
-// be true for all later marks, as with sort.Search. Find can also return the number of
-// a damaged mark right before the first such mark. From skips damaged marks.
+// Find returns the number of the first mark for which isPast returns true. Marks are numbered from
+// 0. If isPast returns true for no mark, Find returns how many marks there are. If isPast returns
+// true for a mark, it must also return true for all later marks, as with sort.Search. If there are
+// damaged marks directly before the found mark, Find can return the number of one of them instead.
+// A caller does not notice this, because From skips damaged marks.
 func (x *Index) Find(isPast func(Mark) bool) int {
 	return sort.Search(x.n, func(i int) bool {
 		for m := range x.From(i) { // only the first intact mark at or after i
@@ -44,7 +45,7 @@ func (x *Index) Find(isPast func(Mark) bool) int {
 	})
 }
 
-// From yields the marks from number i on, in order. It skips marks with a wrong
+// From yields the marks in order, beginning with mark number i. It skips marks with a wrong
 // checksum.
 func (x *Index) From(i int) iter.Seq[Mark] {
 	return func(yield func(Mark) bool) {

@@ -73,15 +73,15 @@ type Reader struct {
 	start  int64 // offset of the first byte in file
 }
 
-// NewReader returns a Reader of the journal in dir that begins at the offset from. The
-// first call of Read opens the first file.
+// NewReader returns a Reader for the journal in dir. The parameter from is the offset at which the
+// Reader begins. The first call of Read opens the first file.
 func NewReader(dir string, from int64) *Reader { return &Reader{dir: dir, offset: from} }
 
 // Offset returns the offset of the byte that Read returns next.
 func (r *Reader) Offset() int64 { return r.offset }
 
-// Read implements io.Reader. If the byte at the offset has been deleted, the error
-// names the offset of the oldest byte that the journal still has.
+// Read implements io.Reader. If the byte at the Reader's offset has been deleted, Read returns an
+// error. The error names the offset of the oldest byte that the journal still contains.
 func (r *Reader) Read(p []byte) (int, error) {
 	if r.file != nil {
 		n, err := r.file.ReadAt(p, r.offset-r.start)
@@ -106,8 +106,8 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return r.Read(p)
 }
 
-// open opens the segment that holds the byte at r.offset. It returns false if the
-// journal ends before this byte.
+// open opens the segment that contains the byte at r.offset. It returns false if the journal ends
+// before this byte.
 func (r *Reader) open() (bool, error) {
 	segments, err := listSegments(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// syncEvery is how long output can be in the kernel's memory only. A loss of power
-// destroys such output, but a kill -9 does not. Databases accept the loss of a few
-// seconds of data without a commit.
+// syncEvery is how long output can exist only in the kernel's memory. If the power fails, such
+// output is lost. A kill -9 does not destroy it. Databases also accept the loss of a few seconds of
+// data without a commit.
 const syncEvery = 5 * time.Second
 
-// syncing tells how much of a journal is on the disk. The journal's lock protects the
-// fields. The lock is not held during a write to the disk, so the draining goroutine
-// does not have to wait for the disk.
+// syncing records how much of a journal is on the disk. The journal's lock protects the fields. The
+// lock is not held during a write to the disk, so the draining goroutine does not have to wait for
+// the disk.
 type syncing struct {
 	timer   *time.Timer
 	due     bool  // the timer is running
@@ -23,8 +23,8 @@ type syncing struct {
 	done    int64 // all output before this offset is on the disk
 }
 
-// syncWithin makes sure that a sync of the journal starts after at most the duration d.
-// The caller must hold mu.
+// syncWithin makes sure that a sync of the journal starts within the duration d. The caller must
+// hold mu.
 func (j *Writer) syncWithin(d time.Duration) {
 	s := &j.syncing
 	switch {
@@ -36,8 +36,8 @@ func (j *Writer) syncWithin(d time.Duration) {
 	s.due = true
 }
 
-// sync writes the output that is in the journal to the disk. If it fails, it is tried
-// again when more output has come.
+// sync brings all output of the journal to the disk. If sync fails, it runs again after more output
+// has arrived.
 func (j *Writer) sync() {
 	j.mu.Lock()
 	s := &j.syncing
@@ -57,8 +57,9 @@ func (j *Writer) sync() {
 	}
 }
 
-// syncSegments writes two things to the disk: the index, and all segments with output
-// between the offsets from and end. It skips segments that have been deleted.
+// syncSegments writes two things to the disk: the index, and all segments with output in a range of
+// offsets. The range starts at from and ends before end. syncSegments skips segments that have been
+// deleted.
 func syncSegments(dir string, from, end int64) error {
 	var failed error
 	for start := from - from%SegmentSize; start < end; start += SegmentSize {

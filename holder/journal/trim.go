@@ -5,17 +5,17 @@ import (
 	"os"
 )
 
-// Trim deletes the oldest segments of the journal. It deletes a segment only under all
-// of these conditions:
+// Trim deletes the oldest segments of the journal. The parameter keep is a number of bytes. The
+// parameter covered is an offset. Trim deletes a segment only under all of these conditions:
 //
-//   - At least keep bytes remain after it.
-//   - The segment ends at or before the offset covered. A snapshot of the screen
-//     replaces the output before this offset.
+//   - The journal contains at least keep bytes after the end of the segment.
+//   - The segment does not extend past covered. A snapshot of the screen replaces all
+//     output before covered.
 //   - The segment is not open.
 //
-// If covered is close to the end of the journal, the journal has at most keep bytes and
-// one segment after Trim. Trim also deletes the marks before the new beginning of the
-// journal, except the last resize.
+// If covered is close to the end of the journal, at most keep bytes and one segment remain after
+// Trim. Trim also deletes the marks before the new beginning of the journal, except the last
+// resize.
 func (j *Writer) Trim(keep, covered int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -42,9 +42,9 @@ func (j *Writer) Trim(keep, covered int64) error {
 	return j.trimIndex()
 }
 
-// trimIndex replaces the index by one without the marks before the beginning of the
-// journal. It keeps the last resize before the beginning, which gives the terminal's
-// size at the beginning.
+// trimIndex removes the marks before the beginning of the journal from the index. Of these marks,
+// it keeps only the last resize. This resize gives the terminal's size at the beginning of the
+// journal.
 func (j *Writer) trimIndex() error {
 	raw, err := os.ReadFile(indexPath(j.dir))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package journal keeps every byte of an arm's output on the disk, the times at which
-// output came, and the sizes of the terminal. It writes a journal, reads it, and makes
+// Package journal stores every byte of an arm's output on disk. It also stores the times at which
+// output arrived, and the sizes of the terminal. The package writes a journal, reads it, and makes
 // a recording from it. It does not interpret the output.
 package journal
 
@@ -22,10 +22,10 @@ const SegmentSize = 4 << 20
 // markEvery is the shortest time between two time marks in the index.
 const markEvery = 50 * time.Millisecond
 
-// MarkKind tells what a mark in the index records.
+// MarkKind is the kind of event that a mark in the index records.
 type MarkKind uint8
 
-// The values of MarkKind. They never change, because they are stored on disk.
+// These are the values of MarkKind. They never change, because they are stored on disk.
 const (
 	MarkOutput MarkKind = 1 // output arrived at this time
 	MarkResize MarkKind = 2 // the terminal got the size Cols x Rows
@@ -57,11 +57,11 @@ const markSize = 28
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Writer writes an arm's output and marks to disk. The output is in segments, which are
-// files of raw bytes. The name of a segment is the offset of its first byte. The marks
-// are in the index. The lengths of the segments define how much output there is. When a
-// Writer opens the index, it removes an incomplete mark at the end. Several goroutines
-// can call the methods at the same time.
+// Writer writes an arm's output and marks to disk. It writes the output to segments, which are
+// files of raw bytes. The name of a segment is the offset of its first byte. Writer writes the
+// marks to the index. The lengths of the segments define how much output the journal contains. When
+// a Writer opens the index, it removes an incomplete mark at the end. Several goroutines can call
+// the methods at the same time.
 type Writer struct {
 	dir string
 
@@ -103,8 +103,8 @@ func Create(dir string) (*Writer, error) {
 }
 
 func openSegment(dir string, start int64) (*os.File, error) {
-	// The kernel does not splice into a file that is open with O_APPEND, so the offset
-	// is set instead.
+	// The kernel does not splice into a file that is open with O_APPEND. So the file is opened
+	// without O_APPEND, and the offset is set to the end.
 	f, err := os.OpenFile(segmentPath(dir, start), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
 		_, err = f.Seek(0, io.SeekEnd)
@@ -147,9 +147,9 @@ func (j *Writer) Append(p []byte, now time.Time) (int, error) {
 	return done, nil
 }
 
-// Extend calls write with the open segment and the number of bytes that fit into the
-// segment. The function write appends to the segment and returns the number of bytes.
-// Extend adds this number to the length of the journal, and returns it.
+// Extend calls the function write. It passes to write the open segment and the number of bytes that
+// still fit into the segment. The function write appends bytes to the segment and returns how many
+// it has appended. Extend adds this number to the length of the journal, and returns the number.
 func (j *Writer) Extend(now time.Time, write func(f *os.File, most int) (int, error)) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -228,10 +228,10 @@ func (j *Writer) Span() (first, end int64) {
 	return j.first, j.end
 }
 
-// Watch returns a channel that receives a value when the journal grows. If the channel
-// already holds a value, it receives no second one. Call Unwatch with the channel when
-// it is no longer needed. The channel is the same for all values, because a channel for
-// each value would be much garbage in a busy holder.
+// Watch returns a channel that receives a value when the journal grows. If the channel already
+// holds a value, it receives no second one. When the channel is no longer needed, call Unwatch with
+// it. All values come through the same channel, because a new channel for each value would create
+// much garbage in a busy holder.
 func (j *Writer) Watch() chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -256,7 +256,7 @@ func (j *Writer) notifyWatchers() {
 	}
 }
 
-// Close closes the files, and returns when all output is on the disk. It joins the
+// Close closes the files, and returns when all output is on the disk. The returned error joins the
 // errors of all files.
 func (j *Writer) Close() error {
 	j.mu.Lock()

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseDelay is the time from an activity to the release of the pages. Releases can
-// be frequent, because the kernel maps all pages again in about 60 µs.
+// releaseDelay is the time between an activity of the process and the release of the pages.
+// Releases can be frequent, because the kernel maps all pages again in about 60 µs.
 const releaseDelay = 500 * time.Millisecond
 
 // mappedAround is how many bytes of the program's file the kernel maps when the program
@@ -24,11 +24,10 @@ const releaseDelay = 500 * time.Millisecond
 // little more memory, and would make many mappings.
 const mappedAround = 16 << 10
 
-// Releaser returns the pages of this program's own file to the kernel after activity.
-// Without a Releaser, a holder's whole program would soon be mapped, because by default
-// the kernel maps 16 pages around each touched page. A holder uses only a small part of
-// its program. Released pages stay in the page cache, where they take no additional
-// memory. The zero value is ready to use.
+// Releaser returns the pages of this program's own file to the kernel after activity. By default,
+// the kernel maps 16 pages around each touched page. So without a Releaser, a holder's whole
+// program would soon be mapped. A holder uses only a small part of its program. Released pages stay
+// in the page cache, where they take no additional memory. The zero value is ready to use.
 type Releaser struct {
 	pending atomic.Bool
 	once    sync.Once
@@ -63,10 +62,10 @@ func (r *Releaser) releaseNow() {
 	}
 }
 
-// mapLessAround makes the kernel map at most mappedAround bytes around each touched
-// page. The kernel maps these pages only within one mapping, and areas with different
-// read advice are different mappings. So mapLessAround sets another read advice for
-// every second area of this size.
+// mapLessAround makes the kernel map at most mappedAround bytes around each touched page. The
+// kernel maps these pages only within one mapping. Areas with different read advice are different
+// mappings. So mapLessAround divides the pages into areas of mappedAround bytes, and sets different
+// read advice for every second area.
 func mapLessAround(all []pages) {
 	for _, p := range all {
 		for at := uintptr(0); at < p.size; at += 2 * mappedAround {
@@ -75,11 +74,10 @@ func mapLessAround(all []pages) {
 	}
 }
 
-// programPages returns the read-only ranges into which the program's file is mapped. It
-// leaves out a range if any of its pages differs from the file, because a release would
-// lose the difference. The loader writes to some pages before it makes them read-only.
-// If programPages cannot find the ranges, it returns none, and the process uses more
-// memory.
+// programPages returns the read-only ranges into which the program's file is mapped. If any page of
+// a range differs from the file, programPages leaves out the range, because a release would lose
+// the difference. The loader writes to some pages before it makes them read-only. If programPages
+// cannot find the ranges, it returns none, and the process uses more memory.
 func programPages() []pages {
 	out := []pages{}
 	self, err := os.Readlink("/proc/self/exe")

@@ -27,17 +27,17 @@ import (
 // In all other cases the arm has no group. That is not an error: Coleo then finds
 // processes only by the tree and by the mark.
 
-// Group is the control group of an arm. The zero Group stands for no group.
+// Group is the control group of an arm. The zero Group means that there is no group.
 type Group struct{ dir string }
 
 // groupFile returns the path of a file in the holder's folder dir. This file holds the
 // path of the arm's group, for the guard and the next holder.
 func groupFile(dir string) string { return filepath.Join(dir, "cgroup") }
 
-// MakeGroup makes a group for a start of an arm, below this process's own group. It
-// records the path of the group in groupFile(dir). The argument start is a word that no
-// other start of the arm has. The argument alone is true if a person runs the holder:
-// see Launch.Alone. If a group cannot be made, MakeGroup returns the zero Group.
+// MakeGroup makes a control group for one start of an arm. The new group is below this process's
+// own group. MakeGroup records the path of the new group in groupFile(dir). The parameter start is
+// a word that no other start of the arm has. The parameter alone is true if a person runs the
+// holder: see Launch.Alone. If MakeGroup cannot make a group, it returns the zero Group.
 func MakeGroup(dir, arm, start string, alone bool) Group {
 	own := delegated()
 	if own == "" {
@@ -55,15 +55,15 @@ func MakeGroup(dir, arm, start string, alone bool) Group {
 	return g
 }
 
-// Prefixes of the names of groups: for an arm, and for a program that a person runs
-// under a holder.
+// These are the prefixes of the names of groups. The first is for an arm, the second for a program
+// that a person runs under a holder.
 const (
 	armGroup   = "coleo-arm-"
 	aloneGroup = "coleo-hold-"
 )
 
-// groupName returns a folder name for the group of a start. It consists of a prefix,
-// the arm's id, a dot and start.
+// groupName returns the folder name of the group for one start of an arm. The name consists of a
+// prefix, the arm's id, a dot and the parameter start.
 func groupName(arm, start string, alone bool) string {
 	clean := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
@@ -78,8 +78,8 @@ func groupName(arm, start string, alone bool) string {
 	return begin + clean[:min(len(clean), 150)] + "." + start
 }
 
-// OpenGroup returns the group that a holder has recorded in the folder dir. It returns
-// the zero Group if there is none.
+// OpenGroup returns the group that a holder has recorded in the folder dir. If no group is
+// recorded, OpenGroup returns the zero Group.
 func OpenGroup(dir string) Group {
 	raw, err := os.ReadFile(groupFile(dir))
 	path := string(raw)
@@ -145,8 +145,8 @@ func unifiedMount() string {
 	return ""
 }
 
-// Fd returns a new descriptor of the group's folder, for starting a program in the
-// group. It returns -1 if there is no group. The caller must close the descriptor.
+// Fd returns a new descriptor of the group's folder. A program can be started in the group with
+// this descriptor. If there is no group, Fd returns -1. The caller must close the descriptor.
 func (g Group) Fd() int {
 	if g.dir == "" {
 		return -1
@@ -165,8 +165,8 @@ func (g Group) kill() {
 	}
 }
 
-// pids returns the processes in the group itself, without those in groups below it. The
-// method populated also sees the groups below.
+// pids returns the ids of the processes in the group itself. It leaves out processes in the groups
+// below. To include the groups below, use populated.
 func (g Group) pids() map[int]bool {
 	out := map[int]bool{}
 	if g.dir == "" {
@@ -193,8 +193,8 @@ func (g Group) populated() bool {
 	return err == nil && bytes.Contains(raw, []byte("populated 1"))
 }
 
-// End kills all processes in the group and in the groups below it. It waits until none
-// is left. Then it removes the groups and groupFile(dir).
+// End kills all processes in the group and in the groups below it. It waits until no process is
+// left. Then it removes the groups and groupFile(dir).
 func (g Group) End(dir string) error {
 	if g.dir == "" {
 		return nil

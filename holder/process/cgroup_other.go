@@ -4,7 +4,7 @@ package process
 
 //platform:macos Control groups = none
 
-// Group stands for no group, because this system has no control groups.
+// Group always means that there is no group, because this system has no control groups.
 type Group struct{}
 
 // MakeGroup returns the zero Group on this system.

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A holder finds its arm's processes in the kernel's lists of child processes. The
-// holder is the reaper of all processes below it. So each process of the arm is a child
-// of the holder, or is below such a child. The cost depends on the number of the arm's
-// processes, and not on the number of processes of the machine.
+// A holder finds its arm's processes in the kernel's lists of child processes. The holder is the
+// reaper of all processes below it. So each process of the arm is a child of the holder, or is
+// below such a child. The cost depends only on how many processes the arm has, and not on how many
+// the machine has.
 
-// listsChildren reports whether this kernel has a list of the children of each process.
-// It looks only once.
+// listsChildren reports whether this kernel has a list of the children of each process. It checks
+// this only once.
 var listsChildren = sync.OnceValue(func() bool {
 	return unix.Access("/proc/thread-self/children", unix.R_OK) == nil
 })
@@ -45,10 +45,10 @@ func childrenOf(pid int) []int {
 	return out
 }
 
-// ownChildren returns all children of this process, including those that have ended. It
-// reads the list until two lists in a row are equal. A list can miss a child only if
-// another child was collected at the same time. In that case the next list lacks the
-// collected child, so the two lists differ.
+// ownChildren returns all children of this process, including those that have ended. It reads the
+// list until two consecutive lists are equal. A list can miss a child only if another child was
+// collected at the same time. In that case the next list lacks the collected child, so the two
+// lists differ.
 func ownChildren() []int {
 	self := os.Getpid()
 	list := childrenOf(self)
@@ -61,11 +61,11 @@ func ownChildren() []int {
 	}
 }
 
-// descendants finds the arm's live processes by the lists of children. If it returns no
-// process, the arm certainly has none. To be certain, it reads the list of this
-// process's children once more. If a child has ended in between, its own children are
-// now in this list, because this process is their new parent. In that case descendants
-// begins again.
+// descendants finds the arm's live processes through the lists of children. If descendants returns
+// no process, the arm certainly has none. To be certain, descendants reads the list of this
+// process's children once more. If a child has ended since the first read, this process is the new
+// parent of that child's children. So the second list contains these children. In that case
+// descendants begins again.
 func (t *Tree) descendants() []procEntry {
 	for {
 		children := ownChildren()
@@ -76,8 +76,8 @@ func (t *Tree) descendants() []procEntry {
 	}
 }
 
-// withAllBelow returns the processes pids and those of the group g, and all processes
-// below them.
+// withAllBelow returns the pids of three kinds of processes: those in the parameter pids, those in
+// the group g, and all processes below these.
 func withAllBelow(pids []int, g Group) []int {
 	listed := map[int]bool{}
 	var out []int

@@ -17,7 +17,7 @@ type procEntry struct {
 	own         func() bool // reads /proc again and reports whether this process still belongs to the arm
 }
 
-// allProcesses returns all processes of the machine.
+// allProcesses returns the entries of all processes of the machine.
 func allProcesses() []procEntry {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -32,8 +32,8 @@ func allProcesses() []procEntry {
 	return readProcesses(pids)
 }
 
-// readProcesses reads the entries of the processes pids. It leaves out processes that
-// no longer exist.
+// readProcesses reads the entries of the processes whose pids are given. It leaves out processes
+// that no longer exist.
 func readProcesses(pids []int) []procEntry {
 	out := make([]procEntry, 0, len(pids))
 	var buf [statRoom]byte
@@ -50,15 +50,13 @@ func readProcess(pid int) (procEntry, error) {
 	return readProcessInto(pid, buf[:])
 }
 
-// statRoom is the number of bytes of /proc/PID/stat that are read. That is enough for
-// the name, which has at most 64 bytes, and for the state and the parent, which follow
-// the name.
+// statRoom is how many bytes of /proc/PID/stat are read. That is enough for the process's name,
+// which has at most 64 bytes, and for the two fields after the name: the state and the parent.
 const statRoom = 256
 
-// readProcessInto reads the state and the parent of the process pid, with the caller's
-// buffer. It must be fast, because without the kernel's lists of children, each end of
-// an arm reads all processes of the machine. A machine with 500 arms has thousands of
-// processes.
+// readProcessInto reads the state and the parent of the process pid. It uses the caller's buffer.
+// readProcessInto must be fast: without the kernel's lists of children, Coleo reads all processes
+// of the machine each time an arm ends. A machine with 500 arms has thousands of processes.
 func readProcessInto(pid int, buf []byte) (procEntry, error) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -76,10 +74,10 @@ func readProcessInto(pid int, buf []byte) (procEntry, error) {
 	return procEntry{pid: pid, parent: parent, zombie: state == 'Z'}, err
 }
 
-// withDescendants returns the live processes for which root returns true, and all live
-// processes below them. A parent comes before its children. Before a signal, the
-// function own of a returned process checks the process again. It calls stillIn in
-// place of root.
+// withDescendants returns the live processes for which root returns true, and all live processes
+// below them. In the result, a parent comes before its children. The field own of each returned
+// process is a function that checks the process again before it gets a signal. This check uses
+// stillIn instead of root.
 func withDescendants(all []procEntry, root, stillIn func(procEntry) bool) []procEntry {
 	in := map[int]bool{}
 	var out []procEntry

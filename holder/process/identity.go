@@ -1,9 +1,9 @@
-// Package process finds the processes of arms, and signals or ends them. It never
-// touches other processes. It identifies a process by more than the pid, because the
-// system can give the same pid to another process later.
+// Package process finds the processes of arms, and signals or ends them. It never touches other
+// processes. It does not identify a process by the pid alone, because the system can give the same
+// pid to another process later.
 //
-// It finds an arm's processes in the tree below the arm's holder, in the arm's control
-// group, and by the mark in their environment.
+// The package finds an arm's processes in three ways: in the tree below the arm's holder, in the
+// arm's control group, and by the mark in their environment.
 package process
 
 import (
@@ -13,10 +13,9 @@ import (
 	"coleo.dev"
 )
 
-// Identify returns the identity of the live process pid. Since Linux 6.9, no other
-// process on this machine ever has the same identity. On older kernels and other
-// systems, a later process can have it: see Same. Identify returns an error if there is
-// no process pid.
+// Identify returns the identity of the live process pid. Since Linux 6.9, no other process on this
+// machine ever has the same identity. On older kernels and other systems, a later process can have
+// the same identity: see Same. Identify returns an error if there is no process pid.
 func Identify(pid int) (coleo.Identity, error) {
 	id, err := identify(pid)
 	if err != nil {
@@ -25,13 +24,13 @@ func Identify(pid int) (coleo.Identity, error) {
 	return id, nil
 }
 
-// ownTime is for how long IdentifyOwn tries. A shortage of descriptors or of memory mostly
-// passes within that time.
+// ownTime is how long IdentifyOwn tries. A shortage of descriptors or of memory is mostly over
+// within that time.
 const ownTime = 2 * time.Second
 
-// IdentifyOwn returns the identity of a child that this process has not waited for, also if
-// the child has ended. The system keeps the pid until then. IdentifyOwn tries again for up to
-// 2 s before it returns an error.
+// IdentifyOwn returns the identity of a child that this process has not waited for. This also works
+// if the child has ended, because the system keeps the pid until this process waits for the child.
+// IdentifyOwn tries for up to 2 s before it returns an error.
 func IdentifyOwn(pid int) (coleo.Identity, error) {
 	end := time.Now().Add(ownTime)
 	for {
@@ -46,9 +45,9 @@ func IdentifyOwn(pid int) (coleo.Identity, error) {
 	}
 }
 
-// Same reports whether the process that id names is still alive. Before Linux 6.9, two
-// processes can have the same pid and start time. On other systems, only the pid is
-// compared. So callers also ask the holder for its nonce.
+// Same reports whether the process with the identity id is still alive. Before Linux 6.9, two
+// processes can have the same pid and start time. On other systems, Same compares only the pid. So
+// callers also ask the holder for its nonce.
 func Same(id coleo.Identity) bool {
 	if id.PID <= 0 {
 		return false

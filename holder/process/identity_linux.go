@@ -14,11 +14,12 @@ import (
 	"coleo.dev"
 )
 
-// pidfsMagic is the number of the file system of pidfds since Linux 6.9. On this file
+// pidfsMagic is the magic number of pidfs, the file system of pidfds since Linux 6.9. On this file
 // system, each process has its own inode number until the next boot.
 const pidfsMagic = 0x50494446
 
-// Positions of fields in /proc/PID/stat, counted from 0 after the command's name.
+// These are the positions of fields in /proc/PID/stat. They are counted from 0 after the command's
+// name.
 const (
 	statState     = 0
 	statParent    = 1
@@ -54,8 +55,8 @@ func identify(pid int) (coleo.Identity, error) {
 	return identifyAny(pid)
 }
 
-// identifyAny also returns the identity of a process that has ended, until its parent has
-// waited for it.
+// identifyAny returns the identity of a process, even if the process has ended. For an ended
+// process, this works until the parent has waited for it.
 func identifyAny(pid int) (coleo.Identity, error) {
 	boot, err := bootID()
 	if err != nil {
@@ -103,8 +104,8 @@ func pidfdInode(pid int) (uint64, error) {
 	return st.Ino, nil
 }
 
-// statFields returns the fields of /proc/PID/stat after the command's name. It cuts at
-// the last bracket, because the name can contain blanks and brackets.
+// statFields returns the fields of /proc/PID/stat after the command's name. It takes everything
+// after the last closing bracket, because the name can contain blanks and brackets.
 func statFields(pid int) ([]string, error) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -21,15 +21,15 @@ import (
 // can reuse pids during the walk, so the walk might never end.
 const maxAncestors = 1000
 
-// armAround reports whether the process pid belongs to an arm, and returns the arm's
-// id. It looks at these, in this order:
+// armAround reports whether the process pid belongs to an arm, and returns the arm's id. It checks
+// the following, in this order:
 //
 //   - the ancestors of the process, to find an arm's holder
 //   - the control group of the process
 //   - the environment of the process, to find the mark
 //
-// A process of an arm can remove the mark. It can also leave the tree by killing its
-// holder: see docs/security.md.
+// A process of an arm can remove the mark. It can also leave the tree by killing its holder: see
+// docs/security.md.
 func armAround(pid int) (arm string, found bool) {
 	for at, steps := pid, 0; at > 1 && steps < maxAncestors; steps++ {
 		if arm, ok := holderArm(at); ok && at != pid {
@@ -57,15 +57,16 @@ func OutsideArms(pid int) error {
 	return nil
 }
 
-// ArmOf returns the id of the arm to which the process pid belongs. It returns "" if the
-// process belongs to no arm, and "unknown" for an arm of an earlier version.
+// ArmOf returns the id of the arm to which the process pid belongs. If the process belongs to no
+// arm, ArmOf returns "". If the process belongs to an arm of an earlier version, ArmOf returns
+// "unknown".
 func ArmOf(pid int) (string, error) {
 	arm, _ := armAround(pid)
 	return arm, nil
 }
 
-// OutsideOtherArms returns EForbidden if the process pid belongs to another arm than the
-// one with the given id, and nil otherwise.
+// OutsideOtherArms returns EForbidden if the process pid belongs to an arm with an id other than
+// the given one. Otherwise it returns nil.
 func OutsideOtherArms(pid int, arm string) error {
 	if found, inside := armAround(pid); inside && found != arm && found != "unknown" {
 		return coleo.Errorf(coleo.EForbidden, "process %d belongs to arm %s, and this is the door of arm %s", pid,
@@ -74,9 +75,9 @@ func OutsideOtherArms(pid int, arm string) error {
 	return nil
 }
 
-// holderArm reports whether the process pid is the holder of an arm, and returns the
-// arm's id. A holder of an earlier version does not have the id in argv. For such a
-// holder, holderArm returns "unknown".
+// holderArm reports whether the process pid is the holder of an arm, and returns the arm's id. If
+// the holder is of an earlier version, its argv does not contain the id. For such a holder,
+// holderArm returns "unknown".
 func holderArm(pid int) (string, bool) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil {
@@ -107,9 +108,8 @@ func groupArm(pid int) (string, bool) {
 	return "", false
 }
 
-// markArm reports whether the initial environment of the process pid has the mark of an
-// arm, and returns the arm's id. It returns false for a process below a holder that a
-// person runs.
+// markArm reports whether the initial environment of the process pid contains the mark of an arm,
+// and returns the arm's id. For a process below a holder that a person runs, markArm returns false.
 func markArm(pid int) (string, bool) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
@@ -129,8 +129,8 @@ func markArm(pid int) (string, bool) {
 	return arm, arm != ""
 }
 
-// Environ returns the environment with which the process was started. It returns EExited
-// if the process has ended.
+// Environ returns the environment with which the process was started. If the process has ended, the
+// error is EExited.
 func Environ(id coleo.Identity) ([]string, error) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(id.PID) + "/environ")
 	if err != nil {

@@ -27,5 +27,6 @@ func Environ(coleo.Identity) ([]string, error) {
 // HideMemory does nothing on this system.
 func HideMemory() {}
 
-// OutsideOtherArms always returns nil, for the same reason.
+// OutsideOtherArms always returns nil, because this system does not show whether a process belongs
+// to an arm.
 func OutsideOtherArms(int, string) error { return nil }

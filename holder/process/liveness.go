@@ -8,7 +8,7 @@ import (
 	"coleo.dev"
 )
 
-// Liveness tells whether a process is alive.
+// Liveness says whether a process is alive.
 type Liveness string
 
 // The values of Liveness.
@@ -19,7 +19,7 @@ const (
 	Unknown Liveness = "unknown" // not known, for example because no file descriptor was free
 )
 
-// Look returns the Liveness of the process that id names.
+// Look returns the Liveness of the process with the identity id.
 func Look(id coleo.Identity) Liveness {
 	now, err := identify(id.PID)
 	switch {
@@ -33,8 +33,9 @@ func Look(id coleo.Identity) Liveness {
 	return Alive
 }
 
-// withoutLook returns the Liveness if looking at a process has failed with err. It is
-// Dead if err shows that there is no such process, and Unknown otherwise.
+// withoutLook returns the Liveness of a process that could not be examined because of the error
+// err. If err shows that there is no such process, withoutLook returns Dead. Otherwise it returns
+// Unknown.
 func withoutLook(err error) Liveness {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 		return Dead
@@ -42,11 +43,11 @@ func withoutLook(err error) Liveness {
 	return Unknown
 }
 
-// LookQuickly is a faster Look, for processes that are looked at every second. It
-// compares only the pid, the boot and the start time. It cannot distinguish two
-// processes with the same pid that started within the same hundredth of a second.
+// LookQuickly is a faster Look, for processes that Coleo checks every second. It compares only the
+// pid, the boot and the start time. It cannot distinguish two processes with the same pid that
+// started within the same hundredth of a second.
 func LookQuickly(id coleo.Identity) Liveness { return lookQuickly(id) }
 
-// Wake sends SIGCONT to the process that id names, and to no other process. The process
-// continues if a signal has stopped it.
+// Wake sends SIGCONT to the process with the identity id, and to no other process. If a signal has
+// stopped the process, the process continues.
 func Wake(id coleo.Identity) { Signal(id, syscall.SIGCONT) }

@@ -34,8 +34,8 @@ type Tree struct {
 // ReapOrphans does nothing on this system.
 func (*Tree) ReapOrphans(context.Context) {}
 
-// End ends the processes in the program's own process group. It sends HUP and TERM
-// first, and KILL after the time grace.
+// End ends the processes in the program's own process group. It sends HUP and TERM first. It sends
+// KILL after the duration grace.
 func (t *Tree) End(grace time.Duration) []int {
 	group := -t.Program()
 	if grace > 0 {
@@ -65,7 +65,7 @@ func Marked(string) []int { return nil }
 // MarkedFrom returns nil on this system.
 func MarkedFrom(string, int) []int { return nil }
 
-// Signal sends signals to the process that id names, and to no other process.
+// Signal sends signals to the process with the identity id, and to no other process.
 func Signal(id coleo.Identity, signals ...syscall.Signal) {
 	for _, sig := range signals {
 		if Same(id) {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childInfo is the first part of siginfo_t for a child that has ended. In siginfo_t,
-// the kernel aligns the fields after code like a pointer.
+// childInfo is the first part of siginfo_t for a child that has ended. After the field code, the
+// kernel aligns the next fields of siginfo_t as it aligns a pointer.
 type childInfo struct {
 	signo, errno, code int32
 	_                  [0]uintptr
@@ -30,8 +30,8 @@ func endedChild() (int, error) {
 	return childOf(&info), nil
 }
 
-// BecomeReaper makes this process the parent of all orphans below it. So no process
-// below it can leave the tree with setsid or a double fork.
+// BecomeReaper makes this process the parent of all orphans below it. Then no process below it can
+// leave the tree with setsid or a double fork.
 func BecomeReaper() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the reaper of the arm's processes: %w", err)
@@ -39,7 +39,7 @@ func BecomeReaper() error {
 	return nil
 }
 
-// CloseDescriptorsOnExec prevents new children from inheriting this process's
-// descriptors. This process can have inherited descriptors by mistake. Before Linux
-// 5.11, CloseDescriptorsOnExec does nothing, because no single system call can do this.
+// CloseDescriptorsOnExec prevents new children from inheriting this process's descriptors. This
+// process can have inherited descriptors by mistake. Before Linux 5.11, no single system call can
+// close all of them on exec, so CloseDescriptorsOnExec does nothing.
 func CloseDescriptorsOnExec() { _ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) }

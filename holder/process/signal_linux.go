@@ -10,7 +10,7 @@ import (
 	"coleo.dev"
 )
 
-// awaitEnd waits until all processes in list have ended, or until limit has passed.
+// awaitEnd waits until all processes in list have ended, or until the duration limit has passed.
 func awaitEnd(list []procEntry, limit time.Duration) {
 	deadline := time.Now().Add(limit)
 	var set []unix.PollFd
@@ -34,12 +34,12 @@ func awaitEnd(list []procEntry, limit time.Duration) {
 	}
 }
 
-// signalAll sends signals to those processes in list that still belong to the arm. If
-// one of the pids belongs to another process by now, that process gets no signal.
+// signalAll sends signals to those processes in list that still belong to the arm. If one of the
+// pids now belongs to another process, that process gets no signal.
 //
-// signalAll first opens a descriptor for each process, and checks that the process
-// belongs to the arm. It sends the signals after all checks. Otherwise a signal could
-// end a parent before its children are checked, and they would not be recognized.
+// signalAll first opens a descriptor for each process, and checks that the process belongs to the
+// arm. It sends the signals only after all checks. If it sent them earlier, a parent could end
+// before its children are checked. Then signalAll would not recognize the children.
 func signalAll(list []procEntry, signals ...syscall.Signal) {
 	var fds []int
 	for _, p := range list {
@@ -65,7 +65,7 @@ func sendAll(signals []syscall.Signal, send func(syscall.Signal)) {
 	}
 }
 
-// Signal sends signals to the process that id names, and to no other process.
+// Signal sends signals to the process with the identity id, and to no other process.
 func Signal(id coleo.Identity, signals ...syscall.Signal) {
 	signalAll([]procEntry{{pid: id.PID, own: func() bool { return Same(id) }}}, signals...)
 }

@@ -3,10 +3,10 @@ package process
 import "time"
 
 const (
-	// KillTimeout is how long Coleo waits for processes to disappear after KILL. A
-	// process in an uninterruptible wait can take longer. Such a process is reported.
+	// KillTimeout is how long Coleo waits for processes to disappear after KILL. A process in an
+	// uninterruptible wait can take longer. Coleo then reports this process.
 	KillTimeout = 5 * time.Second
-	// PollEvery is the shortest time between two looks at processes that must end.
+	// PollEvery is the shortest time between two checks of processes that must end.
 	PollEvery = 5 * time.Millisecond
 )
 

@@ -12,21 +12,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Marked returns the pids of the live processes whose environment carries the mark of
-// the arm, and of all processes below them. The generation does not matter.
+// Marked returns the pids of the live processes whose environment contains the mark of the arm. It
+// also returns the pids of all processes below these. It accepts the marks of all generations.
 func Marked(arm string) []int { return pidsOf(markedTree(Group{}, arm, everyStart)) }
 
-// MarkedFrom works like Marked, but only for the generation oldest and later
-// generations.
+// MarkedFrom works like Marked, but ignores the marks of generations before the generation oldest.
 func MarkedFrom(arm string, oldest int) []int {
 	return pidsOf(markedTree(Group{}, arm, func(generation int, _ string) bool { return generation >= oldest }))
 }
 
-// SweepStarts ends the processes that an arm's holders left behind when they died. It
-// ends each process whose environment carries the mark of a selected start, and all
-// processes below such a process. The argument which is the function that selects
-// starts. SweepStarts returns the pids of processes that still exist after KillTimeout,
-// which is 5 s.
+// SweepStarts ends the processes that an arm's holders left behind when they died. It ends each
+// process whose environment contains the mark of a selected start, and all processes below such a
+// process. The parameter which is a function that selects starts. SweepStarts returns the pids of
+// processes that still exist after KillTimeout, which is 5 s.
 func SweepStarts(arm string, which func(generation int, start string) bool) []int {
 	deadline := time.Now().Add(KillTimeout)
 	for {
@@ -42,12 +40,12 @@ func SweepStarts(arm string, which func(generation int, start string) bool) []in
 // markedTree returns these live processes:
 //
 //   - the processes in the group g
-//   - the processes whose initial environment carries the mark of a selected start of
+//   - the processes whose initial environment contains the mark of a selected start of
 //     the arm
 //   - all processes below these
 //
-// The argument which is the function that selects starts. markedTree cannot read the
-// environments of other users' processes, but those processes do not belong to Coleo.
+// The parameter which is a function that selects starts. markedTree cannot read the environments of
+// other users' processes, but those processes do not belong to Coleo.
 func markedTree(g Group, arm string, which func(generation int, start string) bool) []procEntry {
 	return treeOf(allProcesses(), g, func(p procEntry) bool {
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
@@ -65,10 +63,10 @@ func markedTree(g Group, arm string, which func(generation int, start string) bo
 	})
 }
 
-// EndMarked ends the processes that markedTree returns for the same arguments. It sends
-// HUP and TERM first, and KILL after the time grace. Between two looks at the processes
-// it calls the function meanwhile. This function must take about PollEvery. EndMarked
-// returns the pids of processes that still exist KillTimeout after the KILL.
+// EndMarked ends the processes that markedTree returns for the same arguments. It sends HUP and
+// TERM first. It sends KILL after the duration grace. EndMarked checks the processes repeatedly,
+// and calls the function meanwhile between two checks. This function must take about PollEvery.
+// EndMarked returns the pids of processes that still exist KillTimeout after the KILL.
 func EndMarked(g Group, arm string, which func(generation int, start string) bool, grace time.Duration,
 	meanwhile func()) []int {
 	polite := false

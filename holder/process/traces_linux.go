@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Traces returns a map from the id of each arm to the generations that still have
-// processes. It looks once at each process of the machine, for marks in the
-// environment. It cannot read the environments of other users' processes, but those
-// processes do not belong to Coleo.
+// Traces finds the arms that still have processes. It returns a map from the id of each such arm to
+// the generations of its processes. Traces looks once at each process of the machine, for marks in
+// the environment. It cannot read the environments of other users' processes, but those processes
+// do not belong to Coleo.
 //
-// If an arm is missing from the map, it has no process to sweep. A sweep ends only
-// processes with a mark and processes below these.
+// If an arm is missing from the map, a sweep of this arm has nothing to end. A sweep ends only
+// processes with a mark and the processes below them.
 func Traces() map[string][]int {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -42,9 +42,9 @@ func Traces() map[string][]int {
 // environments fit into it.
 const environRoom = 16 << 10
 
-// environOf reads the environment of the process pid into buf. If the environment does
-// not fit, environOf makes a larger buffer. It returns the buffer as grown. The result
-// env is nil if the process has ended or belongs to another user.
+// environOf reads the environment of the process pid into buf. If the environment does not fit,
+// environOf makes a larger buffer. The result grown is the buffer for the next call: buf or the
+// larger buffer. The result env is nil if the process has ended or belongs to another user.
 func environOf(pid string, buf []byte) (env, grown []byte) {
 	fd, err := unix.Open("/proc/"+pid+"/environ", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -69,7 +69,8 @@ func environOf(pid string, buf []byte) (env, grown []byte) {
 	}
 }
 
-// addTraces adds the arm and the generation of each mark in the environment env to out.
+// addTraces looks for marks in the environment env. It adds the arm and the generation of each mark
+// to out.
 func addTraces(out map[string][]int, env []byte) {
 	name := []byte(EnvArm + "=")
 	for bytes.Contains(env, name) {

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxPoll is the longest time between two looks at a process tree that must end.
-// Between two looks, a process of the tree can start another process.
+// maxPoll is the longest time between two checks of a process tree that must end. Between two
+// checks, a process of the tree can start another process.
 const maxPoll = 100 * time.Millisecond
 
-// Tree is the process tree of an arm. The calling process is the reaper of all
-// processes in the tree, and all of them are below it.
+// Tree is the process tree of an arm. All processes of the tree are below the calling process. The
+// calling process is the reaper of all these processes.
 type Tree struct {
 	Group   Group      // control group of the arm
 	Program func() int // pid of the arm's program; another goroutine collects the program
@@ -30,8 +30,8 @@ type Tree struct {
 	empty atomic.Bool // the arm has no process left, so it can start none
 }
 
-// ReapOrphans collects the orphans that have become children of this process, when they
-// end. It returns when ctx ends.
+// ReapOrphans collects orphans when they end. These orphans have become children of this process.
+// ReapOrphans returns when ctx ends.
 func (t *Tree) ReapOrphans(ctx context.Context) {
 	died := make(chan os.Signal, 1)
 	signal.Notify(died, syscall.SIGCHLD)
@@ -46,9 +46,8 @@ func (t *Tree) ReapOrphans(ctx context.Context) {
 	}
 }
 
-// reap collects the orphans that have ended. The kernel names only one ended child at a
-// time. If another goroutine must collect this child, reap calls reapAll, which tries
-// all children.
+// reap collects the orphans that have ended. The kernel reports only one ended child at a time. If
+// another goroutine must collect this child, reap calls reapAll, which tries all children.
 func (t *Tree) reap() {
 	for {
 		pid, err := endedChild()
@@ -68,7 +67,7 @@ func (t *Tree) reap() {
 // isCollectedElsewhere reports whether another goroutine collects the child pid.
 func (t *Tree) isCollectedElsewhere(pid int) bool { return pid == t.Program() || pid == t.Guard() }
 
-// reapAll collects the orphans that have ended, by trying each child.
+// reapAll collects the orphans that have ended. It tries each child.
 func (t *Tree) reapAll() {
 	children := ownChildren
 	if !listsChildren() {
@@ -81,8 +80,8 @@ func (t *Tree) reapAll() {
 	}
 }
 
-// End ends all processes of the arm. It sends HUP and TERM first, and KILL after the
-// time grace. It returns the pids of processes that still exist.
+// End ends all processes of the arm. It sends HUP and TERM first. It sends KILL after the duration
+// grace. End returns the pids of processes that still exist.
 func (t *Tree) End(grace time.Duration) []int {
 	if t.empty.Load() {
 		return nil
@@ -108,26 +107,26 @@ func (t *Tree) processes() []procEntry {
 	return t.among(allProcesses())
 }
 
-// among returns the processes in all that belong to the arm.
+// among returns those processes of the parameter all that belong to the arm.
 func (t *Tree) among(all []procEntry) []procEntry {
 	guard := t.Guard()
 	return treeOf(all, t.Group, func(p procEntry) bool { return p.parent == os.Getpid() && p.pid != guard })
 }
 
-// treeOf returns these live processes in all: those in the group g, those for which
-// root returns true, and all processes below these.
+// treeOf selects live processes from the parameter all. It returns the processes in the group g,
+// the processes for which root returns true, and all processes below these.
 func treeOf(all []procEntry, g Group, root func(procEntry) bool) []procEntry {
 	in := g.pids()
 	listed := func(p procEntry) bool { return root(p) || in[p.pid] }
 	return withDescendants(all, listed, func(p procEntry) bool { return root(p) || g.pids()[p.pid] })
 }
 
-// awaitGone waits until the arm has no process left, or until limit has passed. At each
-// look it calls onLeft with the processes that are left. It returns the pids of the
-// processes that are left at the end.
+// awaitGone waits until the arm has no process left, or until the duration limit has passed. It
+// checks the arm's processes repeatedly. At each check it calls onLeft with the processes that are
+// left. awaitGone returns the pids of the processes that are left at the end.
 //
-// A look at all processes is expensive on a machine with many arms. So before the next
-// look, awaitGone waits until the processes that it saw have ended, for at most
+// A check of all processes is expensive on a machine with many arms. So before the next check,
+// awaitGone waits until the processes that it has found have ended. This wait takes at most
 // maxPoll.
 func (t *Tree) awaitGone(limit time.Duration, onLeft func([]procEntry)) []int {
 	deadline := time.Now().Add(limit)

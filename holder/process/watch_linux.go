@@ -13,24 +13,24 @@ import (
 	"coleo.dev"
 )
 
-// Watch looks at one process repeatedly, with one read for each look. It keeps the stat
-// file of the process open in /proc. The kernel ties this file to the process, so the
-// file never shows another process that gets the same pid.
+// Watch checks one process repeatedly, with one read for each check. It keeps the stat file of the
+// process in /proc open. The kernel ties this file to the process. So the file never shows a later
+// process with the same pid.
 type Watch struct {
 	ID   coleo.Identity
 	stat *os.File
 }
 
-// NewWatch returns a Watch of the process that id names. The error is unix.ESRCH if the
-// process has ended.
+// NewWatch returns a Watch of the process with the identity id. If the process has ended, the error
+// is unix.ESRCH.
 func NewWatch(id coleo.Identity) (*Watch, error) {
 	f, err := os.Open("/proc/" + strconv.Itoa(id.PID) + "/stat")
 	if err != nil {
 		return nil, err
 	}
 	w := &Watch{ID: id, stat: f}
-	// If another process has got the pid, the file is that process's file. In that case
-	// the process that id names has ended.
+	// If another process has got the pid, the open file belongs to that process. In that case the
+	// process with the identity id has ended.
 	if !Same(id) || w.Look() == Dead {
 		f.Close()
 		return nil, unix.ESRCH

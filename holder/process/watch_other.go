@@ -4,11 +4,11 @@ package process
 
 import "coleo.dev"
 
-// Watch looks at one process repeatedly.
+// Watch checks one process repeatedly.
 type Watch struct{ ID coleo.Identity }
 
-// NewWatch returns a Watch of the process that id names. It never returns an error on
-// this system.
+// NewWatch returns a Watch of the process with the identity id. It never returns an error on this
+// system.
 func NewWatch(id coleo.Identity) (*Watch, error) { return &Watch{ID: id}, nil }
 
 // Look returns the Liveness of the process.

@@ -17,9 +17,8 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// The path of a socket can have at most 107 bytes. This package opens the folder first,
-// and reaches the socket through the open folder. So the path of the folder can have
-// any length.
+// The path of a socket can have at most 107 bytes. So this package first opens the folder, and
+// reaches the socket through the open folder. Therefore the path of the folder can have any length.
 
 // This package uses system calls instead of package net, because package net would
 // double the memory of a holder.
@@ -31,8 +30,7 @@ type Listener struct{ file *os.File }
 // Connections come from the host agent, viewers and a few commands.
 const listenBacklog = 64
 
-// Listen makes a socket at path, with access for its owner only, and listens on the
-// socket.
+// Listen makes a socket at path, and listens on it. Only the owner has access to the socket.
 func Listen(path string) (*Listener, error) {
 	short, done, err := shortPath(path)
 	if err != nil {
@@ -90,8 +88,8 @@ func Answers(path string) bool {
 	return unix.Connect(fd, &unix.SockaddrUnix{Name: short}) == nil
 }
 
-// Admit returns an error if the connection comes from another user, or from a process
-// inside an arm. An arm is not allowed to type into any arm.
+// Admit returns an error if the connection comes from another user, or from a process inside an
+// arm. A process inside an arm must not type into any arm.
 func Admit(conn io.ReadWriteCloser) error {
 	raw, err := conn.(*os.File).SyscallConn()
 	if err != nil {

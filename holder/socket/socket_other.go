@@ -15,8 +15,7 @@ import (
 // Listener is a socket that accepts connections.
 type Listener struct{ net.Listener }
 
-// Listen makes a socket at path, with access for its owner only, and listens on the
-// socket.
+// Listen makes a socket at path, and listens on it. Only the owner has access to the socket.
 func Listen(path string) (*Listener, error) {
 	if err := localsocket.Fits(path); err != nil {
 		return nil, err

@@ -16,8 +16,8 @@ import (
 // agent CLI could answer its own dialogs. A seccomp filter makes the kernel refuse
 // TIOCSTI to the program and to all its children.
 
-// ioctls holds the number of the system call ioctl for each architecture, including
-// 32-bit modes. On other architectures the filter allows everything.
+// ioctls lists the number of the system call ioctl for each architecture, including 32-bit modes.
+// On other architectures the filter allows everything.
 var ioctls = []struct{ arch, number uint32 }{
 	{unix.AUDIT_ARCH_X86_64, 16},
 	{unix.AUDIT_ARCH_X86_64, 0x40000000 + 514}, // x32
@@ -26,8 +26,8 @@ var ioctls = []struct{ arch, number uint32 }{
 	{unix.AUDIT_ARCH_ARM, 54},
 }
 
-// Offsets in bytes of the data that the filter reads: number of the system call,
-// architecture, and low half of the second argument. The offsets are those of
+// These are the offsets, in bytes, of the data that the filter reads: the number of the system
+// call, the architecture, and the low half of the second argument. The offsets are those of
 // linux/seccomp.h for little-endian machines.
 const (
 	callNumber = 0
@@ -58,12 +58,12 @@ func injectionFilter() []unix.SockFilter {
 	return append(out, answer(unix.SECCOMP_RET_ALLOW))
 }
 
-// WithoutInjection calls the function start on a new thread with a seccomp filter. The
-// processes that the function starts cannot use TIOCSTI. The thread ends afterwards, so the
-// filter does not apply to the holder itself.
+// WithoutInjection calls the function start on a new thread with a seccomp filter. Processes that
+// start creates cannot use TIOCSTI. The thread ends afterwards, so the filter does not apply to the
+// holder itself.
 //
-// Only root can set a filter without no_new_privs, but no_new_privs disables sudo and
-// similar programs. So WithoutInjection does not set no_new_privs in two cases:
+// Only root can set a filter without no_new_privs. But no_new_privs disables sudo and similar
+// programs. So WithoutInjection does not set no_new_privs in two cases:
 //
 //   - allowSudo is true.
 //   - The kernel itself refuses TIOCSTI (dev.tty.legacy_tiocsti=0).
@@ -79,9 +79,9 @@ func WithoutInjection(allowSudo bool, start func() error) error {
 	return <-done
 }
 
-// forbidInjection sets the filter for this thread and its children. If giveUpPrivileges
-// is true, it sets no_new_privs when the filter needs it. It does nothing on a kernel
-// without seccomp.
+// forbidInjection sets the filter for this thread and its children. If the filter needs
+// no_new_privs, forbidInjection sets no_new_privs only if giveUpPrivileges is true. On a kernel
+// without seccomp, forbidInjection does nothing.
 func forbidInjection(giveUpPrivileges bool) {
 	filter := injectionFilter()
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}

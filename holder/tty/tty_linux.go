@@ -14,12 +14,12 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// On Linux a holder opens its pseudo-terminal without package pty/device, which would
-// add the emulator to the process. A holder must be a small process. A test checks that
-// the program sees the same terminal with both packages.
+// On Linux a holder opens its pseudo-terminal without package pty/device. That package would add
+// the emulator to the process, but a holder must be a small process. A test checks that the program
+// sees the same terminal with both packages.
 
-// Limits for the size in cells, and the size of one cell in pixels. They are the same
-// as in package pty.
+// These are the limits for the size of a terminal in cells, and the size of one cell in pixels.
+// Package pty has the same values.
 const (
 	minCols, minRows      = 2, 1
 	maxSize               = 1000
@@ -34,8 +34,8 @@ type Terminal struct {
 	process *os.Process
 }
 
-// Open makes a pseudo-terminal of cols by rows cells. No program runs on it yet. No
-// child inherits the master.
+// Open makes a pseudo-terminal of cols by rows cells. No program runs on the pseudo-terminal yet.
+// No child inherits the master.
 func Open(cols, rows int) (*Terminal, error) {
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -84,10 +84,10 @@ func winsize(cols, rows int) *unix.Winsize {
 	}
 }
 
-// Start runs a program on the terminal. The program is the leader of its own session,
-// and the terminal is its controlling terminal. The argument in is the control group in
-// which the program starts. If there is no group, or if the start in the group fails,
-// the program starts without a group.
+// Start runs a program on the terminal. The program is the leader of its own session, and the
+// terminal is its controlling terminal. The program starts in the control group that is passed as
+// the parameter in. If there is no group, or if the start in the group fails, the program starts
+// without a group.
 func (t *Terminal) Start(argv, env []string, dir string, in process.Group) error {
 	defer func() { t.slave.Close(); t.slave = nil }()
 	if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") }) {
@@ -125,8 +125,8 @@ func (t *Terminal) Readable() bool {
 	return err == nil && ready
 }
 
-// Readable waits for output on the descriptor fd, for at most limit. It reports whether
-// there is output.
+// Readable waits until there is output on the descriptor fd. The wait takes at most limit. Readable
+// reports whether there is output.
 func Readable(fd int, limit time.Duration) bool {
 	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(set, int(limit.Milliseconds()))
@@ -148,12 +148,12 @@ func (t *Terminal) Write(p []byte) (int, error) { return t.master.Write(p) }
 // SyscallConn gives access to the master's descriptor while it is open.
 func (t *Terminal) SyscallConn() (syscall.RawConn, error) { return t.master.SyscallConn() }
 
-// SetReadDeadline sets the time after which each read fails. A read that is waiting at
-// that time fails too.
+// SetReadDeadline sets a time after which every read fails. A read that is waiting at that time
+// fails too.
 func (t *Terminal) SetReadDeadline(at time.Time) error { return t.master.SetReadDeadline(at) }
 
-// SetWriteDeadline sets the time after which each Write fails. A Write that is waiting
-// at that time fails too. A Write waits while the program does not read its input.
+// SetWriteDeadline sets a time after which every Write fails. A Write that is waiting at that time
+// fails too. A Write waits while the program does not read its input.
 func (t *Terminal) SetWriteDeadline(at time.Time) error { return t.master.SetWriteDeadline(at) }
 
 // Pid returns the program's process id.
@@ -162,11 +162,10 @@ func (t *Terminal) Pid() int { return t.process.Pid }
 // Signal sends a signal to the program, and to no other process.
 func (t *Terminal) Signal(sig os.Signal) error { return t.process.Signal(sig) }
 
-// Wait waits until the program ends, and returns its final state.
+// Wait waits until the program ends, and returns the program's final state.
 func (t *Terminal) Wait() (*os.ProcessState, error) { return t.process.Wait() }
 
-// Close closes the master. The program receives HUP if no other process has the master
-// open.
+// Close closes the master. If no other process has the master open, the program receives HUP.
 func (t *Terminal) Close() error {
 	if t.slave != nil {
 		t.slave.Close()

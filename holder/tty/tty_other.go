@@ -12,8 +12,8 @@ import (
 	"coleo.dev/pty/device"
 )
 
-// Terminal is a terminal of package pty/device, which opens a pseudo-terminal and
-// starts its program in one step. Before Start, it holds only the size.
+// Terminal is a terminal of package pty/device. That package opens a pseudo-terminal and starts its
+// program in one step. So before Start, a Terminal contains only the size.
 type Terminal struct {
 	*device.Terminal
 	cols, rows int
@@ -22,8 +22,8 @@ type Terminal struct {
 // Open returns a Terminal without a pseudo-terminal. Start opens the pseudo-terminal.
 func Open(cols, rows int) (*Terminal, error) { return &Terminal{cols: cols, rows: rows}, nil }
 
-// Start opens the pseudo-terminal and runs a program on it. It ignores the control
-// group, because this system has none.
+// Start opens the pseudo-terminal and runs a program on it. Start ignores the parameter for the
+// control group, because this system has no control groups.
 func (t *Terminal) Start(argv, env []string, dir string, _ process.Group) error {
 	term, err := device.Start(device.Command{Path: argv[0], Args: argv[1:], Env: env, Dir: dir, Cols: t.cols,
 		Rows: t.rows})
@@ -51,8 +51,8 @@ func (t *Terminal) Control(f func(fd int)) error {
 	return raw.Control(func(fd uintptr) { f(int(fd)) })
 }
 
-// Readable waits for output on the descriptor fd, for at most limit. It reports whether
-// there is output.
+// Readable waits until there is output on the descriptor fd. The wait takes at most limit. Readable
+// reports whether there is output.
 func Readable(fd int, limit time.Duration) bool {
 	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(set, int(limit.Milliseconds()))

@@ -15,25 +15,25 @@ const (
 	// MaxLine is the largest size of a command line that Parse accepts, in bytes. People
 	// write shorter lines, and the time of parsing grows faster than the length.
 	MaxLine = 10_000
-	// mostCommands bounds the commands that a line may start. A loop starts the commands of
-	// its body many times.
+	// mostCommands is the largest number of commands that a line may start. A loop starts the
+	// commands of its body many times.
 	mostCommands = 500
-	// deepest bounds the nesting of groups, loops and substitutions.
+	// deepest is the deepest allowed nesting of groups, loops and substitutions.
 	deepest = 20
 )
 
 // Shell is a kind of shell.
 type Shell string
 
-// The shells that Parse knows.
+// These are the shells that Parse knows.
 const (
 	Bash  Shell = "bash"
 	POSIX Shell = "sh"  // dash, BusyBox and every other shell called sh
 	Zsh   Shell = "zsh" // Parse understands only plain words, lists and pipes
 )
 
-// ShellOf returns the shell of a program such as /bin/bash. It returns false for a shell
-// that Parse does not know.
+// ShellOf returns the kind of shell of a program such as /bin/bash. If Parse does not know the
+// shell, ShellOf returns false.
 func ShellOf(program string) (Shell, bool) {
 	switch name := filepath.Base(program); name {
 	case "bash", "zsh":
@@ -51,16 +51,16 @@ type Command struct {
 	Dir    string // absolute path of the folder in which it runs
 }
 
-// Word is one word of a command, as its program gets it.
+// Word is one word of a command, as the program receives it.
 type Word struct {
 	Text string
-	// Unknown means that the text depends on the output of a command or on a variable. Then
-	// Text is "". Without quotes, the shell can make several words of an unknown word.
+	// Unknown is true if the text depends on the output of a command or on a variable. In that case
+	// Text is "". If an unknown word is not in quotes, the shell can split it into several words.
 	Unknown bool
-	// Variable means that the text depends on a variable of the environment, which can hold
-	// a secret. Such a word is also unknown.
+	// Variable is true if the text depends on a variable of the environment, which can contain a
+	// secret. Unknown is then true, too.
 	Variable bool
-	// Matched means that the shell has made the word from a file name pattern.
+	// Matched is true if the shell has made the word from a file name pattern.
 	Matched bool
 }
 
@@ -71,12 +71,13 @@ func (u *Unclear) Error() string { return u.Why }
 
 func unclear(format string, a ...any) error { return &Unclear{Why: fmt.Sprintf(format, a...)} }
 
-// Names returns the names in a folder, for file name patterns. The path is absolute.
+// Names is a function that returns the names in a folder. Parse needs these names for file name
+// patterns. The path of the folder is absolute.
 type Names func(dir string) ([]string, error)
 
-// Parse returns the commands that a shell in the folder dir would start for the line, in
-// any order. They include commands that run only under a condition. Parse returns an
-// *Unclear if it cannot interpret the line with certainty.
+// Parse returns the commands that a shell in the folder dir would start for the line. The commands
+// are in no particular order. They include commands that run only under a condition. If Parse
+// cannot interpret the line with certainty, it returns an *Unclear.
 func Parse(line string, shell Shell, dir string, names Names) ([]Command, error) {
 	if err := checkText(line); err != nil {
 		return nil, err
@@ -109,8 +110,8 @@ func hasComment(file *syntax.File) bool {
 	return found
 }
 
-// variantOf returns the language of a shell. Zsh gets the language of bash, because
-// checkZsh accepts only lines that mean the same in both.
+// variantOf returns the syntax in which a line of the given shell is parsed. For zsh, this is the
+// syntax of bash, because checkZsh accepts only lines that mean the same in zsh and bash.
 func variantOf(shell Shell) syntax.LangVariant {
 	if shell == POSIX {
 		return syntax.LangPOSIX
@@ -118,7 +119,7 @@ func variantOf(shell Shell) syntax.LangVariant {
 	return syntax.LangBash
 }
 
-// checkText refuses characters that a person does not see, and lines that are too long.
+// checkText refuses invisible characters, and lines that are too long.
 func checkText(line string) error {
 	switch {
 	case len(line) > MaxLine:
@@ -134,7 +135,7 @@ func checkText(line string) error {
 	return nil
 }
 
-// checkDialect refuses syntax that different programs of the same shell interpret
+// checkDialect refuses syntax that different implementations of the same shell interpret
 // differently.
 func checkDialect(line string, shell Shell) error {
 	switch {

@@ -40,8 +40,8 @@ func (w *walker) redirections(rs []*syntax.Redirect) ([]Word, error) {
 	return inputs, nil
 }
 
-// target returns the word after the operator. For a here-document, it returns no word, and
-// follows the commands in the text.
+// target returns the word after the operator of a redirection. For a here-document, target returns
+// no word. Instead it collects the commands in the text of the here-document.
 func (w *walker) target(r *syntax.Redirect) (Word, error) {
 	if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc {
 		if w.substituted > 0 {
@@ -67,8 +67,8 @@ func (w *walker) target(r *syntax.Redirect) (Word, error) {
 	return words[0], nil
 }
 
-// document follows the commands in the text of a here-document. If the end word is quoted,
-// the shell runs nothing in the text.
+// document collects the commands in the text of a here-document. If the end word is quoted, the
+// shell runs nothing in the text.
 func (w *walker) document(r *syntax.Redirect) error {
 	var p pieces
 	if text := r.Hdoc.Lit(); text != "" && r.Word.Lit() == "" {
@@ -85,7 +85,7 @@ func (w *walker) document(r *syntax.Redirect) error {
 	return nil
 }
 
-// plainEnd reports whether the word that ends a here-document is a name, perhaps in quotes.
+// plainEnd reports whether the word that ends a here-document is a name. The name may be in quotes.
 func plainEnd(word *syntax.Word) bool {
 	if len(word.Parts) != 1 {
 		return false

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// mostMatches bounds the names that a file name pattern may match.
+	// mostMatches is the largest number of names that a file name pattern may match.
 	mostMatches = 500
-	// mostDocument is the largest size of a here-document, in bytes. Shells pass longer
-	// ones to the command through a file.
+	// mostDocument is the largest size of a here-document, in bytes. Shells pass a longer
+	// here-document to the command through a file.
 	mostDocument = 512
 )
 
-// ownName matches names of variables that have no meaning for shells and programs. Names
-// with a meaning have capital letters, except for those in notOwn.
+// ownName matches the names of variables that mean nothing to shells and programs. All other
+// variables have capital letters in their names, except for those in notOwn.
 var ownName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 
 // notOwn lists names that match ownName but have a meaning for a shell or for programs.
@@ -27,8 +27,8 @@ var notOwn = []string{"path", "cdpath", "fpath", "manpath", "mailpath", "prompt"
 
 func isOwn(name string) bool { return ownName.MatchString(name) && !slices.Contains(notOwn, name) }
 
-// plainValue matches the values that a line may give to the variables in languageNames. A
-// value with a slash would name a file.
+// plainValue matches the values that a line may assign to the variables in languageNames. A value
+// with a slash would name a file.
 var plainValue = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.@-]*)?$`)
 
 // languageNames lists the variables that a line may set for one command. They control the
@@ -55,7 +55,7 @@ func checkEnv(assigns []*syntax.Assign) error {
 	return nil
 }
 
-// assign follows assignments that stand alone.
+// assign records the values of assignments that stand alone, without a command.
 func (w *walker) assign(assigns []*syntax.Assign) error {
 	for _, a := range assigns {
 		if a.Append || a.Naked || a.Array != nil || a.Index != nil || a.Name == nil || w.conditional {
@@ -93,8 +93,8 @@ func (w *walker) words(ws []*syntax.Word) ([]Word, error) {
 	return out, nil
 }
 
-// word expands one word of the line as the shell does. The result is one word, or several
-// for a file name pattern.
+// word expands one word of the line as the shell does. The result is one word. For a file name
+// pattern, the result can be several words.
 func (w *walker) word(word *syntax.Word) ([]Word, error) {
 	p, err := w.parts(word.Parts, false)
 	switch {
@@ -110,13 +110,13 @@ func (w *walker) word(word *syntax.Word) ([]Word, error) {
 	return []Word{{Text: p.text()}}, nil
 }
 
-// pieces collects the parts of a word. special says for each byte of raw whether it is a
-// pattern character.
+// pieces collects the parts of a word. The field special says for each byte of raw whether the byte
+// is a pattern character.
 type pieces struct {
 	raw     []byte
 	special []bool
 	unknown bool
-	// variable is true if a variable of the environment is a part.
+	// variable is true if one of the parts is a variable of the environment.
 	variable bool
 	pattern  bool
 }
@@ -131,7 +131,8 @@ func (p *pieces) add(s string, special bool) {
 	}
 }
 
-// parts follows the parts of a word. quoted means that they are within double quotes.
+// parts collects the parts of a word. The parameter quoted is true if the parts are within double
+// quotes.
 func (w *walker) parts(parts []syntax.WordPart, quoted bool) (pieces, error) {
 	var p pieces
 	for i, part := range parts {
@@ -172,7 +173,7 @@ func (w *walker) parts(parts []syntax.WordPart, quoted bool) (pieces, error) {
 	return p, nil
 }
 
-// opensAfterDollar reports whether a $ before the part means something in some shell.
+// opensAfterDollar reports whether a $ directly before the part has a meaning in some shell.
 func opensAfterDollar(part syntax.WordPart) bool {
 	switch x := part.(type) {
 	case *syntax.Lit:
@@ -183,7 +184,7 @@ func opensAfterDollar(part syntax.WordPart) bool {
 	return false
 }
 
-// literal adds a text of the line, without its quoting backslashes.
+// literal adds literal text of the line. It removes the backslashes that quote characters.
 func (p *pieces) literal(s string, quoted bool) error {
 	if s == "!" || s == "!=" || s == "[" || s == "]" { // alone, these are commands and operators
 		p.add(s, false)

@@ -14,14 +14,14 @@ import (
 	"coleo.dev/policy"
 )
 
-// MaxSize is the largest size of a file of rules, in bytes. It has room for thousands of
-// rules.
+// MaxSize is the largest size of a file of rules, in bytes. A file of this size can contain
+// thousands of rules.
 const MaxSize = 1 << 20
 
-// ProjectFile is the path of a project's rules, in the folder of the project.
+// ProjectFile is the path of the file with a project's rules, relative to the project's folder.
 const ProjectFile = ".coleo/policy.toml"
 
-// Paths says where the rules are.
+// Paths contains the paths of a policy's files.
 type Paths struct {
 	Host      string // rules of the machine's administrator; "" if there are none
 	User      string // the user's rules; "" if there are none
@@ -29,9 +29,10 @@ type Paths struct {
 	GrantFile string // the user's grants; "" if none
 }
 
-// Scopes returns the rules for an arm that works in the folder workdir, with the user's
-// preset. A missing file has no rules. If Scopes returns an error, a file is unusable. The
-// caller must then ask about everything, because that file may have rules that deny.
+// Scopes returns the rules for an arm that works in the folder workdir. The user's rules get the
+// given preset. A missing file counts as a file without rules. If a file is unusable, Scopes
+// returns an error. The caller must then ask about everything, because the unusable file may
+// contain rules that deny.
 func (p Paths) Scopes(workdir, preset string) ([]policy.Scope, error) {
 	var out []policy.Scope
 	for _, own := range []struct{ name, path string }{{"host", p.Host}, {"user", p.User}} {
@@ -56,7 +57,7 @@ func (p Paths) Scopes(workdir, preset string) ([]policy.Scope, error) {
 	return append(out, projects...), err
 }
 
-// projects returns the rules of all projects that contain the folder.
+// projects returns the rules of all projects that contain the folder workdir.
 func (p Paths) projects(workdir string) ([]policy.Scope, error) {
 	trusted, err := p.trusted()
 	if err != nil {
@@ -86,8 +87,8 @@ func (p Paths) projects(workdir string) ([]policy.Scope, error) {
 	return out, nil
 }
 
-// projectFolders returns the folder and its parents, up to the root of the repository.
-// Outside of a repository, it returns only the folder.
+// projectFolders returns the folder workdir and its parents, up to the root of the repository.
+// Outside of a repository, it returns only workdir.
 func projectFolders(workdir string) []string {
 	var out []string
 	for dir := filepath.Clean(workdir); ; dir = filepath.Dir(dir) {
@@ -101,8 +102,8 @@ func projectFolders(workdir string) []string {
 	}
 }
 
-// readProject reads a project's rules. Anybody may have made the file, so readProject
-// refuses pipes and very large files.
+// readProject reads a project's rules. Anybody may have written the file, so readProject refuses
+// pipes and very large files.
 func readProject(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

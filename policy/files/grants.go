@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// MaxGrant is the longest duration of a grant. For longer times a rule is better,
-	// because people see it when they read their rules.
+	// MaxGrant is the longest duration of a grant. For a longer duration a rule is better, because
+	// people see the rule when they read their rules.
 	MaxGrant = 30 * 24 * time.Hour
-	// mostGrants bounds the number of grants at one time.
+	// mostGrants is the largest number of grants at one time.
 	mostGrants = 1000
 )
 
-// Grant is a permission that the user has given for a limited time: to an arm, to one start
-// of an arm, or to a conversation. It names a command or a tool: see policy.Rule.
+// Grant is a permission that the user has given for a limited time: to an arm, to one start of an
+// arm, or to a conversation. A Grant names a command or a tool: see policy.Rule.
 type Grant struct {
 	ID      string    `json:"id"`
 	Arm     string    `json:"arm,omitempty"`    // the arm's id; "" for a conversation
@@ -51,7 +51,7 @@ func (g Grant) check() error {
 	return nil
 }
 
-// Grants returns the grants that are valid at the time now, the oldest first.
+// Grants returns the grants that are valid at the time now, oldest first.
 func (p Paths) Grants(now time.Time) ([]Grant, error) {
 	out := []Grant{}
 	if p.GrantFile == "" {
@@ -83,8 +83,8 @@ func ForDecide(list []Grant) []policy.Grant {
 	return out
 }
 
-// Give adds a grant. It returns EInvalid for a malformed grant and for one that lasts too
-// long. It returns EConflict if there are too many grants.
+// Give adds a grant. If the grant is malformed or lasts too long, the error is EInvalid. If there
+// are too many grants, the error is EConflict.
 func (p Paths) Give(g Grant, now time.Time) error {
 	if err := g.check(); err != nil {
 		return err

@@ -20,12 +20,12 @@ type Project struct {
 	Hash    string `json:"sha256"` // of the content
 	Content string `json:"content"`
 	Trusted bool   `json:"trusted"` // this content is trusted
-	// Changed means that the user has trusted other content of this file.
+	// Changed is true if the user has trusted other content of this file.
 	Changed bool `json:"changed"`
 }
 
-// Project returns the rules of the project in the folder dir. It returns ENotFound if the
-// folder has no rules, and EInvalid if the rules are wrong.
+// Project returns the rules of the project in the folder dir. If the folder contains no rules, the
+// error is ENotFound. If the rules are invalid, the error is EInvalid.
 func (p Paths) Project(dir string) (Project, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err == nil {
@@ -55,8 +55,8 @@ func (p Paths) Project(dir string) (Project, error) {
 	return out, nil
 }
 
-// Trust marks a project's rules as trusted. It returns EStale if the file has changed since
-// the caller read seen.
+// Trust marks a project's rules as trusted. The parameter seen is the project as the caller has
+// read it. If the file has changed since then, the error is EStale.
 func (p Paths) Trust(seen Project) error {
 	now, err := p.Project(filepath.Dir(filepath.Dir(seen.Path)))
 	if err != nil {
@@ -68,8 +68,8 @@ func (p Paths) Trust(seen Project) error {
 	return p.change(func(trusted map[string]string) { trusted[seen.Path] = seen.Hash })
 }
 
-// Distrust ends the trust in the rules of the project in the folder dir. It returns the
-// path of the file, and ENotFound if the file was not trusted.
+// Distrust ends the trust in the rules of the project in the folder dir. It returns the path of the
+// file. If the file was not trusted, the error is ENotFound.
 func (p Paths) Distrust(dir string) (string, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -89,7 +89,7 @@ func (p Paths) Distrust(dir string) (string, error) {
 	return path, p.change(func(trusted map[string]string) { delete(trusted, path) })
 }
 
-// change reads the list of trusted files, lets fn change it, and writes it.
+// change reads the list of trusted files, calls fn to change the list, and writes the list.
 func (p Paths) change(fn func(map[string]string)) error {
 	trusted, err := p.trusted()
 	if err != nil {
@@ -99,7 +99,8 @@ func (p Paths) change(fn func(map[string]string)) error {
 	return writeJSON(p.TrustFile, trusted)
 }
 
-// writeJSON replaces a file by the value in JSON. Only the user can read the file.
+// writeJSON replaces the content of a file by the given value in JSON. Only the user can read the
+// file.
 func writeJSON(path string, value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
@@ -116,7 +117,7 @@ func writeJSON(path string, value any) error {
 	return nil
 }
 
-// trusted returns the hash of each trusted file, by the file's path.
+// trusted returns a map from the path of each trusted file to the file's hash.
 func (p Paths) trusted() (map[string]string, error) {
 	out := map[string]string{}
 	if p.TrustFile == "" {

@@ -19,8 +19,8 @@ func anyText(_ Workspace, _ string, words []commandline.Word) error {
 	return nil
 }
 
-// oneFolder judges cd. It refuses cd if CDPATH is set, because the shell could choose
-// another folder of the same name.
+// oneFolder checks the arguments of cd. If CDPATH is set, oneFolder refuses cd, because the shell
+// could choose another folder with the same name.
 func oneFolder(w Workspace, dir string, words []commandline.Word) error {
 	if w.Machine.Env("CDPATH") != "" {
 		return fmt.Errorf("the variable CDPATH is set")
@@ -44,7 +44,8 @@ func exitCode(_ Workspace, _ string, words []commandline.Word) error {
 	return nil
 }
 
-// formatText matches a format whose directives only print. %n would set a variable.
+// formatText matches a format of printf whose directives only print. It does not match %n, which
+// would set a variable.
 var formatText = regexp.MustCompile(`^([^%\\]|\\[\\nrt"'0-7]|%%|%[-+ #0]*[0-9]*(\.[0-9]+)?[sdiuoxXcbq])*$`)
 
 var (
@@ -52,7 +53,7 @@ var (
 	plainNumber = regexp.MustCompile(`^[-+0-9A-Za-z_.:/ ]*$`)
 )
 
-// format judges printf. Its option -v would set a variable.
+// format checks the arguments of printf. It refuses the option -v, which would set a variable.
 func format(_ Workspace, _ string, words []commandline.Word) error {
 	if err := allKnown(words); err != nil {
 		return err
@@ -84,7 +85,7 @@ var (
 	number  = regexp.MustCompile(`^-?[0-9]{1,18}$`)
 )
 
-// condition judges test. Some operators of test run code in their operands.
+// condition checks the arguments of test. Some operators of test run code in their operands.
 func condition(w Workspace, dir string, words []commandline.Word) error {
 	if err := allKnown(words); err != nil {
 		return err
@@ -109,8 +110,8 @@ func condition(w Workspace, dir string, words []commandline.Word) error {
 	return fmt.Errorf("this condition is not known to only read")
 }
 
-// The words of find's expression that only select and print files, grouped by the kind of
-// their argument.
+// These are the words of find's expression that only select and print files. They are grouped by
+// the kind of their argument.
 var (
 	findAlone = strings.Fields(`-print -print0 -ls -prune -quit -depth -xdev -mount -noleaf -daystart -empty -true
 		-false -readable -writable -executable -o -or -a -and -not ! ( ) ,`)
@@ -156,8 +157,8 @@ func find(w Workspace, dir string, words []commandline.Word) error {
 	return nil
 }
 
-// lookedFor refuses a find test that looks for private names. The value of the test is word
-// i. Find may exclude private names: `! -name .git`, or `-name .git -prune`.
+// lookedFor refuses a test of find that looks for private names. The value of the test is words[i].
+// A test may exclude private names: `! -name .git`, or `-name .git -prune`.
 func lookedFor(words []commandline.Word, i int) error {
 	text := words[i].Text
 	isName := strings.HasSuffix(words[i-1].Text, "name") || strings.HasSuffix(words[i-1].Text, "path")
@@ -171,7 +172,7 @@ func lookedFor(words []commandline.Word, i int) error {
 	return fmt.Errorf("it looks for %s, which is private", text)
 }
 
-// begins reports whether find's expression begins with the word.
+// begins reports whether the given word begins find's expression.
 func begins(word string) bool {
 	return strings.HasPrefix(word, "-") || word == "!" || word == "(" || word == ")" || word == ","
 }

@@ -12,12 +12,12 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
-// mostBelow bounds the files in a folder that a command reads as a whole.
+// mostBelow is the largest number of files below the folders that a command reads as a whole.
 const mostBelow = 20_000
 
 // selection says which files a recursive command reads.
 type selection struct {
-	// hidden reports whether the command reads a name that begins with a dot.
+	// hidden reports whether the command reads a file or a folder whose name begins with a dot.
 	hidden func(name string) bool
 	// leaves reports whether the command skips a folder or a file.
 	leaves func(name string, folder bool) bool
@@ -32,7 +32,8 @@ func nothing(string, bool) bool { return false }
 // everything selects all files, including those in hidden folders.
 var everything = selection{hidden: always, leaves: nothing, visit: func(string) error { return nil }}
 
-// checkFolders judges all files below the paths, or below dir if there are none.
+// checkFolders checks all files that s selects below the paths. If there are no paths, it checks
+// the files below dir.
 func (w Workspace) checkFolders(dir string, paths []commandline.Word, s selection) error {
 	if len(paths) == 0 {
 		paths = []commandline.Word{{Text: "."}}
@@ -53,8 +54,9 @@ func (w Workspace) checkFolders(dir string, paths []commandline.Word, s selectio
 	return nil
 }
 
-// walk returns an error if the command would read a private file below the folder. private
-// means that the folder itself is private. left is how many more files walk may visit.
+// walk returns an error if the command would read a private file below the folder dir. The
+// parameter private is true if dir itself is private. The parameter left is how many more files
+// walk may visit.
 func (w Workspace) walk(dir string, s selection, private bool, left *int) error {
 	names, err := w.Machine.Names(dir)
 	if err != nil {
@@ -93,7 +95,7 @@ func (w Workspace) walk(dir string, s selection, private bool, left *int) error 
 	return nil
 }
 
-// grepFolders judges a recursive grep, which also reads hidden folders.
+// grepFolders checks which files a recursive grep reads. Such a grep also reads hidden folders.
 func grepFolders(w Workspace, dir string, a arguments) error {
 	if w.Machine.Env("GREP_OPTIONS") != "" {
 		return fmt.Errorf("GREP_OPTIONS gives it options that are not seen")
@@ -101,8 +103,8 @@ func grepFolders(w Workspace, dir string, a arguments) error {
 	if !a.given["r"] && !a.given["recursive"] {
 		return nil
 	}
-	// If both options are given, the last one that matches a file decides. So neither is
-	// sure to exclude a file, and both are ignored.
+	// If --include and --exclude are both given, the last option that matches a file decides. So
+	// neither option is sure to exclude a file, and both are ignored.
 	var included []string
 	if !a.given["exclude"] {
 		included = a.values["include"]
@@ -117,11 +119,11 @@ func grepFolders(w Workspace, dir string, a arguments) error {
 	return w.checkFolders(dir, a.searched(), s)
 }
 
-// plainGlob matches a glob of plain characters and *.
+// plainGlob matches a glob that contains only plain characters and *.
 var plainGlob = regexp.MustCompile(`^[A-Za-z0-9_.*-]+$`)
 
-// canMatch reports whether a glob can match the name of a file. It returns true for each
-// glob that is not plain.
+// canMatch reports whether a glob can match the name of a file. If the glob is not plain, canMatch
+// always returns true.
 func canMatch(glob, name string) bool {
 	base := glob[strings.LastIndexByte(glob, '/')+1:]
 	if !plainGlob.MatchString(base) {
@@ -132,10 +134,11 @@ func canMatch(glob, name string) bool {
 	return err != nil || re.MatchString(name)
 }
 
-// ignoreLists has the names of files that tell rg which files to skip.
+// ignoreLists contains the names of the files from which rg learns which files to skip.
 var ignoreLists = []string{".gitignore", ".ignore", ".rgignore"}
 
-// typeGlobs has the globs of rg's file types that have no hidden files.
+// typeGlobs contains the file types of rg that include no hidden files. For each type, it contains
+// the type's globs.
 var typeGlobs = map[string][]string{
 	"go": {"*.go"}, "py": {"*.py", "*.pyi"}, "python": {"*.py", "*.pyi"}, "rust": {"*.rs"}, "java": {"*.java", "*.jsp*",
 		"*.properties"},
@@ -145,8 +148,8 @@ var typeGlobs = map[string][]string{
 	"md": {"*.m*"}, "markdown": {"*.m*"}, "ruby": {"*.rb", "*.gemspec", "*.rbw", "Gemfile", "Rakefile", "config.ru"},
 }
 
-// rgFolders judges what rg reads. rg skips hidden files, unless a glob, a file type or an
-// ignore list names them. rg reads the ignore lists of all folders above, and those of git.
+// rgFolders checks which files rg reads. rg skips hidden files, unless a glob, a file type or an
+// ignore list names them. rg reads the ignore lists of all folders above, and git's ignore lists.
 func rgFolders(w Workspace, dir string, a arguments) error {
 	if w.Machine.Env("RIPGREP_CONFIG_PATH") != "" {
 		return fmt.Errorf("RIPGREP_CONFIG_PATH gives it options that are not seen")
@@ -175,8 +178,8 @@ func rgFolders(w Workspace, dir string, a arguments) error {
 	return w.checkFolders(dir, a.searched(), s)
 }
 
-// checkAbove judges the ignore lists that rg reads in the root of the workspace, in all
-// folders above it, and for git.
+// checkAbove checks three kinds of ignore lists that rg reads: those in the root of the workspace,
+// those in all folders above the root, and git's.
 func (w Workspace) checkAbove() error {
 	for _, list := range append(ignoreLists, ".git/info/exclude") {
 		if err := w.checkList(filepath.Join(w.Root, list)); err != nil {
@@ -203,8 +206,8 @@ func (w Workspace) checkAbove() error {
 	return nil
 }
 
-// exists reports whether a file or a folder may exist at the path. It returns true if that
-// is not known.
+// exists reports whether a file or a folder may exist at the path. If this is not known, exists
+// returns true.
 func (w Workspace) exists(path string) bool {
 	_, err := w.Machine.Text(path)
 	return !errors.Is(err, fs.ErrNotExist)
@@ -214,8 +217,8 @@ func (w Workspace) exists(path string) bool {
 // file.
 var takesBack = regexp.MustCompile(`^!(.*/)?[A-Za-z0-9_][^/]*/?\s*$`)
 
-// checkList refuses an ignore list that can make rg read a hidden file. It accepts a path
-// that is not an ignore list.
+// checkList refuses an ignore list that can make rg read a hidden file. It accepts every path that
+// is not the path of an ignore list.
 func (w Workspace) checkList(path string) error {
 	if !slices.Contains(append(ignoreLists, "exclude"), filepath.Base(path)) || !w.exists(path) {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
-// gitCommands has the git commands that only read git's database, with their options.
-// Commands that can write the index, such as status, are not among them.
+// gitCommands contains the git commands that only read git's database, with their options. Commands
+// that can write the index, such as status, are not in this list.
 var gitCommands = map[string]gitCommand{
 	"log":  {options: gitLog, patches: true},
 	"show": {options: gitLog, patches: true, always: true, check: onlyCommits},
@@ -50,7 +50,8 @@ type gitCommand struct {
 	check   func(w Workspace, dir string, a arguments) error
 }
 
-// git judges git. Settings of git can name programs, so it accepts only known settings.
+// git judges a git command. Settings of git can name programs, so this function accepts only known
+// settings.
 func git(w Workspace, dir string, words []commandline.Word) error {
 	for len(words) > 0 && words[0].Text == "--no-pager" {
 		words = words[1:]
@@ -81,7 +82,7 @@ func git(w Workspace, dir string, words []commandline.Word) error {
 	return w.gitSettings(dir)
 }
 
-// gitShows judges the content of files that the command shows. Old commits can have private
+// gitShows checks which files the command shows the content of. Old commits can contain private
 // files. So a command that shows patches must name its files.
 func (w Workspace) gitShows(c gitCommand, dir string, a arguments, paths []commandline.Word) error {
 	for _, format := range slices.Concat(a.values["format"], a.values["pretty"]) {
@@ -150,7 +151,7 @@ func onlyFiles(operands []commandline.Word) bool {
 
 var (
 	revision = regexp.MustCompile(`^[A-Za-z0-9_@^~{][A-Za-z0-9_.@^~{}/-]*(:[^:]+)?$`)
-	// plainFile matches a path without the characters of git's patterns.
+	// plainFile matches a path that contains no special characters of git's patterns.
 	plainFile = regexp.MustCompile(`^[A-Za-z0-9_./ +@,-]+$`)
 )
 
@@ -161,7 +162,8 @@ func noNames(_ Workspace, _ string, a arguments) error {
 	return nil
 }
 
-// anyObject matches names that can also be names of other objects than commits.
+// anyObject matches names that do not always name a commit. They can also name another kind of
+// object.
 var anyObject = regexp.MustCompile(`^(.*-g)?[0-9a-fA-F]{4,}$`)
 
 // onlyCommits refuses a hash, because git show prints objects of any kind, including files.
@@ -174,7 +176,7 @@ func onlyCommits(_ Workspace, _ string, a arguments) error {
 	return nil
 }
 
-// onlyRevisions refuses a diff of the work tree, because it can write the index and start
+// onlyRevisions refuses a diff of the work tree, because such a diff can write the index and start
 // filters.
 func onlyRevisions(w Workspace, dir string, a arguments) error {
 	revisions := 0
@@ -237,7 +239,7 @@ func (w Workspace) gitSettings(dir string) error {
 	return nil
 }
 
-// repository returns the folder .git to which dir belongs.
+// repository returns the path of the folder .git of the repository that contains dir.
 func (w Workspace) repository(dir string) (string, error) {
 	at, err := w.readable(dir, ".")
 	if err != nil {
@@ -260,7 +262,7 @@ func (w Workspace) repository(dir string) (string, error) {
 	}
 }
 
-// checkRepository refuses a repository with parts in another folder.
+// checkRepository refuses a repository that has parts in other folders.
 func (w Workspace) checkRepository(path string) (string, error) {
 	for _, part := range []string{"", "config", "HEAD", "objects", "objects/pack", "objects/info", "refs", "packed-refs",
 		"index"} {
@@ -285,8 +287,8 @@ var (
 	settingsLine = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)\s*(=\s*([^"\\;#]*|"[^"\\]*"))?$`)
 )
 
-// safeSettings lists settings of git that start no program with the known commands, by
-// section. In a section with nil, every setting is safe.
+// safeSettings lists, by section, the git settings with which the known commands start no program.
+// If the list of a section is nil, every setting in the section is safe.
 var safeSettings = map[string][]string{
 	"core": {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode",
 		"symlinks", "autocrlf", "eol", "editor", "quotepath", "abbrev", "safecrlf"},
@@ -298,7 +300,7 @@ var safeSettings = map[string][]string{
 	"http": nil, "url": nil, "sendemail": nil, "github": nil,
 }
 
-// checkSettings refuses settings with an unknown line.
+// checkSettings refuses a settings file that contains an unknown line.
 func checkSettings(content string) error {
 	section := ""
 	for line := range strings.Lines(content) {

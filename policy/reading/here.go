@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// mostLinks bounds the symbolic links of a path. Linux has the same bound.
+	// mostLinks is the largest number of symbolic links in one path. Linux has the same limit.
 	mostLinks = 40
-	// largestText is the largest size of a file that Text returns, in bytes. Ignore lists
-	// and git settings usually have a few kilobytes.
+	// largestText is the largest size of a file that Text returns, in bytes. Ignore lists and git
+	// settings are usually a few kilobytes long.
 	largestText = 1 << 18
 )
 
-// Here is the machine on which the process runs.
+// Here implements Machine for the machine on which the process runs.
 type Here struct{}
 
-// ofKernel matches paths of the kernel's own folders. There, a link such as /proc/self/cwd
-// has another target for each process.
+// ofKernel matches paths of the kernel's own folders. In these folders, a link such as
+// /proc/self/cwd has a different target for each process.
 var ofKernel = regexp.MustCompile(`^/(proc|sys|dev)(/|$)`)
 
-// Resolve returns the path without symbolic links. It refuses each path that leads through
-// a folder of the kernel.
+// Resolve returns the path without symbolic links. If the path leads through a folder of the
+// kernel, Resolve returns an error.
 func (Here) Resolve(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("the path is not absolute")
@@ -122,5 +122,5 @@ func (Here) Program(name string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// Env returns a variable of this process.
+// Env returns the value of a variable in this process's environment.
 func (Here) Env(name string) string { return os.Getenv(name) }

@@ -14,13 +14,13 @@ type Line struct {
 	Text  string
 	Shell commandline.Shell
 	Dir   string // absolute path of the folder in which it runs
-	// Shadowed lists names of programs that a start file of the shell turns into aliases or
+	// Shadowed lists the names of programs for which a start file of the shell defines aliases or
 	// functions.
 	Shadowed []string
 }
 
-// Judge returns nil if the line only reads, and reads only files that need no question.
-// Otherwise the error tells users the reason.
+// Judge returns nil if the line only reads, and reads only files that need no question. Otherwise
+// it returns an error that explains the reason to users.
 func (w Workspace) Judge(l Line) error {
 	commands, err := w.Commands(l)
 	if err != nil {
@@ -42,7 +42,7 @@ func (w Workspace) JudgeAll(commands []commandline.Command, shadowed []string) e
 	return nil
 }
 
-// Commands returns what the line starts. The error is that of commandline.Parse.
+// Commands returns the commands that the line starts. It returns the errors of commandline.Parse.
 func (w Workspace) Commands(l Line) ([]commandline.Command, error) {
 	names := func(dir string) ([]string, error) {
 		if err := w.CheckPath(dir, "."); err != nil {
@@ -53,7 +53,7 @@ func (w Workspace) Commands(l Line) ([]commandline.Command, error) {
 	return commandline.Parse(l.Text, l.Shell, l.Dir, names)
 }
 
-// judge judges the words after a program's name.
+// judge is a function that judges the words after a program's name.
 type judge func(w Workspace, dir string, words []commandline.Word) error
 
 // JudgeCommand judges one command of a line, as Judge does.
@@ -93,7 +93,8 @@ func shortened(name string) string {
 	return name
 }
 
-// checkProgram refuses a file of the workspace that has the name of a known program.
+// checkProgram refuses the name of a known program if a shell would start a file of the workspace
+// for this name.
 func (w Workspace) checkProgram(name string, builtin bool) error {
 	if builtin {
 		return nil
@@ -108,7 +109,7 @@ func (w Workspace) checkProgram(name string, builtin bool) error {
 	return nil
 }
 
-// checkFile refuses a path that must not be read. The path - is the standard input.
+// checkFile refuses a path that must not be read. The path - means standard input.
 func (w Workspace) checkFile(dir, path string) error {
 	if path == "-" || path == "/dev/null" {
 		return nil
@@ -125,7 +126,7 @@ func (w Workspace) checkFiles(dir string, paths []commandline.Word) error {
 	return nil
 }
 
-// judge judges a program by its tables.
+// judge judges the words after the program's name by the tables for this program.
 func (p program) judge(w Workspace, dir string, words []commandline.Word) error {
 	a, err := p.divide(words)
 	if err != nil {
@@ -167,8 +168,8 @@ func (p program) paths(a arguments) ([]commandline.Word, error) {
 	return a.operands, nil
 }
 
-// searched returns the paths in which a program searches. The first operand is the
-// pattern, unless an option has it.
+// searched returns the paths in which a program searches. The first operand is the pattern, unless
+// an option contains the pattern.
 func (a arguments) searched() []commandline.Word {
 	if a.given["e"] || a.given["f"] || a.given["regexp"] || a.given["files"] || a.given["type-list"] {
 		return a.operands
@@ -176,7 +177,7 @@ func (a arguments) searched() []commandline.Word {
 	return a.operands[min(1, len(a.operands)):]
 }
 
-// onlyFormat lets date show the time, and not set it.
+// onlyFormat accepts a date command that shows the time, and refuses one that would set the time.
 func onlyFormat(_ Workspace, _ string, a arguments) error {
 	for _, o := range a.operands {
 		if !strings.HasPrefix(o.Text, "+") {
@@ -186,8 +187,8 @@ func onlyFormat(_ Workspace, _ string, a arguments) error {
 	return nil
 }
 
-// noFolders refuses folders as operands, because the files that the program would read
-// there are not judged.
+// noFolders refuses folders as operands, because nobody checks the files that the program would
+// read in these folders.
 func noFolders(w Workspace, dir string, a arguments) error {
 	for _, o := range a.operands {
 		if resolved, err := w.readable(dir, o.Text); err == nil && w.Machine.IsFolder(resolved) {
@@ -197,7 +198,8 @@ func noFolders(w Workspace, dir string, a arguments) error {
 	return nil
 }
 
-// noFollowing refuses tail's old syntax +5f, which follows the file and never ends.
+// noFollowing refuses tail's old syntax +5f. With this syntax, tail follows the file and never
+// ends.
 func noFollowing(_ Workspace, _ string, a arguments) error {
 	for _, o := range a.operands {
 		if strings.HasPrefix(o.Text, "+") {
@@ -207,8 +209,9 @@ func noFollowing(_ Workspace, _ string, a arguments) error {
 	return nil
 }
 
-// deepNames judges programs that list the names in hidden folders if both options all and
-// deep are given.
+// deepNames returns a check for a program that can list the names in hidden folders. The program
+// lists them if it gets both the option deep and one of the options in all. If deep is "", one of
+// the options in all is enough.
 func deepNames(all, deep string) func(Workspace, string, arguments) error {
 	return func(w Workspace, dir string, a arguments) error {
 		if !strings.ContainsFunc(all, func(r rune) bool { return a.given[string(r)] }) && !a.given["all"] &&
@@ -222,7 +225,7 @@ func deepNames(all, deep string) func(Workspace, string, arguments) error {
 
 var smallNumber = regexp.MustCompile(`^-?[0-9]{1,6}(\.[0-9]{1,3})?$`)
 
-// smallNumbers refuses large numbers, because seq would print an endless or very long
+// smallNumbers refuses large numbers. With large numbers, seq would print an endless or very long
 // sequence.
 func smallNumbers(_ Workspace, _ string, a arguments) error {
 	for _, o := range a.operands {

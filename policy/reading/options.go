@@ -8,7 +8,7 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
-// value says what the value of an option is.
+// value is the kind of value that an option has.
 type value int
 
 const (
@@ -19,7 +19,7 @@ const (
 	optional                  // it can be there, behind =, and is no path
 )
 
-// options lists the options of a program that change only its output.
+// options lists those options of a program that change only the program's output.
 type options struct {
 	flags  string // letters of options without a value
 	texts  string // letters of options whose value is no path
@@ -29,12 +29,12 @@ type options struct {
 	long   map[string]value
 }
 
-// arguments are the words of a command, divided.
+// arguments contains the words of a command, divided into options and operands.
 type arguments struct {
 	operands []commandline.Word
 	files    []commandline.Word // values of options that are paths
-	// behind has all words after the first operand. On some systems, options there count as
-	// operands.
+	// behind contains all words after the first operand. On some systems, options among these words
+	// count as operands.
 	behind []commandline.Word
 	given  map[string]bool // the options of the command, without dashes
 	values map[string][]string
@@ -80,7 +80,7 @@ func (o options) divide(words []commandline.Word) (arguments, error) {
 	return a, nil
 }
 
-// value records the value of the last option.
+// value records the given word as a value of the last option.
 func (a *arguments) value(kind value, word commandline.Word) {
 	a.values[a.last] = append(a.values[a.last], word.Text)
 	if kind == file {
@@ -88,7 +88,7 @@ func (a *arguments) value(kind value, word commandline.Word) {
 	}
 }
 
-// numberOf matches a number of lines or bytes, with its unit.
+// numberOf matches a number of lines or bytes. A unit may follow the number.
 var numberOf = regexp.MustCompile(`^[+-]?[0-9]+[a-zA-Z]{0,2}$`)
 
 func allKnown(words []commandline.Word) error {
@@ -100,8 +100,8 @@ func allKnown(words []commandline.Word) error {
 	return nil
 }
 
-// option records one word of options. If the next word is the value of an option, it
-// returns the kind of that value. Otherwise it returns 0.
+// option records the options in one word. If the next word is the value of an option, it returns
+// the kind of that value. Otherwise it returns 0.
 func (o options) option(a *arguments, word string) (value, error) {
 	if name, isLong := strings.CutPrefix(word, "--"); isLong {
 		return o.longOption(a, name)

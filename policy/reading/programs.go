@@ -1,6 +1,6 @@
 package reading
 
-// operandKind says what the operands of a program are.
+// operandKind is the kind of operands that a program has.
 type operandKind int
 
 const (
@@ -18,7 +18,7 @@ type program struct {
 	builtin  bool // each shell has it, so no program is started
 	// check refuses arguments that the tables cannot describe. It can be nil.
 	check func(w Workspace, dir string, a arguments) error
-	// own, if set, judges all words after the name in place of the tables.
+	// own judges all words after the program's name. If own is set, the tables are not used.
 	own judge
 }
 
@@ -33,17 +33,17 @@ func long(flags, texts []string) map[string]value {
 	return m
 }
 
-// with returns the options with one more long option.
+// with adds one long option to the options, and returns the options.
 func (o options) with(name string, v value) options {
 	o.long[name] = v
 	return o
 }
 
-// plainLong has the options that each GNU program has.
+// plainLong contains the options that every GNU program has.
 var plainLong = long(nil, nil)
 
-// programs lists the programs that can be allowed, with the options of GNU. On other
-// systems, these options write nothing either.
+// programs lists the programs that can be allowed. The options of each program are those of its GNU
+// version. On other systems, these options write nothing either.
 var programs = map[string]program{
 	"true":   {operands: toTexts, builtin: true},
 	"false":  {operands: toTexts, builtin: true},

@@ -1,14 +1,14 @@
 package reading
 
-// Remembering returns a copy of the workspace that asks the machine each question only
-// once. Use the copy for one judgement, because the machine can change.
+// Remembering returns a copy of the workspace that asks the machine each question only once. Use
+// the copy for one judgement only, because the machine can change.
 func (w Workspace) Remembering() Workspace {
 	w.Machine = &remembering{Machine: w.Machine, resolved: memory[string]{}, programs: memory[string]{},
 		names: memory[[]string]{}, texts: memory[string]{}, folders: memory[bool]{}, specials: memory[string]{}}
 	return w
 }
 
-// remembering is a Machine that keeps the answers of another one.
+// remembering is a Machine that keeps the answers of another Machine.
 type remembering struct {
 	Machine
 	resolved, programs, texts, specials memory[string]
@@ -16,7 +16,7 @@ type remembering struct {
 	folders                             memory[bool]
 }
 
-// memory has answers by question.
+// memory maps questions to their answers.
 type memory[T any] map[string]answer[T]
 
 type answer[T any] struct {

@@ -8,15 +8,15 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
-// sedScript matches a script of sed that prints, leaves out or changes lines of its output.
-// The commands w, e and r, and the same flags of s, would write, start a program or read
-// another file.
+// sedScript matches a sed script that prints, leaves out or changes lines of sed's output. It does
+// not match the commands w, e and r, nor the flags of s with these letters. They would write, start
+// a program or read another file.
 var sedScript = func() *regexp.Regexp {
 	const pattern = `/([^][/\\;\n]|\\[^/;\n])*/`
 	const address = `([0-9]+|\$|` + pattern + `)`
 	const addresses = `(` + address + `(,(` + address + `|\+[0-9]+))?!?)?`
-	// In some programs [/] matches a slash, and in others this slash ends the pattern. So a
-	// bracket must not have a slash.
+	// In some programs [/] matches a slash, and in others this slash ends the pattern. So a bracket
+	// expression must not contain a slash.
 	const text = `([^][/\\;\n]|\\[^/;\n]|\[[^][/\\;\n]+\])*`
 	return regexp.MustCompile(`^(\s*` + addresses + `\s*([pdq=]|s/` + text + `/` + text + `/[gpiI0-9]*)\s*(;|$))+\s*$`)
 }()
@@ -32,8 +32,8 @@ func sed(w Workspace, dir string, words []commandline.Word) error {
 	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
 }
 
-// awkScript matches a script of awk that prints some fields of some lines. Functions, pipes,
-// files and variables of the environment are not among its words.
+// awkScript matches an awk script that prints some fields of some lines. It does not match
+// functions, pipes, files or variables of the environment.
 var awkScript = func() *regexp.Regexp {
 	const field = `(\$[0-9]+|\$NF|NF|NR|"[^"\\\n]*")`
 	const compare = `(NR|NF|\$[0-9]+)\s*(==|!=|>=|<=)\s*([0-9]+|"[^"\\\n]*")`
@@ -53,7 +53,7 @@ func awk(w Workspace, dir string, words []commandline.Word) error {
 	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
 }
 
-// jqFilter matches a filter that only selects parts of its input.
+// jqFilter matches a jq filter that only selects parts of the input.
 var jqFilter = regexp.MustCompile(`^\s*(\.|\.?\[[0-9]*\]|\.[A-Za-z_][A-Za-z0-9_]*|\s*\|\s*(keys|length|type|\.)|\?)+\s*$`)
 
 func jq(w Workspace, dir string, words []commandline.Word) error {
@@ -71,7 +71,8 @@ func jq(w Workspace, dir string, words []commandline.Word) error {
 	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
 }
 
-// noneOfHome refuses a program that reads a file in HOME.
+// noneOfHome returns an error if one of the named files exists in HOME, because a program would
+// read this file.
 func (w Workspace) noneOfHome(names ...string) error {
 	home := w.Machine.Env("HOME")
 	if home == "" {
@@ -88,8 +89,8 @@ func (w Workspace) noneOfHome(names ...string) error {
 // programName matches the name of a program.
 var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 
-// whereIs judges the built-in command. With -v it only describes a name. Without -v it
-// starts a program.
+// whereIs judges the shell's built-in `command`. With -v, `command` only describes a name. Without
+// -v, it starts a program.
 func whereIs(w Workspace, dir string, words []commandline.Word) error {
 	if len(words) < 2 || words[0].Text != "-v" {
 		return fmt.Errorf("without -v it starts a program")

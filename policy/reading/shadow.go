@@ -11,23 +11,25 @@ import (
 )
 
 const (
-	// largestStart is how many bytes of a start file are searched. Such files usually have
-	// a few kilobytes.
+	// largestStart is how many bytes of a start file are searched. Such files are usually a few
+	// kilobytes long.
 	largestStart = 1 << 20
-	// mostStarts bounds how many start files are searched. A start file can read others.
+	// mostStarts is the largest number of start files that are searched. A start file can read
+	// other files.
 	mostStarts = 50
 )
 
-// startFiles are the files below HOME that shells read at their start.
+// startFiles lists the files in HOME that shells read when they start.
 var startFiles = []string{".profile", ".bash_profile", ".bash_login", ".bashrc", ".bash_aliases",
 	".zshenv", ".zprofile", ".zshrc", ".zlogin"}
 
-// sourced matches a command that reads another file of commands. The path is group 1.
+// sourced matches a shell command that reads another file of commands. Group 1 is the path of that
+// file.
 var sourced = regexp.MustCompile(`(?:^|[\s;&|({])(?:\.|source)\s+["']?([^\s;"'&|)]+)`)
 
-// Shadowed returns the names of known programs that a shell's start files turn into aliases
-// or functions. It searches the text of these files. It does not see the definitions of a
-// line such as `eval "$(PROGRAM)"`.
+// Shadowed returns the names of known programs for which a shell's start files define aliases or
+// functions. It searches the text of these files. It does not see definitions that come from a line
+// such as `eval "$(PROGRAM)"`.
 func Shadowed(home string) []string {
 	var text strings.Builder
 	var next []string
@@ -56,8 +58,8 @@ func Shadowed(home string) []string {
 	return shadowedBy(text.String())
 }
 
-// expanded returns an absolute path. It replaces ~ and the variable HOME by home. A
-// relative path starts at home.
+// expanded returns path as an absolute path. It replaces ~ and the variable HOME by home. A
+// relative path is relative to home.
 func expanded(path, home string) string {
 	for _, name := range []string{"~/", "$HOME/", "${HOME}/"} {
 		if rest, ok := strings.CutPrefix(path, name); ok {
@@ -77,7 +79,7 @@ var comment = regexp.MustCompile(`(?m)^\s*#.*$`)
 // and bash's options for file name patterns.
 var changesAny = regexp.MustCompile(`\balias\s+-\w*g|\b(dotglob|globstar|nullglob|nocaseglob|extglob|GLOBIGNORE|CDPATH|cdpath)\b`)
 
-// shadowedBy returns the names of programs that the text makes aliases or functions.
+// shadowedBy returns the names of programs for which the text defines aliases or functions.
 func shadowedBy(text string) []string {
 	text = comment.ReplaceAllString(text, "")
 	anything := changesAny.MatchString(text)

@@ -10,12 +10,12 @@ import (
 
 // Machine answers a judgement's questions about files, programs and variables.
 type Machine interface {
-	// Resolve returns the path without symbolic links. The last name need not exist.
+	// Resolve returns the path without symbolic links. The last name in the path need not exist.
 	Resolve(path string) (string, error)
 	// IsFolder reports whether there is a folder at a resolved path.
 	IsFolder(path string) bool
-	// Special says what is special about a file at a resolved path, such as that it is a
-	// pipe. It returns "" for a folder, a plain file, or nothing.
+	// Special says what is special about a file at a resolved path, such as that it is a pipe. It
+	// returns "" for a folder, for a plain file, and if nothing exists at the path.
 	Special(path string) string
 	// Text returns the content of a small file.
 	Text(path string) (string, error)
@@ -23,7 +23,7 @@ type Machine interface {
 	Names(dir string) ([]string, error)
 	// Program returns the resolved path of the program that a shell starts for a name.
 	Program(name string) (string, error)
-	// Env returns a variable of the environment in which commands run.
+	// Env returns the value of a variable in the environment in which commands run.
 	Env(name string) string
 }
 
@@ -48,8 +48,8 @@ func NewWorkspace(dir string, m Machine) (Workspace, error) {
 	return Workspace{Root: root, Machine: m}, nil
 }
 
-// CheckPath returns an error if the file must not be read without a question. A relative
-// path belongs to the folder dir.
+// CheckPath returns an error if the file must not be read without a question. A relative path is
+// relative to the folder dir.
 func (w Workspace) CheckPath(dir, path string) error {
 	_, err := w.readable(dir, path)
 	return err
@@ -102,8 +102,8 @@ func compilePrivate(list string) *regexp.Regexp {
 	return regexp.MustCompile(`(?is)^(` + strings.Join(all, "|") + `)$`)
 }
 
-// privateName returns the first name of the path that is private, or "". Names that begin
-// with a dot are private.
+// privateName returns the first private name in the path. If no name is private, it returns "".
+// Names that begin with a dot are private.
 func privateName(path string) string {
 	for name := range strings.SplitSeq(path, "/") {
 		if name != "." && name != ".." && strings.HasPrefix(name, ".") || privatePatterns.MatchString(name) {

@@ -21,7 +21,7 @@ import (
 
 const defaultTerm = "TERM=xterm-256color"
 
-// Command is a program to start. A Cols or Rows of zero means the default size.
+// Command describes a program to start. If Cols or Rows is zero, the default size applies.
 type Command struct {
 	Path string   // file to execute; Start does not search PATH
 	Args []string // arguments, without the program's name
@@ -67,10 +67,9 @@ func Start(c Command) (*Terminal, error) {
 	return &Terminal{master: master, cmd: cmd}, nil
 }
 
-// interruptible returns a copy of f that the Go runtime polls, and closes f. It is
-// needed because creack/pty leaves the master in blocking mode. In blocking mode, Close
-// would wait for a Read that waits for the program, so the program would never receive
-// SIGHUP.
+// interruptible returns a copy of f that the Go runtime polls, and closes f. The copy is needed
+// because creack/pty leaves the master in blocking mode. In blocking mode, Close would wait for a
+// Read that waits for the program. So the program would never receive SIGHUP.
 func interruptible(f *os.File) (*os.File, error) {
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -121,8 +120,8 @@ func (t *Terminal) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write types p into the terminal. It returns os.ErrClosed after Close. It returns
-// os.ErrDeadlineExceeded if the write deadline passes.
+// Write types p into the terminal. After Close, it returns os.ErrClosed. If the write deadline
+// passes, it returns os.ErrDeadlineExceeded.
 func (t *Terminal) Write(p []byte) (int, error) {
 	return t.master.Write(p)
 }

@@ -7,19 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The holder needs more access to the master than Read and Write give. It reads and
-// journals in one step. It must also know whether the terminal has unread output.
+// The holder needs more access to the master than Read and Write give. The holder reads output and
+// journals it in one step. The holder must also know whether the terminal has unread output.
 
 // SyscallConn gives access to the master's descriptor while it is open.
 func (t *Terminal) SyscallConn() (syscall.RawConn, error) { return t.master.SyscallConn() }
 
-// SetReadDeadline sets the time after which each Read fails. A Read that is waiting at
-// that time fails too. The zero time removes the deadline.
+// SetReadDeadline sets a time after which every Read fails. A Read that is waiting at that time
+// fails too. The zero time removes the deadline.
 func (t *Terminal) SetReadDeadline(at time.Time) error { return t.master.SetReadDeadline(at) }
 
-// SetWriteDeadline sets the time after which each Write fails. A Write that is waiting
-// at that time fails too. A Write waits while the program does not read its input. The
-// zero time removes the deadline.
+// SetWriteDeadline sets a time after which every Write fails. A Write that is waiting at that time
+// fails too. A Write waits while the program does not read its input. The zero time removes the
+// deadline.
 func (t *Terminal) SetWriteDeadline(at time.Time) error { return t.master.SetWriteDeadline(at) }
 
 // Readable reports whether the terminal has output that has not been read yet. It does

@@ -15,10 +15,9 @@ const (
 	mostSequence = 256
 )
 
-// filter removes from the output what vt10x reads wrongly or never finishes: strings
-// (OSC, DCS, APC, PM, SOS), private CSI u, huge numbers, and REP. If a character or
-// sequence is divided between two writes, filter keeps the first part until the rest
-// comes.
+// filter removes from the output what vt10x reads wrongly or never finishes. This includes strings
+// (OSC, DCS, APC, PM, SOS), private CSI u, huge numbers, and REP. If a character or sequence is
+// divided between two writes, filter keeps the first part until the rest comes.
 type filter struct {
 	held   []byte // first part of an incomplete character or sequence
 	inText bool   // the next byte is inside a string
@@ -69,7 +68,7 @@ func (f *filter) one(p []byte, out *[]byte) int {
 	return n
 }
 
-// text drops one byte of a string. The byte can also end the string.
+// text drops one byte of a string. If the byte ends the string, text also ends the string.
 func (f *filter) text(b byte) {
 	if b == 0x07 || b == 0x18 || b == 0x1a || f.esc && b == '\\' {
 		f.inText = false
@@ -129,8 +128,8 @@ func (f *filter) csi(p []byte, out *[]byte) int {
 	return end + 1
 }
 
-// repeat executes REP: it writes the last character again. The parameter in body says
-// how often.
+// repeat executes REP: it writes the last character again. The parameter body contains the number
+// of repeats.
 func (f *filter) repeat(body string, out *[]byte) {
 	n, err := strconv.Atoi(body)
 	if err != nil || n < 1 {
@@ -141,8 +140,8 @@ func (f *filter) repeat(body string, out *[]byte) {
 	}
 }
 
-// clampNumbers limits the parameters of a CSI sequence to mostNumber. It removes
-// subparameters, which come after a colon, because vt10x rejects them.
+// clampNumbers limits the parameters of a CSI sequence to mostNumber. It removes subparameters,
+// because vt10x rejects them. A subparameter comes after a colon.
 func clampNumbers(body string) string {
 	fields := strings.Split(body, ";")
 	for i, field := range fields {

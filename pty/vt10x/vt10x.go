@@ -37,8 +37,7 @@ func New(cols, rows int) *Screen {
 	return v
 }
 
-// Write draws p, which is a program's output. It takes all of p and never returns an
-// error.
+// Write draws a program's output. It takes all of the output and never returns an error.
 func (v *Screen) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		rest = rest[v.Feed(rest):]
@@ -46,8 +45,8 @@ func (v *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Feed draws the program's output p, at most up to the end of a synchronized update. It
-// returns the number of bytes that it took.
+// Feed draws a program's output. It stops after the byte that ends a synchronized update. It
+// returns the number of bytes that it has read.
 func (v *Screen) Feed(p []byte) int {
 	n := v.Core.Feed(p)
 	_, _ = v.term.Write(v.filter.pass(p[:n]))

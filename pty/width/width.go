@@ -1,26 +1,25 @@
-// Package width tells how many cells a character takes, and which characters share a
-// cell.
+// Package width tells how many cells a character takes, and which characters share a cell.
 //
-// The answers are those of xterm.js with its grapheme addon (Unicode 15). The table is
-// in width_table.go. These alternatives were considered:
+// The answers are those of xterm.js with its grapheme addon (Unicode 15). The table is in
+// width_table.go. These alternatives were considered:
 //
-//   - xterm.js alone (Unicode 6): emoji are one cell wide, which no known agent CLI
-//     assumes. Agent CLIs measure text with string-width or similar packages, for which
-//     emoji are two cells wide. They place the words after an emoji accordingly.
+//   - xterm.js alone (Unicode 6): emoji are one cell wide. No known agent CLI assumes
+//     this width. Agent CLIs measure text with string-width or similar packages. In
+//     these packages, emoji are two cells wide. Agent CLIs place the words after an
+//     emoji accordingly.
 //   - xterm.js with its unicode11 addon: emoji are two cells wide. But a character that
 //     becomes an emoji through U+FE0F is one cell wide. Each part of a ZWJ sequence or
 //     a flag takes two cells.
 //   - go-runewidth, uniseg, x/ansi: they are dependencies, and they disagree on U+FE0F,
 //     flags and Indic vowel signs.
 //
-// There is one difference from xterm.js: invisible formatting characters (U+200B,
-// U+200E, U+2060 …) take no cell, as in all the alternatives. Characters of ambiguous
-// width are one cell wide.
+// There is one difference from xterm.js. Invisible formatting characters (U+200B, U+200E, U+2060 …)
+// take no cell, as in all the alternatives. Characters of ambiguous width are one cell wide.
 package width
 
 import "sync"
 
-// The kinds of characters in grapheme clusters (UAX #29). The values are those in
+// These are the kinds of characters in grapheme clusters (UAX #29). The values are those in
 // width_table.go. LastKind is the highest kind.
 const (
 	Other = iota
@@ -47,8 +46,8 @@ type propertyRange struct {
 	property uint8
 }
 
-// Table holds the kind and the width of each character. The number of the block for the
-// character r is index[r>>8]. A block holds the properties of 256 characters.
+// Table holds the kind and the width of each character. A block holds the properties of 256
+// characters. The number of the block for the character r is index[r>>8].
 type Table struct {
 	index  [0x1100]uint16
 	blocks [][256]uint8
@@ -83,8 +82,8 @@ var madeTable = sync.OnceValue(func() *Table {
 // EmojiSelector is U+FE0F. It turns the character before it into an emoji.
 const EmojiSelector = 0xfe0f
 
-// NarrowEmoji returns a table in which a character with U+FE0F, and all characters that
-// are joined to it, take one cell.
+// NarrowEmoji returns a table for narrow emoji. In this table, a character with U+FE0F and all
+// characters that are joined to it take one cell.
 func NarrowEmoji() *Table { return madeNarrowTable() }
 
 var madeNarrowTable = sync.OnceValue(func() *Table {
@@ -93,8 +92,7 @@ var madeNarrowTable = sync.OnceValue(func() *Table {
 	return &p
 })
 
-// Next returns the state after the character r. The bool tells whether r joins the
-// cluster before it.
+// Next returns the state after the character r. The bool is true if r joins the cluster before it.
 func (p *Table) Next(s State, r rune) (State, bool) {
 	after, joined := s.next(p.of(r))
 	switch {
@@ -107,8 +105,8 @@ func (p *Table) Next(s State, r rune) (State, bool) {
 	return after, joined
 }
 
-// of returns the property of r: its kind, plus kindWide if r is wide. The argument r
-// must be a Unicode character.
+// of returns the property of r, which is its kind, plus kindWide if r is wide. The parameter r must
+// be a Unicode character.
 func (p *Table) of(r rune) uint8 {
 	return p.blocks[p.index[r>>8]][r&0xff]
 }
@@ -120,8 +118,8 @@ type State struct {
 	Cells uint8 // number of cells of the cluster so far; 0: nothing can join it
 }
 
-// next returns the state after a character with property p. The bool tells whether the
-// character joins the cluster before it.
+// next returns the state after a character with property p. The bool is true if the character joins
+// the cluster before it.
 func (s State) next(p uint8) (State, bool) {
 	kind, width := p&kindMask, uint8(1)
 	if p&kindWide != 0 {
@@ -136,8 +134,7 @@ func (s State) next(p uint8) (State, bool) {
 	return State{kind, max(width, s.Cells)}, true
 }
 
-// joins reports whether a character of kind b joins the cluster that ends with a
-// character of kind a.
+// joins reports whether a character of kind b joins a cluster whose last character is of kind a.
 func joins(a, b uint8) bool {
 	switch b {
 	case kindExtend, kindZWJ, kindSpacing:

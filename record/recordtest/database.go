@@ -15,7 +15,7 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// Row is a row of OpenCode's database: of a message, of a part of one, or of an event.
+// Row is one row of OpenCode's database. It describes a message, a part of a message, or an event.
 type Row struct {
 	Message string          `json:"message"`
 	Session string          `json:"session"` // "" for a part
@@ -26,8 +26,8 @@ type Row struct {
 	Data    json.RawMessage `json:"data"`
 }
 
-// Database is a database like that of OpenCode and Kilo CLI, which a test fills with the
-// rows of a recording.
+// Database is a database like those of OpenCode and Kilo CLI. A test fills it with the rows of a
+// recording.
 type Database struct {
 	Path     string
 	Rows     []Row // of the recording
@@ -65,14 +65,14 @@ func (d *Database) check(err error) {
 	}
 }
 
-// Exec changes the database.
+// Exec runs a query that changes the database.
 func (d *Database) Exec(query string, args ...any) {
 	d.t.Helper()
 	_, err := d.db.Exec(query, args...)
 	d.check(err)
 }
 
-// Put writes a row of a message or a part.
+// Put writes a row for a message or a part of a message.
 func (d *Database) Put(r Row, data string) {
 	d.t.Helper()
 	if r.Session != "" {
@@ -82,7 +82,7 @@ func (d *Database) Put(r Row, data string) {
 	}
 }
 
-// Happen writes an event, and what it changes in the messages and their parts.
+// Happen writes an event. It also changes the messages and their parts as the event says.
 func (d *Database) Happen(e Row) {
 	d.t.Helper()
 	if !d.NoEvents {
@@ -111,7 +111,7 @@ func (d *Database) Happen(e Row) {
 	}
 }
 
-// Entries returns what a tail of source tells if it reads after every n events.
+// Entries returns what a Tail of the source returns if it reads after every n events.
 func (d *Database) Entries(source record.Source, n int) []record.Entry {
 	d.t.Helper()
 	tail := source.Open(d.Path, record.Where{Conversation: d.Rows[0].Session})
@@ -130,10 +130,10 @@ func (d *Database) Entries(source record.Source, n int) []record.Entry {
 	return append(out, tail.Next()...)
 }
 
-// AtTheEnd is more events than a recording has.
+// AtTheEnd is larger than the number of events in any recording.
 const AtTheEnd = 1 << 20
 
-// Told returns the work that source tells of the recording at path. The recording has
+// Told returns the work that the source reads from the recording at path. The recording contains
 // lines, or the rows of a database.
 func Told(t *testing.T, source record.Source, path string) []coleo.Activity {
 	t.Helper()

@@ -14,16 +14,16 @@ const (
 	graphRun    = "run"
 	graphArm    = "arm"
 	graphFolder = "/work" // of the arm; paths of calls may be relative
-	// written is the line that a prompt of every recording makes the agent CLI write.
+	// written is a line of text. In every recording, a prompt makes the agent CLI write this line.
 	written = "new words"
 )
 
-// oneRun takes all prompts of a recording as one run.
+// oneRun treats all prompts of a recording as one run.
 type oneRun struct{}
 
 func (oneRun) RunOf(string, string) (string, bool) { return graphRun, false }
 
-// eventsOf returns the log of one run that does the work in list.
+// eventsOf returns the log of one run that does the work in the list.
 func eventsOf(list []coleo.Activity) []coleo.Event {
 	all := []coleo.Event{{Run: graphRun, Kind: coleo.EventRunStart, Payload: []byte(`{}`)}}
 	list = slices.Clone(list)
@@ -39,8 +39,9 @@ func eventsOf(list []coleo.Activity) []coleo.Event {
 	return all
 }
 
-// checkGraph checks that the work in list makes a valid graph, in which each call has its
-// outcome. If a call wrote the line that recordings have, the graph must tell which one.
+// checkGraph checks that the work in the list makes a valid graph, in which each call has its
+// outcome. Recordings contain the line of text in the constant written. If a call wrote this line,
+// checkGraph also checks that the graph names the call.
 func checkGraph(t *testing.T, file string, list []coleo.Activity) {
 	t.Helper()
 	log := eventsOf(list)

@@ -19,17 +19,17 @@ type Turn struct {
 	Answer string        // beginning of the last answer; "" if there is no answer
 }
 
-// Check decodes the recording at path with d, and compares its turns with want. The
-// recordings are from conversations with the scripted model. In the recordings, texts
-// of more than 160 characters are shortened, and so are the texts that the agent CLI
-// sent to the model.
+// Check decodes the recording at path with the Decoder d. It compares the turns of the recording
+// with the turns in want. The recordings are from conversations with the scripted model. The
+// recordings contain texts in shortened form if they have more than 160 characters, or if the agent
+// CLI sent them to the model.
 func Check(t *testing.T, d record.Decoder, path string, want []Turn) {
 	t.Helper()
 	CheckEntries(t, path, Entries(t, d, path), want)
 }
 
-// CheckEntries compares the turns in entries with want. The argument path names the
-// recording in messages.
+// CheckEntries compares the turns in the entries with the turns in want. The parameter path names
+// the recording in messages.
 func CheckEntries(t *testing.T, path string, entries []record.Entry, want []Turn) {
 	t.Helper()
 	got := turnsOf(entries)

@@ -13,19 +13,20 @@ import (
 	"coleo.dev/record"
 )
 
-// made is a call of a tool, as the scripted model has made it.
+// made is a call of a tool as the scripted model made it.
 type made struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 }
 
-// CheckWork compares the calls in list with the calls that the scripted model has made. The
-// record of the model lies beside the recording at path: FILE.calls.jsonl for
-// FILE.jsonl.gz. The argument want has the outcome of each call, in order; "" stands for a
-// call without an end. The argument lost has the numbers, from 0, of the calls whose
-// arguments the agent CLI does not keep as they came. CheckWork also checks that the work is told once,
-// and in order, and that it makes a valid graph.
+// CheckWork compares the calls in the list with the calls that the scripted model made. The file
+// with the model's calls is beside the recording at path: FILE.calls.jsonl for FILE.jsonl.gz. The
+// parameter want contains the outcome of each call, in order. The outcome "" means that the call
+// has no end. The agent CLI does not keep the arguments of some calls as the model sent them. The
+// parameter lost contains the numbers of these calls, counted from 0. CheckWork also checks that
+// the list contains each piece of work only once and in order, and that the work makes a valid
+// graph.
 func CheckWork(t *testing.T, path string, list []coleo.Activity, want []coleo.ToolOutcome, lost ...int) {
 	t.Helper()
 	calls, ends := map[string]coleo.ToolCall{}, map[string]coleo.ToolEnd{}
@@ -70,7 +71,7 @@ func CheckWork(t *testing.T, path string, list []coleo.Activity, want []coleo.To
 	checkGraph(t, path, list)
 }
 
-// keptNowhere stands for the arguments of a call that the agent CLI does not keep.
+// keptNowhere stands for the arguments of a call if the agent CLI does not keep them.
 var keptNowhere = json.RawMessage(`lost`)
 
 func needReply(t *testing.T, path string, a coleo.Activity) {
@@ -116,8 +117,8 @@ func madeCalls(t *testing.T, path string) (all []made) {
 	return all
 }
 
-// sameArguments reports whether a call has the arguments that the model has sent. Agent
-// CLIs may add arguments with their defaults.
+// sameArguments reports whether a call has the arguments that the model sent. Agent CLIs may add
+// arguments with default values.
 func sameArguments(c coleo.ToolCall, sent string) bool {
 	if string(c.Arguments) == string(keptNowhere) {
 		return true
@@ -128,7 +129,7 @@ func sameArguments(c coleo.ToolCall, sent string) bool {
 	var want, got map[string]any
 	var text string
 	if json.Unmarshal([]byte(sent), &want) != nil {
-		// A tool takes plain text, or the API has no arguments that are not JSON.
+		// Either the tool takes plain text, or the API cannot transmit arguments that are not JSON.
 		return json.Unmarshal(c.Arguments, &text) == nil && text == sent ||
 			json.Unmarshal(c.Arguments, &got) == nil && got["raw"] == sent
 	}
@@ -149,7 +150,7 @@ func Work(t *testing.T, d record.Decoder, path string) []coleo.Activity {
 	return record.Activities(Entries(t, d, path))
 }
 
-// All returns all works of type W in list.
+// All returns all items of work of type W in the list.
 func All[W coleo.Work](list []coleo.Activity) []W {
 	var out []W
 	for _, a := range list {
@@ -160,7 +161,7 @@ func All[W coleo.Work](list []coleo.Activity) []W {
 	return out
 }
 
-// End returns the end of the call with the given number, from 0.
+// End returns the end of the call with the given number, counted from 0.
 func End(t *testing.T, list []coleo.Activity, call int) coleo.ToolEnd {
 	t.Helper()
 	id := All[coleo.ToolCall](list)[call].ID
@@ -173,8 +174,9 @@ func End(t *testing.T, list []coleo.Activity, call int) coleo.ToolEnd {
 	return coleo.ToolEnd{}
 }
 
-// CheckUserCommands checks that the commands of the user in entries change nothing of the
-// agent CLI's state: they belong to no turn, so nothing would end a claim of work.
+// CheckUserCommands checks that the user's commands in the entries do not change the state of the
+// agent CLI. These commands belong to no turn. So if a command claimed that the agent CLI works,
+// nothing would end this claim.
 func CheckUserCommands(t *testing.T, entries []record.Entry) {
 	t.Helper()
 	commands, inside := 0, false

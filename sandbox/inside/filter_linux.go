@@ -8,16 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The filter refuses system calls that a sandboxed program does not need and that have been
-// used to escape from sandboxes. Namespaces and missing capabilities stop most of these
-// calls too. Two things have no namespace, so only the filter covers them: the kernel's
-// keys, and sockets to a hypervisor.
+// The filter refuses system calls that a sandboxed program does not need and that have been used to
+// escape from sandboxes. Namespaces and missing capabilities stop most of these calls too. Only the
+// filter protects the kernel's keys and sockets to a hypervisor, because these two have no
+// namespace.
 
-// arches maps the architecture of a build to its number in the kernel. An architecture that
-// is missing here has no sandbox.
+// arches maps the architecture of a build to its number in the kernel. A sandbox is impossible on
+// an architecture that is missing here.
 var arches = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
 
-// x32Bit is set in the numbers of amd64's system calls in x32 mode.
+// x32Bit is set in the number of an amd64 system call in x32 mode.
 const x32Bit = 0x40000000
 
 // refusedCalls are system calls that fail with EPERM.
@@ -25,14 +25,14 @@ var refusedCalls = []uint32{
 	// mounts and namespaces
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN,
 	unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_SETNS, unix.SYS_CHROOT,
-	// keys, which all processes of a user share
+	// keys that all processes of a user share
 	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
 	// the kernel itself, and the whole machine
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE,
 	unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_REBOOT, unix.SYS_SWAPON,
 	unix.SYS_SWAPOFF, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_ADJTIMEX, unix.SYS_CLOCK_ADJTIME,
 	unix.SYS_SYSLOG, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_VHANGUP,
-	// files by handle, and calls that bypass filters
+	// calls that open files by handle, and calls that bypass filters
 	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 }
 
@@ -40,8 +40,9 @@ var refusedCalls = []uint32{
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
-// Byte offsets in the data that the filter reads, from linux/seccomp.h, for little-endian
-// machines. An argument has 64 bits, and the filter reads the low half.
+// These are byte offsets in the data that the filter reads. They are from linux/seccomp.h, and are
+// for little-endian machines. An argument of a system call has 64 bits, and the filter reads the
+// low half.
 const (
 	callNumber = 0
 	callArch   = 4
@@ -59,13 +60,13 @@ func answer(value uint32) unix.SockFilter {
 
 func fails(errno unix.Errno) unix.SockFilter { return answer(unix.SECCOMP_RET_ERRNO | uint32(errno)) }
 
-// skipUnless compares the loaded value with k. If the test fails, it skips n instructions.
-// The test is BPF_JEQ, BPF_JSET or BPF_JGE.
+// skipUnless compares the loaded value with k. If the comparison fails, it skips n instructions.
+// The parameter test is BPF_JEQ, BPF_JSET or BPF_JGE.
 func skipUnless(test uint16, k uint32, n uint8) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, K: k, Jf: n}
 }
 
-// filter returns the filter for the architecture with the given number.
+// filter returns the filter for the architecture with the given kernel number.
 func filter(arch uint32) []unix.SockFilter {
 	out := []unix.SockFilter{
 		load(callArch), {Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: arch, Jt: 1},
@@ -75,8 +76,8 @@ func filter(arch uint32) []unix.SockFilter {
 	for _, call := range refusedCalls {
 		out = append(out, skipUnless(unix.BPF_JEQ, call, 1), fails(unix.EPERM))
 	}
-	// clone3 takes its flags from memory, which no filter can read. Where clone3 fails with
-	// ENOSYS, programs use clone.
+	// clone3 takes its flags from memory, which no filter can read. If clone3 fails with ENOSYS,
+	// programs use clone instead.
 	out = append(out, skipUnless(unix.BPF_JEQ, unix.SYS_CLONE3, 1), fails(unix.ENOSYS))
 	refuse := func(call, offset uint32, test uint16, value uint32, errno unix.Errno) {
 		out = append(out, load(callNumber), skipUnless(unix.BPF_JEQ, call, 3), load(offset), skipUnless(test, value, 1),
@@ -92,7 +93,7 @@ func filter(arch uint32) []unix.SockFilter {
 	return append(out, answer(unix.SECCOMP_RET_ALLOW))
 }
 
-// setFilter sets the filter for this thread and its children. It cannot be undone.
+// setFilter sets the filter for this thread and its children. Nothing can undo this.
 func setFilter() error {
 	arch, known := arches[runtime.GOARCH]
 	if !known {

@@ -17,8 +17,8 @@ import (
 var groupSignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGTSTP,
 	syscall.SIGTTIN, syscall.SIGTTOU}
 
-// Start replaces this process by the program in argv: see StartVerb. It returns only after
-// an error. The error is EUnsupported if root cannot make the mounts.
+// Start replaces this process with the program in argv (see StartVerb). It returns only after an
+// error. The error is EUnsupported if root cannot make the mounts.
 func Start(argv []string) error {
 	signal.Ignore(groupSignals...)
 	runtime.LockOSThread() // the mounts belong to this thread, which becomes the program
@@ -33,10 +33,10 @@ func Start(argv []string) error {
 // devices are the devices of the machine that bubblewrap puts into a sandbox.
 var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 
-// protectDevices makes the files of the devices read-only, in mounts of this thread alone.
-// A program can still use the devices. Otherwise a sandboxed program of root could change
-// the modes of these files for the whole machine, because root owns them. bubblewrap itself
-// does not make devices read-only.
+// protectDevices makes the files of the devices read-only, in mounts of this thread alone. A
+// program can still use the devices. If the files were not read-only, a sandboxed program of root
+// could change their modes for the whole machine, because root owns them. bubblewrap itself does
+// not make devices read-only.
 func protectDevices() error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("make a mount namespace: %w", err)
@@ -57,12 +57,12 @@ func protectDevices() error {
 	return nil
 }
 
-// Enter sets the filter and replaces this process by the program in argv: see EnterVerb. It
-// returns only after an error. The error is EUnsupported if this machine cannot have the
-// filter.
+// Enter sets the filter and replaces this process with the program in argv (see EnterVerb). It
+// returns only after an error. The error is EUnsupported if this machine cannot have the filter.
 func Enter(argv []string) error {
-	// Signals that a process ignores stay ignored when it becomes another program. Signals
-	// that it handles get their default effect again. So these signals are handled here.
+	// If a process ignores a signal, the signal stays ignored when the process becomes another
+	// program. If a process handles a signal, the signal then gets its default effect again. So
+	// this process handles these signals.
 	signal.Notify(make(chan os.Signal, 1), groupSignals...)
 	runtime.LockOSThread() // the filter applies to this thread, which becomes the program
 	if err := setFilter(); err != nil {
@@ -71,7 +71,7 @@ func Enter(argv []string) error {
 	return become(argv)
 }
 
-// become replaces the program of this process. It looks for the program in PATH, because a
+// become replaces the program of this process. It looks for the new program in PATH, because a
 // script can give only the name of a program.
 func become(argv []string) error {
 	path, err := exec.LookPath(argv[0])

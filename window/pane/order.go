@@ -17,9 +17,10 @@ const Verb = "window"
 
 // These files in the arm's folder describe the window. Only the user can read the folder.
 const (
-	// orderFile has what Run is to do. Run removes the file, because it may hold a password.
+	// orderFile contains what Run is to do. Run removes the file, because the file may contain a
+	// password.
 	orderFile = "window-order.json"
-	// recordFile has what Run has done.
+	// recordFile contains what Run has done.
 	recordFile = "window.json"
 )
 
@@ -35,7 +36,7 @@ type Order struct {
 	Arm coleo.Identity `json:"arm"`
 }
 
-// End is how a window has ended. It is stored, so its values never change their meaning.
+// End says how a window has ended. It is stored, so its values never change their meaning.
 type End string
 
 // The ends of a window.
@@ -47,7 +48,7 @@ const (
 	EndTold    End = "told"    // Coleo has told the window to close
 )
 
-// Record is what Run has written down about one opening of a window.
+// Record is what Run has recorded about one opening of a window.
 type Record struct {
 	ID       string         `json:"id"`
 	Terminal string         `json:"terminal"`
@@ -62,8 +63,8 @@ type Record struct {
 // place writes an order into the arm's folder.
 func place(dir string, o Order) error { return replace(filepath.Join(dir, orderFile), o) }
 
-// take reads the order from the arm's folder and removes it. It returns ENotFound if there
-// is none.
+// take reads the order from the arm's folder and removes it. It returns ENotFound if there is no
+// order.
 func take(dir string) (Order, error) {
 	var o Order
 	path := filepath.Join(dir, orderFile)
@@ -79,7 +80,7 @@ func take(dir string) (Order, error) {
 	return o, nil
 }
 
-// ordered returns the order that waits in the arm's folder, or nil if there is none.
+// ordered returns the order that waits in the arm's folder, or nil if no order waits.
 func ordered(dir string) *Order {
 	var o Order
 	if there, err := load(filepath.Join(dir, orderFile), &o); err != nil || !there {
@@ -88,10 +89,10 @@ func ordered(dir string) *Order {
 	return &o
 }
 
-// withdraw removes an order that nobody has taken.
+// withdraw removes an order that Run has not taken.
 func withdraw(dir string) { _ = os.Remove(filepath.Join(dir, orderFile)) }
 
-// Read returns the record of the last window of the arm's folder, or nil if there was none.
+// Read returns the record of the last window in the arm's folder, or nil if there was no window.
 func Read(dir string) (*Record, error) {
 	var r Record
 	if there, err := load(filepath.Join(dir, recordFile), &r); err != nil || !there {
@@ -116,7 +117,7 @@ func load(path string, v any) (there bool, err error) {
 	return true, nil
 }
 
-// replace writes a whole file that only its owner can read, or changes nothing.
+// replace writes a whole file, or changes nothing. Only its owner can read the file.
 func replace(path string, v any) error {
 	raw, err := json.Marshal(v)
 	if err == nil {

@@ -22,9 +22,9 @@ const (
 	programGrace = 3 * time.Second
 )
 
-// terminalVariables lists the variables that describe the terminal, its display and the
-// user's editor. A name that ends in _ is a prefix. All other variables of the terminal stay
-// out, because they may be secrets.
+// terminalVariables lists the variables that describe the terminal, its display and the user's
+// editor. A name that ends in _ is a prefix. The program in the window gets no other variables of
+// the terminal, because they may be secrets.
 var terminalVariables = []string{
 	"TERM", "COLORTERM", "COLORFGBG", "TERM_", "TERMINFO", "TERMINFO_DIRS", "LC_TERMINAL", "LC_TERMINAL_VERSION",
 	"TMUX", "TMUX_PANE", "STY", "KITTY_", "WEZTERM_", "GHOSTTY_", "ITERM_", "VTE_VERSION", "WINDOWID",
@@ -32,12 +32,12 @@ var terminalVariables = []string{
 	"EDITOR", "VISUAL",
 }
 
-// Run is the program in a window. It takes the order in the arm's folder dir, starts the
-// program of the order on this terminal, and writes down how the window ends. The variables
-// in environ are those of the terminal. Run returns when the program has ended.
+// Run is the program in a window. It takes the order from the arm's folder dir, starts the order's
+// program on this terminal, and records how the window ends. The parameter environ contains the
+// variables of the terminal. Run returns when the program has ended.
 //
-// Run returns ENotFound if there is no order. It returns an error if the program has
-// crashed or cannot be started.
+// Run returns ENotFound if there is no order. It returns an error if the program has crashed or
+// cannot be started.
 func Run(dir string, environ []string) error {
 	o, err := take(dir)
 	if err != nil {
@@ -73,7 +73,7 @@ func Run(dir string, environ []string) error {
 	return err
 }
 
-// ofTerminal returns those variables that describe the terminal.
+// ofTerminal returns only the variables that describe the terminal.
 func ofTerminal(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
@@ -83,7 +83,8 @@ func ofTerminal(environ []string) []string {
 	})
 }
 
-// await waits for the end of the window. It puts the program's end back into ended.
+// await waits for the end of the window. If the program ends, await puts the program's result back
+// into the channel ended.
 func await(o Order, ended chan error, signals <-chan os.Signal) (End, string) {
 	tick := time.NewTicker(armEvery)
 	defer tick.Stop()
@@ -96,7 +97,7 @@ func await(o Order, ended chan error, signals <-chan os.Signal) (End, string) {
 			case syscall.SIGTERM:
 				return EndTold, ""
 			}
-			// Keys of the terminal send INT and QUIT. They are for the program.
+			// The signals INT and QUIT come from keys of the terminal. They are for the program.
 		case err := <-ended:
 			ended <- err
 			return endOf(err)
@@ -108,8 +109,9 @@ func await(o Order, ended chan error, signals <-chan os.Signal) (End, string) {
 	}
 }
 
-// endOf returns how a window has ended whose program has ended with err. The program gets
-// the hang-up of its terminal at the same time as this process, and may be faster.
+// endOf returns how a window has ended. The parameter err is the result of the program in the
+// window. The program and this process get the hang-up of the terminal at the same time. The
+// program may end before this process handles the hang-up.
 func endOf(err error) (End, string) {
 	var exit *exec.ExitError
 	hung := errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGHUP

@@ -16,21 +16,23 @@ import (
 )
 
 const (
-	// openTimeout bounds the wait for the program in a new window. On a loaded machine a
-	// terminal program took 5 s.
+	// openTimeout limits the wait for the program in a new window. On a loaded machine, a terminal
+	// program took 5 s.
 	openTimeout = 30 * time.Second
-	// openEvery is the time between two looks for that program.
+	// openEvery is the time between two checks for the program in a new window.
 	openEvery = 20 * time.Millisecond
-	// watchEvery is the time between two looks at an open window. A window that its user
-	// closes is told within a second.
+	// watchEvery is the time between two looks at an open window. If the user closes a window,
+	// Shown reports this within a second.
 	watchEvery = 200 * time.Millisecond
-	// endTimeout bounds the wait for a window whose arm has ended, before it is told to close.
+	// endTimeout limits the wait for a window whose arm has ended. After this time, End sends TERM
+	// to the process in the window.
 	endTimeout = armEvery + programGrace + time.Second
-	// termTimeout is the time between TERM and KILL for the program in such a window.
+	// termTimeout is the time between TERM and KILL for the process in a window whose arm has
+	// ended.
 	termTimeout = programGrace + time.Second
 )
 
-// Shown is the window of one session, as the session sees it.
+// Shown represents the window of one session.
 type Shown struct {
 	dir     string
 	program []string
@@ -45,10 +47,10 @@ type Shown struct {
 	now coleo.Window
 }
 
-// NewShown returns the window of the session in the arm's folder dir. No window is open. The
-// command line program becomes the program in the window: the folder is added to it. The
-// title is that of the agent CLI. Shown calls tell with each new state of the window, and
-// never at the same time.
+// NewShown returns the window of the session in the arm's folder dir. No window is open yet. The
+// parameter program is a command line. Together with the folder as its last argument, it becomes
+// the program in the window. The title is that of the agent CLI. Shown calls the function tell with
+// each new state of the window. These calls never overlap.
 func NewShown(dir string, program []string, title string, tell func(coleo.Window)) *Shown {
 	s := &Shown{dir: dir, program: program, title: title, tell: tell}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -62,7 +64,7 @@ func (s *Shown) Window() coleo.Window {
 	return s.now
 }
 
-// set sets and tells a new state. The caller holds mu.
+// set sets and reports a new state. The caller holds mu.
 func (s *Shown) set(state coleo.WindowState, terminal, title, reason string) {
 	s.now = coleo.Window{State: state, Terminal: terminal, Title: title, Reason: reason, Since: time.Now().UTC()}
 	s.tell(s.now)
@@ -74,10 +76,10 @@ func (s *Shown) change(state coleo.WindowState, reason string) {
 	s.set(state, s.now.Terminal, s.now.Title, reason)
 }
 
-// Finish opens the window w, which Begin has returned. It returns when the program in the
-// window runs. Of o it uses Argv, Env, Workdir and Arm. The variables in environ are those of
-// the terminal program. Finish returns the errors of window.Open. It returns EInternal if
-// nothing runs in the window.
+// Finish opens the window w, which Begin has returned. It returns when the program in the window
+// runs. From the Order it uses Argv, Env, Workdir and Arm. The parameter environ contains the
+// variables of the terminal program. Finish returns the errors of window.Open. It returns EInternal
+// if nothing runs in the window.
 func (s *Shown) Finish(ctx context.Context, w window.Window, environ []string, o Order) error {
 	o.ID, o.Terminal, o.Title = rand.Text(), string(w.Terminal), window.Title(w.Name)
 	err := place(s.dir, o)
@@ -98,9 +100,9 @@ func (s *Shown) Finish(ctx context.Context, w window.Window, environ []string, o
 	return err
 }
 
-// Begin notes that a window is being opened, and returns its description for Finish. The
-// window's folder is workdir. Begin returns EConflict if a window is open, and EBusy if one is
-// being opened. It also returns the errors of window.Check.
+// Begin notes that a window is about to open. It returns a description of the window for Finish.
+// The parameter workdir is the folder of the window. Begin returns EConflict if a window is already
+// open, and EBusy if a window is about to open. It also returns the errors of window.Check.
 func (s *Shown) Begin(p coleo.WindowPlace, workdir string) (window.Window, error) {
 	w := Described(p, workdir, append(slices.Clone(s.program), s.dir))
 	s.mu.Lock()
@@ -119,7 +121,8 @@ func (s *Shown) Begin(p coleo.WindowPlace, workdir string) (window.Window, error
 	return w, nil
 }
 
-// awaitOpen waits until the program in the window named id runs, and returns its record.
+// awaitOpen waits until the program runs in the window with this id. It returns the record of the
+// window.
 func (s *Shown) awaitOpen(ctx context.Context, id string) (*Record, error) {
 	deadline := time.NewTimer(openTimeout)
 	defer deadline.Stop()
@@ -150,8 +153,8 @@ func (s *Shown) opened(r *Record) {
 	s.work.Go(func() { s.watch(r) })
 }
 
-// Resume finds the window that an earlier process has opened, and follows it. If that process
-// has not begun to open a window, Window returns a state of "".
+// Resume finds the window that an earlier process opened, and follows it. If the earlier process
+// did not begin to open a window, Window then returns a state of "".
 func (s *Shown) Resume() {
 	r, err := Read(s.dir)
 	waiting := ordered(s.dir)
@@ -175,14 +178,14 @@ func (s *Shown) Resume() {
 	}
 }
 
-// Fail notes that the window cannot be opened, after Begin.
+// Fail notes, after Begin, that the window cannot be opened.
 func (s *Shown) Fail(why string) {
 	if s.ctx.Err() == nil {
 		s.change(coleo.WindowFailed, why)
 	}
 }
 
-// resumeOpening waits for a window that an earlier process was about to open.
+// resumeOpening waits for the window that an earlier process was about to open.
 func (s *Shown) resumeOpening(id string) {
 	r, err := s.awaitOpen(s.ctx, id)
 	switch {
@@ -214,7 +217,8 @@ func (s *Shown) watch(r *Record) {
 	}
 }
 
-// judge returns the state of a window that has ended, and why it has ended.
+// judge returns the state of a window that has ended, and the reason. If the window is still open,
+// the result ended is false.
 func (s *Shown) judge(r *Record) (state coleo.WindowState, reason string, ended bool) {
 	if r.Ended.IsZero() && process.LookQuickly(r.Process) == process.Dead {
 		if last, err := Read(s.dir); err == nil && last != nil && last.ID == r.ID {
@@ -239,8 +243,8 @@ func (s *Shown) judge(r *Record) (state coleo.WindowState, reason string, ended 
 	return coleo.WindowFailed, s.title + " has ended in it: " + r.Detail, true
 }
 
-// End waits until nothing runs in the window of an ended arm. If something still runs after a
-// while, End ends it.
+// End waits until nothing runs in the window of an ended arm. If a process still runs there after a
+// while, End ends this process.
 func (s *Shown) End() {
 	withdraw(s.dir)
 	for _, step := range []struct {
@@ -260,17 +264,17 @@ func (s *Shown) End() {
 	}
 }
 
-// Release leaves the window to the next session, even if it is just being opened.
+// Release leaves the window to the next session, even if the window is just being opened.
 func (s *Shown) Release() { s.cancel() }
 
-// Close is Release, and returns when nothing follows the window any more.
+// Close works like Release, and returns when nothing follows the window anymore.
 func (s *Shown) Close() {
 	s.cancel()
 	s.work.Wait()
 }
 
-// Described returns the window for a place, a folder and the program in the window. Without a
-// terminal it is a window of tmux.
+// Described returns the description of a window. If the place names no terminal, the window is a
+// tmux window.
 func Described(p coleo.WindowPlace, workdir string, program []string) window.Window {
 	terminal := window.Terminal(p.Terminal)
 	if terminal == "" {

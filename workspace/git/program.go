@@ -10,7 +10,7 @@ import (
 	"coleo.dev"
 )
 
-// Program is git on this machine.
+// Program is the git program on this machine.
 type Program struct {
 	path    string
 	environ []string
@@ -18,21 +18,22 @@ type Program struct {
 	held    *os.File
 }
 
-// Holding returns a Program whose gits have the file open until they end. If the file is
-// locked with flock, the lock lasts as long as the last of them, also if the caller is
-// killed.
+// Holding returns a Program that gives the open file to each git process. Each of these processes
+// keeps the file open until the process ends. If the file is locked with flock, the lock lasts
+// until the last of these processes has ended, even if the caller is killed.
 func (p Program) Holding(file *os.File) Program {
 	p.held = file
 	return p
 }
 
-// passed lists what git gets of the caller's environment. No GIT_ variable is on it.
+// passed lists the variables that git gets from the caller's environment. The list contains no GIT_
+// variable.
 var passed = []string{"HOME", "PATH", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME"}
 
-// Find returns the program git of this machine. It looks for it in the PATH of environ.
-// Stand-ins for repositories are made below the folder scratch, which only this user may
-// write; "" is the system's folder for temporary files. Find returns ENotInstalled if
-// there is no git.
+// Find returns the git program of this machine. It looks for git in the PATH of environ. Stand-ins
+// for repositories are made below the folder scratch. Only this user may write to this folder. If
+// scratch is "", they are made in the system's folder for temporary files. Find returns
+// ENotInstalled if there is no git.
 func Find(environ []string, scratch string) (Program, error) {
 	p := Program{scratch: scratch}
 	for _, entry := range environ {
@@ -52,7 +53,8 @@ func Find(environ []string, scratch string) (Program, error) {
 	return p, nil
 }
 
-// lookFor returns the path of a program in the PATH of environ, or "".
+// lookFor returns the path of a program in the PATH of environ. It returns "" if there is no such
+// program.
 func lookFor(program string, environ []string) string {
 	for _, entry := range environ {
 		list, ok := strings.CutPrefix(entry, "PATH=")
@@ -70,8 +72,8 @@ func lookFor(program string, environ []string) string {
 	return ""
 }
 
-// environment is what every git gets, besides the folders of its repository. The values
-// win over those of every configuration file.
+// environment returns the variables that every git process gets, besides the folders of its
+// repository. Their values take precedence over those of every configuration file.
 func (p Program) environment() []string {
 	env := slices.Clone(p.environ)
 	env = append(env, "LC_ALL=C",
@@ -89,7 +91,8 @@ func (p Program) environment() []string {
 	return env
 }
 
-// forced lists settings that hold in every git of ours. They win over the user's own.
+// forced lists settings that apply to every git process that Coleo starts. They take precedence
+// over the user's own settings.
 var forced = []setting{
 	// Programs that would run.
 	{"core.hooksPath", os.DevNull},
@@ -113,17 +116,18 @@ var forced = []setting{
 	{"user.useConfigOnly", "true"}, // no commit of a user that git has guessed
 	{"gc.auto", "0"},
 	{"maintenance.auto", "false"},
-	// A ref is on the disk before something is deleted that it keeps.
+	// Git writes a ref to the disk before it deletes anything that the ref keeps.
 	{"core.fsync", "reference"},
 	{"fastimport.unpackLimit", "0"}, // a pack, which git writes to the disk before its ref
-	// Git in submodules, which reads their own configuration.
+	// These settings prevent git from running in submodules, because it would read their own
+	// configuration there.
 	{"submodule.recurse", "false"},
 	{"diff.submodule", "short"},
 	{"diff.ignoreSubmodules", "dirty"},
 	{"status.submoduleSummary", "false"},
 	{"fetch.recurseSubmodules", "false"},
 	{"push.recurseSubmodules", "no"},
-	// Output that the code reads.
+	// These settings fix the form of output that the code reads.
 	{"color.ui", "false"},
 	{"core.quotePath", "false"},
 	{"diff.noprefix", "false"},

@@ -15,22 +15,22 @@ import (
 	"coleo.dev"
 )
 
-// Repo is one work folder of a repository, its main one or a worktree. Its methods may run
-// at the same time. Close it after use.
+// Repo is one work folder of a repository. This is the main work folder or a worktree. Several
+// goroutines can call its methods at the same time. Close the Repo after use.
 type Repo struct {
-	// Work is the top folder of the work folder. Git is its own folder for HEAD and the
-	// index. Common is the folder with the objects and the refs. All three are absolute
-	// and have no symbolic links. Git and Common are the same in the main work folder.
+	// Work is the top folder of the work folder. Git is the work folder's own folder for HEAD and
+	// the index. Common is the folder with the objects and the refs. All three paths are absolute
+	// and contain no symbolic links. In the main work folder, Git and Common are the same.
 	Work, Git, Common string
 
 	program Program
 	standIn string // the folder that git takes for Common
 }
 
-// Open opens the repository that the folder dir is in. It looks for .git in dir and in the
-// folders above it. It never takes dir itself for a repository, so a bare repository that
-// lies in a work folder is not used. Open returns ENotFound if dir is in no repository,
-// and EInvalid if .git leads to a folder that does not belong to it.
+// Open opens the repository that contains the folder dir. It looks for .git in dir and in the
+// folders above it. It never takes dir itself for a repository. So a bare repository that lies in a
+// work folder is not used. Open returns ENotFound if dir is in no repository. It returns EInvalid
+// if .git leads to a folder that does not belong to this .git.
 func (p Program) Open(ctx context.Context, dir string) (*Repo, error) {
 	work, err := filepath.EvalSymlinks(dir)
 	if err == nil {
@@ -56,8 +56,8 @@ func (p Program) Open(ctx context.Context, dir string) (*Repo, error) {
 	return p.OpenAt(ctx, work, gitDir)
 }
 
-// OpenAt opens a work folder whose own git folder is known. It does not read the work
-// folder's .git, which an arm can change.
+// OpenAt opens a work folder whose git folder the caller knows. It does not read the .git in the
+// work folder, because an arm can change it.
 func (p Program) OpenAt(ctx context.Context, work, gitDir string) (*Repo, error) {
 	common, err := commonOf(gitDir)
 	if err != nil {
@@ -104,8 +104,8 @@ func followGit(work string) (string, error) {
 	return dir, checkBacklink(path, dir)
 }
 
-// checkBacklink checks that a worktree's git folder names this worktree. A changed .git
-// could otherwise lead into another repository of the user.
+// checkBacklink checks that a worktree's git folder names this worktree. Without this check, a
+// changed .git could lead into another repository of the user.
 func checkBacklink(path, gitDir string) error {
 	back, err := readLine(filepath.Join(gitDir, "gitdir"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -126,7 +126,7 @@ func checkBacklink(path, gitDir string) error {
 	return nil
 }
 
-// commonOf returns the folder with the objects and refs of a git folder.
+// commonOf returns the folder that holds the objects and refs for a git folder.
 func commonOf(gitDir string) (string, error) {
 	common, err := readLine(filepath.Join(gitDir, "commondir"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +141,8 @@ func commonOf(gitDir string) (string, error) {
 	return filepath.EvalSymlinks(common)
 }
 
-// maxLine is the size of the largest file with one path, in bytes. A path has at most 4096.
+// maxLine is the size in bytes of the largest file that contains one path. A path has at most 4096
+// bytes.
 const maxLine = 8 << 10
 
 func readLine(path string) (string, error) {
@@ -160,12 +161,13 @@ func readLine(path string) (string, error) {
 	return string(bytes.TrimRight(data, "\r\n")), nil
 }
 
-// linked lists what git finds in the common folder by the stand-in. Some may be missing:
-// git makes them through the link. The configuration and the hooks are not here.
+// linked lists what git finds in the common folder through the stand-in. Some of these files may be
+// missing. Git then makes them through the link. The list does not contain the configuration and
+// the hooks.
 var linked = []string{"HEAD", "objects", "refs", "packed-refs", "reftable", "logs", "shallow", "info", "worktrees",
 	"modules", "lfs", "rebase-merge", "rebase-apply", "BISECT_LOG"}
 
-// makeStandIn makes the folder that git takes for the common folder.
+// makeStandIn makes the folder that git uses as the common folder.
 func (r *Repo) makeStandIn(ctx context.Context) error {
 	settings, err := r.program.readHarmless(ctx, filepath.Join(r.Common, "config"))
 	if err != nil {
@@ -195,8 +197,8 @@ func (r *Repo) makeStandIn(ctx context.Context) error {
 	return os.WriteFile(filepath.Join(r.standIn, "config"), config, 0o600)
 }
 
-// stays checks that a file of the git folder is no symbolic link to somewhere else. Git
-// would write there.
+// stays checks that a file of the git folder is not a symbolic link to a place outside. Otherwise
+// git would write to that place.
 func (r *Repo) stays(path string) error {
 	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return nil

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// defaultMost is the size of the largest output that Output returns, in bytes.
+	// defaultMost is the size in bytes of the largest output that Output returns.
 	defaultMost = 64 << 20
-	// maxStderr is how much of the error output is kept, in bytes.
+	// maxStderr is the number of bytes of the error output that are kept.
 	maxStderr = 16 << 10
-	// killGrace is how long a killed git may take to close its pipes.
+	// killGrace is the time in which a killed git process must close its pipes.
 	killGrace = 5 * time.Second
 )
 
@@ -29,11 +29,12 @@ const (
 type Call struct {
 	Args  []string // the command and its arguments, without "git"
 	Stdin io.Reader
-	// Env is added to the environment. Only the names in callerEnv are allowed.
+	// Env contains variables that are added to the environment. Only the names in callerEnv are
+	// allowed.
 	Env []string
-	// Most is the size of the largest output in bytes; 0 means 64 MiB.
+	// Most is the size of the largest output in bytes. If it is 0, the limit is 64 MiB.
 	Most int64
-	// Stdout, if it is set, gets the output as it comes, without a bound.
+	// Stdout gets the output while git writes it, without a limit. It can be nil.
 	Stdout io.Writer
 }
 
@@ -42,12 +43,12 @@ var callerEnv = []string{"GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNAT
 	"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE",
 	"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE", "GIT_REFLOG_ACTION"}
 
-// commands lists the commands that may run, and what each gets before the caller's
-// arguments. A command is on it only if a test shows that a hostile repository starts no
-// program with it. "add", "commit", "stash push", "merge", "rebase" and "cherry-pick" are not,
-// because they start git in submodules, whatever the configuration says. Use update-index,
-// merge-tree, commit-tree and read-tree instead. "worktree" is not, because it would write the
-// path of the stand-in: see AddWorktree.
+// commands lists the commands that may run. For each command, it also lists the arguments that come
+// before the caller's arguments. A command is on the list only if a test shows that a hostile
+// repository starts no program with it. "add", "commit", "stash push", "merge", "rebase" and
+// "cherry-pick" are not on the list. They start git in submodules, whatever the configuration says.
+// Use update-index, merge-tree, commit-tree and read-tree instead. "worktree" is not on the list,
+// because it would write the path of the stand-in (see AddWorktree).
 var commands = map[string][]string{
 	"branch":           nil,
 	"cat-file":         nil,
@@ -90,9 +91,9 @@ func (r *Repo) Output(ctx context.Context, args ...string) ([]byte, error) {
 	return r.Run(ctx, Call{Args: args})
 }
 
-// Run runs git in the top folder of the work folder, and returns its output. If git fails,
-// the error is an *Error; the output up to then is returned too. If the output is larger
-// than c.Most, Run ends git and returns the first c.Most bytes with ErrTooLarge.
+// Run runs git in the top folder of the work folder, and returns its output. If git fails, the
+// error is an *Error, and Run also returns the output so far. If the output is larger than c.Most,
+// Run ends git and returns the first c.Most bytes with ErrTooLarge.
 func (r *Repo) Run(ctx context.Context, c Call) ([]byte, error) {
 	args, err := arguments(c.Args)
 	if err != nil {
@@ -112,7 +113,8 @@ func (r *Repo) Run(ctx context.Context, c Call) ([]byte, error) {
 		stdout: c.Stdout})
 }
 
-// arguments returns the arguments of git with what its command always gets.
+// arguments returns the given arguments together with the arguments that their git command always
+// gets.
 func arguments(args []string) ([]string, error) {
 	if len(args) == 0 {
 		return nil, coleo.Errorf(coleo.EInternal, "git needs a command")
@@ -136,12 +138,12 @@ func arguments(args []string) ([]string, error) {
 	return slices.Concat(args[:words], always, args[words:]), nil
 }
 
-// startsPrograms lists options that start a program or write to a file that they name.
+// startsPrograms lists options that start a program, or that name a file to write to.
 var startsPrograms = []string{"--ext-diff", "--textconv", "--output", "--exec", "--open-files-in-pager", "--filters",
 	"--recurse-submodules", "--show-signature", "--gpg-sign", "--interactive", "--edit", "--ignore-submodules=none",
 	"--submodule=diff", "--upload-pack", "--receive-pack", "--no-index"}
 
-// checkOption refuses an option that would undo what this package promises.
+// checkOption refuses an option that would break the promises of this package.
 func checkOption(command, option string) error {
 	name, _, _ := strings.Cut(option, "=")
 	if slices.Contains(startsPrograms, option) || slices.Contains(startsPrograms, name) {
@@ -157,7 +159,7 @@ type call struct {
 	stdin io.Reader
 	env   []string
 	most  int64
-	// stdout gets the output if it is set. Otherwise the output is returned.
+	// stdout gets the output if stdout is set. Otherwise run returns the output.
 	stdout io.Writer
 }
 
@@ -189,7 +191,8 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 	case out.cut:
 		return out.kept.Bytes(), ErrTooLarge
 	case ctx.Err() != nil:
-		// Even after the exit code 0: a filter that was killed first makes git go on without it.
+		// run returns this error even if the exit code is 0. If a filter of git was killed first,
+		// git continues without the filter.
 		return nil, fmt.Errorf("git %s: %w", c.args[0], ctx.Err())
 	case err == nil:
 		return out.kept.Bytes(), nil
@@ -201,10 +204,10 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 	return out.kept.Bytes(), &Error{Command: c.args[0], ExitCode: exit.ExitCode(), Stderr: stderr.kept.String()}
 }
 
-// ErrTooLarge says that git's output was larger than the bound of the call.
+// ErrTooLarge says that git's output was larger than the limit of the call.
 var ErrTooLarge = errors.New("git's output is too large")
 
-// Error is a git that ended with an exit code other than 0.
+// Error says that a git process ended with an exit code that is not 0.
 type Error struct {
 	Command  string // the first argument
 	ExitCode int    // -1 if a signal ended git
@@ -221,7 +224,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("git %s ended with exit code %d", e.Command, e.ExitCode)
 }
 
-// ExitCode returns the exit code in err, 0 if err is nil, and -1 if err has none.
+// ExitCode returns the exit code in err. It returns 0 if err is nil, and -1 if err contains no exit
+// code.
 func ExitCode(err error) int {
 	var e *Error
 	switch {
@@ -233,8 +237,8 @@ func ExitCode(err error) int {
 	return -1
 }
 
-// bounded keeps the first bytes of what is written to it, and calls full once there are
-// more.
+// bounded keeps the first bytes that are written to it. If more bytes come, it calls the function
+// full.
 type bounded struct {
 	kept bytes.Buffer
 	most int64
@@ -242,7 +246,7 @@ type bounded struct {
 	cut  bool
 }
 
-// Write never fails, so that git does not end on a closed pipe.
+// Write never fails. If it failed, git would end because of a closed pipe.
 func (b *bounded) Write(data []byte) (int, error) {
 	room := b.most - int64(b.kept.Len())
 	if int64(len(data)) <= room {

@@ -16,17 +16,17 @@ import (
 	"coleo.dev"
 )
 
-// maxConfig is the size of the largest configuration of a repository that is read, in
-// bytes. A repository with 1,000 branches has about 100 kB.
+// maxConfig is the size in bytes of the largest repository configuration that is read. The
+// configuration of a repository with 1,000 branches has about 100 kB.
 const maxConfig = 4 << 20
 
-// setting is one line of a configuration. Its key is section.name or
-// section.subsection.name. Only the subsection has upper and lower case.
+// setting is one line of a configuration. Its key is section.name or section.subsection.name. Only
+// the subsection distinguishes between upper and lower case.
 type setting struct{ key, value string }
 
-// harmless matches the keys that git reads of a repository's own configuration. Each says
-// how files or refs are stored, or who commits. None can name a program, a file or an
-// address from which git reads by itself.
+// harmless matches the keys that git may read from a repository's own configuration. Each key says
+// how files or refs are stored, or who commits. No key can name a program, a file or an address
+// from which git reads without being asked.
 var harmless = regexp.MustCompile(`(?s)^(` + strings.Join([]string{
 	`core\.(repositoryformatversion|filemode|bare|ignorecase|precomposeunicode|protecthfs|protectntfs|symlinks)`,
 	`core\.(autocrlf|eol|safecrlf|checkroundtripencoding|logallrefupdates|sharedrepository)`,
@@ -41,12 +41,12 @@ var harmless = regexp.MustCompile(`(?s)^(` + strings.Join([]string{
 	`merge\.(conflictstyle|renames|renamelimit)`,
 }, "|") + `)$`)
 
-// leftOut lists the extensions that a repository works without. Any other one says that
+// leftOut lists the extensions that a repository can work without. Any other extension says that
 // the repository has a format of its own.
 var leftOut = []string{"extensions.worktreeconfig", "extensions.partialclone"}
 
-// readHarmless reads a configuration and returns its harmless settings. It follows no
-// include. The result is empty if the file does not exist.
+// readHarmless reads a configuration and returns its harmless settings. It does not follow
+// includes. The result is empty if the file does not exist.
 func (p Program) readHarmless(ctx context.Context, path string) ([]setting, error) {
 	data, err := readConfig(path)
 	if err != nil || len(data) == 0 {
@@ -75,7 +75,8 @@ func (p Program) readHarmless(ctx context.Context, path string) ([]setting, erro
 	return kept, nil
 }
 
-// readConfig reads a regular file. A pipe or a device in its place would never end.
+// readConfig reads a regular file. It refuses a pipe or a device, because reading one might never
+// end.
 func readConfig(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,13 +10,14 @@ import (
 	"coleo.dev"
 )
 
-// Worktree is one worktree of a repository, besides the main work folder.
+// Worktree is one worktree of a repository. The main work folder is not a Worktree.
 type Worktree struct {
 	ID   string // the name of its folder below worktrees
 	Path string // its work folder, which may be gone
 	Git  string // its git folder
 	Head string // the branch as refs/heads/NAME, or a commit
-	// Locked is why git must not prune it; "" if it is not locked.
+	// Locked is the reason why git must not prune the worktree. It is "" if the worktree is not
+	// locked.
 	Locked string
 }
 
@@ -26,8 +27,8 @@ func (w Worktree) Gone() bool {
 	return err != nil || dir != w.Git
 }
 
-// Worktrees returns the worktrees of the repository, sorted by id. An entry that cannot be
-// read is left out.
+// Worktrees returns the worktrees of the repository, sorted by id. It leaves out entries that it
+// cannot read.
 func (r *Repo) Worktrees() ([]Worktree, error) {
 	entries, err := os.ReadDir(filepath.Join(r.Common, "worktrees"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +55,8 @@ func (r *Repo) Worktrees() ([]Worktree, error) {
 	return out, nil
 }
 
-// headOf returns the branch or the commit of a git folder, or "".
+// headOf returns the branch or the commit that a git folder has as its HEAD. It returns "" if there
+// is none.
 func headOf(gitDir string) string {
 	line, err := readLine(filepath.Join(gitDir, "HEAD"))
 	if err != nil {
@@ -67,13 +69,15 @@ func headOf(gitDir string) string {
 	return line
 }
 
-// AddWorktree makes the files that connect a new worktree with the repository: the folder
-// w.Path with its .git, and the git folder below worktrees. It checks nothing out. w.Head
-// is a branch as refs/heads/NAME, or a commit. The result has the git folder. The worktree
-// is locked with the reason w.Locked, so that no other git prunes it meanwhile. AddWorktree
-// returns EConflict if w.Path is there and is not empty, or if the id is taken.
+// AddWorktree makes the files that connect a new worktree with the repository. These are the folder
+// w.Path with its .git, and the git folder below worktrees. AddWorktree checks nothing out. w.Head
+// is a branch in the form refs/heads/NAME, or a commit. The returned Worktree contains the path of
+// the git folder. AddWorktree locks the worktree with the reason w.Locked, so that no other git
+// process prunes it in the meantime. AddWorktree returns EConflict if w.Path exists and is not
+// empty, or if the id is taken.
 //
-// A kill in between leaves a worktree whose work folder is gone, or one without files.
+// If Coleo is killed before AddWorktree has finished, the worktree that remains lacks its work
+// folder, or its files.
 func (r *Repo) AddWorktree(w Worktree) (Worktree, error) {
 	if entries, err := os.ReadDir(w.Path); !errors.Is(err, fs.ErrNotExist) && (err != nil || len(entries) > 0) {
 		return w, coleo.Errorf(coleo.EConflict, "%s is there already: no worktree was made", w.Path)
@@ -110,15 +114,16 @@ func (r *Repo) AddWorktree(w Worktree) (Worktree, error) {
 	return w, w.WriteLink()
 }
 
-// WriteLink writes the file .git, by which git finds the git folder of the worktree.
+// WriteLink writes the file .git. Git uses this file to find the git folder of the worktree.
 func (w Worktree) WriteLink() error {
 	return os.WriteFile(filepath.Join(w.Path, ".git"), []byte("gitdir: "+w.Git+"\n"), 0o666)
 }
 
-// MainHead returns what is checked out in the repository's main work folder: the branch as
-// refs/heads/NAME, or a commit. It is also the branch of a bare repository, which has no
-// work folder.
+// MainHead returns what is checked out in the repository's main work folder. This is a branch in
+// the form refs/heads/NAME, or a commit. For a bare repository, which has no work folder, MainHead
+// returns the repository's branch.
 func (r *Repo) MainHead() string { return headOf(r.Common) }
 
-// Head returns what is checked out in this work folder, as MainHead does.
+// Head returns what is checked out in this work folder. The result has the same form as that of
+// MainHead.
 func (r *Repo) Head() string { return headOf(r.Git) }

@@ -1,8 +1,8 @@
-// Package script runs the scripts that a project has for Coleo. They are .coleo/setup, for each new
-// worktree, and .coleo/check, for the time before a merge.
+// Package script runs the scripts that a project has for Coleo. The script .coleo/setup runs for
+// each new worktree. The script .coleo/check runs before a merge.
 //
-// A script comes with the repository, so anybody may have written it. It is read from a
-// commit, and it runs only if the user trusts its hash in this repository. The hash also
-// covers the files that the script names. If the package cannot tell what else the script
-// starts, the hash covers every file of the commit.
+// A script comes with the repository, so anybody may have written it. It is read from a commit. It
+// runs only if the user trusts its hash in this repository. The hash also covers the files that the
+// script names. If the package cannot determine what else the script starts, the hash covers every
+// file of the commit.
 package script

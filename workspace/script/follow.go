@@ -13,10 +13,11 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// mostNamed bounds the files that a script names. A folder counts with each file in it.
+// mostNamed limits the number of files that a script names. If a script names a folder, each file
+// in the folder counts.
 const mostNamed = 1000
 
-// The method follow adds the files that the script names. If the script may start others, it sets
+// follow adds the files that the script names. If the script may start other files, follow sets
 // Why. It reads only scripts for sh and bash.
 func (s *Script) follow(ctx context.Context, r *git.Repo) error {
 	f := follower{read: map[string]bool{s.Path: true}}
@@ -76,7 +77,7 @@ func (f *follower) unclear(format string, a ...any) {
 	}
 }
 
-// shells are the interpreters whose scripts are followed.
+// shells are the interpreters whose scripts the package follows.
 var shells = []string{"sh", "bash", "dash"}
 
 // script follows the text of one script.
@@ -112,12 +113,13 @@ func (f *follower) script(name, text string) {
 	})
 }
 
-// plainFlags reports whether a word has flags of a shell that change nothing here.
+// plainFlags reports whether a word consists of shell flags that have no effect on what the script
+// starts.
 func plainFlags(word string) bool {
 	return strings.HasPrefix(word, "-") && strings.Trim(word[1:], "eux") == "" && len(word) > 1
 }
 
-// node follows one part of a script. What is not listed here cannot be followed.
+// node follows one part of a script. It cannot follow a part that is not listed here.
 func (f *follower) node(name string, n syntax.Node) {
 	switch n := n.(type) {
 	case nil, *syntax.File, *syntax.Stmt, *syntax.Comment, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted,
@@ -148,16 +150,16 @@ func (f *follower) node(name string, n syntax.Node) {
 	}
 }
 
-// A variable is ordinary if it has no influence on what a shell or a program starts. Only names in
-// lower case are ordinary, because programs read variables in upper case.
+// ordinary reports whether a variable has no influence on what a shell or a program starts. Only
+// names in lower case are ordinary, because programs read variables in upper case.
 func ordinary(name string) bool {
 	return strings.ToLower(name) == name && !strings.Contains(name, "proxy")
 }
 
-// printers start nothing and read no file, whatever their arguments are.
+// printers are commands that start nothing and read no file, whatever their arguments are.
 var printers = []string{"echo", "mkdir", "touch", "rm", "rmdir", "true", "false", ":", "exit", "return", "sleep", "pwd"}
 
-// readers start nothing. The files that they read are among their arguments.
+// readers are commands that start nothing. The files that they read are among their arguments.
 var readers = []string{"cat", "cp", "mv", "ln", "head", "tail", "cmp", "wc", "chmod", "ls"}
 
 // call follows a simple command.
@@ -196,8 +198,8 @@ func (f *follower) call(name string, c *syntax.CallExpr) {
 	}
 }
 
-// Some tests evaluate a word as an expression, which can start a program. The function evaluates
-// reports whether a test could do that.
+// evaluates reports whether a test could start a program. Some tests evaluate a word as an
+// expression, and an expression can start a program.
 func evaluates(args []*syntax.Word) bool {
 	return slices.ContainsFunc(args, func(w *syntax.Word) bool {
 		word, ok := static(w)
@@ -205,7 +207,7 @@ func evaluates(args []*syntax.Word) bool {
 	})
 }
 
-// run follows a script that is named by the first word.
+// run follows the script that the first word names.
 func (f *follower) run(name string, line uint, words []*syntax.Word) {
 	if len(words) == 0 {
 		f.unclear("%s reads commands in line %d from its input", name, line)
@@ -229,7 +231,7 @@ func (f *follower) run(name string, line uint, words []*syntax.Word) {
 	f.add(file)
 }
 
-// words adds the files that words name. It reports whether all of the words are fixed.
+// words adds the files that the given words name. It reports whether all of these words are fixed.
 func (f *follower) words(words []*syntax.Word) bool {
 	all := true
 	for _, w := range words {
@@ -242,7 +244,8 @@ func (f *follower) words(words []*syntax.Word) bool {
 	return all
 }
 
-// data adds a file that a word names, or the files of a folder.
+// data adds the file that a word names. If the word names a folder, data adds all files in this
+// folder.
 func (f *follower) data(word string) {
 	name := path.Clean(word)
 	if file, ok := f.tree[name]; ok {
@@ -263,7 +266,8 @@ func (f *follower) add(file File) {
 	}
 }
 
-// static returns the text of a word that is always the same. A pattern for file names is not.
+// static returns the text of a word if the text is always the same. It returns false for any other
+// word, such as a pattern for file names.
 func static(w *syntax.Word) (string, bool) {
 	if w == nil {
 		return "", false

@@ -15,11 +15,12 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// MarkOf returns the mark for the processes of an arm's script. The mark is in their environment,
-// so Coleo's verbs know that they run inside an arm.
+// MarkOf returns the mark for the processes of an arm's script. The mark is in the environment of
+// these processes. So Coleo's verbs know that they run inside an arm.
 func MarkOf(arm string) string { return "script-" + arm }
 
-// Sweep ends the processes that a killed host agent has left of a script. It needs Linux.
+// Sweep ends the processes of an arm's script that remain after the host agent was killed. It works
+// only on Linux.
 func Sweep(arm string) error { return sweep(MarkOf(arm)) }
 
 func sweep(mark string) error {
@@ -29,10 +30,11 @@ func sweep(mark string) error {
 	return nil
 }
 
-// Guarded is the guard of one script, which is a process between Coleo and the script. Its
-// arguments are a mark, "--" and a command line. It runs the command. When the command or the input
-// ends, it ends all processes of the command. Coleo's end of the input closes when Coleo is killed.
-// Guarded returns the exit code of the command, or 128 and the number of the signal.
+// Guarded is the guard of one script. The guard is a process between Coleo and the script. The
+// arguments are a mark, "--" and a command line. Guarded runs the command. When the command or the
+// input ends, Guarded ends all processes of the command. The input also ends when Coleo is killed.
+// Guarded returns the exit code of the command. If a signal ended the command, it returns 128 plus
+// the number of the signal.
 func Guarded(args []string, input io.Reader) (code int, err error) {
 	const words = 3
 	if len(args) < words || args[1] != "--" {

@@ -14,27 +14,28 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// The paths of the scripts, below the top folder of the repository.
+// These are the paths of the scripts, relative to the top folder of the repository.
 const (
 	Setup = ".coleo/setup"
 	Check = ".coleo/check"
 )
 
-// maxScript is the size of the largest script, in bytes. A person must be able to read it.
+// maxScript is the size in bytes of the largest script. The limit exists because a person must be
+// able to read the script.
 const maxScript = 256 << 10
 
-// Script is a project's script, as a commit has it.
+// Script is a project's script in the version of one commit.
 type Script struct {
 	Repository string `json:"repository"` // the repository's folder with the objects and refs
 	Path       string `json:"path"`       // Setup or Check
 	Commit     string `json:"commit"`
 	Content    string `json:"content"`
-	// Files are the script and the files that it names, sorted by path.
+	// Files contains the script and the files that the script names, sorted by path.
 	Files []File `json:"files"`
-	// Why says why the script may start more than Files; "" if it cannot.
+	// Why says why the script may start more than Files. It is "" if the script cannot start more.
 	Why string `json:"why,omitempty"`
-	// Hash covers Files, or if Why is set, all files of the commit. NamedHash covers only Files. If
-	// Why is "", both are the same. Both are SHA-256 in hex.
+	// Hash covers Files. If Why is not "", Hash covers all files of the commit. NamedHash covers
+	// only Files. If Why is "", Hash and NamedHash are the same. Both are SHA-256 in hex.
 	Hash      string `json:"hash"`
 	NamedHash string `json:"named_hash"`
 }
@@ -47,17 +48,17 @@ type File struct {
 	Hash string `json:"sha256"`
 }
 
-// Modes of files, as git prints them.
+// These are the modes of files as git prints them.
 const (
 	modeFile    = "100644"
 	modeProgram = "100755"
 	modeLink    = "120000"
 )
 
-// Read returns a script from a commit, which is given by its full id. The result found is false if
-// the commit has no such script. Read returns EInvalid for a script that cannot run: a symbolic
-// link, a file without the permission to run, one that is too large, one with line ends of Windows,
-// and one without a first line that names its interpreter.
+// Read returns a script from a commit. The parameter commit is the full id of the commit. The
+// result found is false if the commit does not contain the script. Read returns EInvalid for a
+// script that cannot run. Such a script is a symbolic link, lacks the permission to run, is too
+// large, has Windows line ends, or has no first line that names its interpreter.
 func Read(ctx context.Context, r *git.Repo, commit, path string) (s Script, found bool, err error) {
 	out, err := r.Output(ctx, "ls-tree", "-z", "--full-tree", commit, "--", path)
 	if err != nil {
@@ -88,7 +89,8 @@ func Read(ctx context.Context, r *git.Repo, commit, path string) (s Script, foun
 	return s, true, nil
 }
 
-// hash returns the hash of the files, and of what else they stand for.
+// hash returns the hash of the files and of the scope. The scope says whether the hash covers only
+// the named files or all files of a tree.
 func (s Script) hash(scope string) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "coleo script 1\n%q %q\n", s.Path, scope)
@@ -98,7 +100,7 @@ func (s Script) hash(scope string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// parseTree reads what `git ls-tree -z` prints. It leaves out folders.
+// parseTree reads the output of `git ls-tree -z`. It leaves out folders.
 func parseTree(out []byte) map[string]File {
 	list := map[string]File{}
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
@@ -110,7 +112,7 @@ func parseTree(out []byte) map[string]File {
 	return list
 }
 
-// readProgram returns the content of a script that can run, and sets the hash of the file.
+// readProgram returns the content of a script that can run. It also sets the hash of the file.
 func readProgram(ctx context.Context, r *git.Repo, f *File) (string, error) {
 	refuse := func(why string) error {
 		return coleo.Errorf(coleo.EInvalid, "%s %s", f.Path, why)
@@ -139,7 +141,7 @@ func readProgram(ctx context.Context, r *git.Repo, f *File) (string, error) {
 	return data, nil
 }
 
-// readBlob returns the content of a file, and sets its hash.
+// readBlob returns the content of a file. It also sets the hash of the file.
 func readBlob(ctx context.Context, r *git.Repo, f *File, most int64) (string, error) {
 	out, err := r.Output(ctx, "cat-file", "-s", f.Blob)
 	if err != nil {
@@ -163,8 +165,8 @@ func hashBlob(ctx context.Context, r *git.Repo, f *File) error {
 	return err
 }
 
-// SameIn returns EForbidden if a tree or commit has another version of the script, or of a file
-// that it names. An arm may have written that version.
+// SameIn returns EForbidden if a tree or commit contains another version of the script, or of a
+// file that the script names. An arm may have written the other version.
 func (s Script) SameIn(ctx context.Context, r *git.Repo, tree string) error {
 	args := []string{"ls-tree", "-r", "-z", "--full-tree", tree, "--"}
 	for _, f := range s.Files {

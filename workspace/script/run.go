@@ -17,18 +17,19 @@ import (
 )
 
 const (
-	// DefaultTimeout is how long a script may run, unless config.toml says otherwise. A
-	// set-up often downloads packages.
+	// DefaultTimeout is how long a script may run if config.toml sets no time. A set-up often
+	// downloads packages.
 	DefaultTimeout = 10 * time.Minute
-	// MaxTimeout is the longest time that config.toml can set. Orders to start an arm wait that
-	// long.
+	// MaxTimeout is the longest time that config.toml can set. An order to start an arm waits up to
+	// this time.
 	MaxTimeout = 20 * time.Minute
-	// endGrace is how long the guard may take to end the processes of a script. It searches for
-	// them for 5 s at most.
+	// endGrace is the time in which the guard must end the processes of a script. The guard
+	// searches for these processes for at most 5 s.
 	endGrace = 10 * time.Second
-	// maxOutput is how much of the output is written to a file, in bytes.
+	// maxOutput is the number of bytes of the output that are written to a file.
 	maxOutput = 10 << 20
-	// An error has the end of the output: at most lastBytes bytes, and at most lastLines lines.
+	// An error contains the end of the output. This end has at most lastBytes bytes and at most
+	// lastLines lines.
 	lastBytes = 2 << 10
 	lastLines = 12
 )
@@ -36,15 +37,15 @@ const (
 // Runner starts scripts.
 type Runner struct {
 	Trusts Trusts
-	// Guard is the command line of the program that calls Guarded with its arguments.
+	// Guard is the command line of a program. This program calls Guarded with its arguments.
 	Guard   []string
 	Environ []string      // the user's environment, of which scripts get a part
 	Timeout time.Duration // 0 means DefaultTimeout
 }
 
-// The variable passed lists what a script gets from the user's environment. These variables say
+// passed lists the variables that a script gets from the user's environment. These variables say
 // where programs and caches are, what the language is, and how to reach the network. The script
-// gets nothing else, and so no keys.
+// gets no other variables, and so no keys.
 var passed = []string{"HOME", "PATH", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
 	"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
@@ -60,9 +61,9 @@ type Start struct {
 	Held   *os.File // a lock that lasts until all processes have ended; nil for none
 }
 
-// Run runs a script and waits for its end. After that, no process of the script is left. The error
-// has the exit code and the last lines of the output. It is ETimeout if the script took too long,
-// and EForbidden if the script is not trusted.
+// Run runs a script and waits for its end. After that, no process of the script remains. The error
+// contains the exit code and the last lines of the output. It is ETimeout if the script took too
+// long, and EForbidden if the script is not trusted.
 func (r Runner) Run(ctx context.Context, s Start) error {
 	if err := r.Trusts.Require(s.Script); err != nil {
 		return err
@@ -98,8 +99,8 @@ func (r Runner) Run(ctx context.Context, s Start) error {
 	return coleo.Errorf(coleo.EInternal, "%s failed: %w; %s", s.Script.Path, err, out.end(s.Output))
 }
 
-// The method start runs the guard, which runs the script. When the guard's input ends, it ends
-// everything. This also happens when this process is killed.
+// start runs the guard, and the guard runs the script. When the guard's input ends, the guard ends
+// all processes of the script. The input also ends when this process is killed.
 func (r Runner) start(ctx context.Context, s Start, out io.Writer) error {
 	program := filepath.Join(s.Dir, s.Script.Path)
 	argv := append(append([]string{}, r.Guard...), s.Mark, "--", program)
@@ -147,8 +148,8 @@ func environment(environ []string) []string {
 	return env
 }
 
-// checkFiles checks that the files on the disk are the trusted ones. An attribute of git can change
-// a file when git checks it out.
+// checkFiles checks that the files on the disk are the trusted files. When git checks out a file, a
+// git attribute can change its content.
 func (s Start) checkFiles() error {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
@@ -168,7 +169,7 @@ func (s Start) checkFiles() error {
 	return nil
 }
 
-// output keeps the beginning of what a script prints in a file, and the end in memory.
+// output keeps the beginning of the script's output in a file, and the end of the output in memory.
 type output struct {
 	mu      sync.Mutex
 	file    io.Writer
@@ -176,7 +177,7 @@ type output struct {
 	last    []byte
 }
 
-// Write never fails, so that a full disk does not end the script.
+// Write never fails, so a full disk does not end the script.
 func (o *output) Write(data []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -191,7 +192,7 @@ func (o *output) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// end returns the last lines of the output, and where all of it is.
+// end returns the last lines of the output, and the path of the file with the output.
 func (o *output) end(path string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -203,7 +204,7 @@ func (o *output) end(path string) string {
 	return fmt.Sprintf("its whole output is in %s; its last lines:\n%s", path, strings.Join(lines, "\n"))
 }
 
-// harmless replaces what a terminal could obey.
+// harmless replaces characters that could control a terminal.
 func harmless(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {

@@ -14,8 +14,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// maxTrustFile is the largest size in bytes of the list of trusted scripts. This is enough for more
-// than 1,000 scripts.
+// maxTrustFile is the largest size in bytes of the file with the trusted scripts. A file of this
+// size has room for more than 1,000 scripts.
 const maxTrustFile = 4 << 20
 
 // Trusted is a script that the user trusts in one repository.
@@ -29,8 +29,9 @@ type Trusts struct {
 	File string // its path; "" means that no script is trusted
 }
 
-// Of returns the version of this script that the user has trusted, and whether the script is still
-// the same. If the user has never trusted it, the first result is nil.
+// Of returns the version of this script that the user has trusted. It also returns whether the
+// script is still the same as this version. If the user has never trusted the script, the first
+// result is nil.
 func (t Trusts) Of(s Script) (earlier *Trusted, trusted bool, err error) {
 	all, err := t.read()
 	if err != nil {
@@ -70,8 +71,8 @@ func named(files []File, path string) string {
 	return Script{Path: path, Files: files}.hash("the named files")
 }
 
-// Trust stores that the user trusts a script. The hash must be one of the script's two. For any
-// other hash it returns EStale.
+// Trust stores that the user trusts a script. The parameter hash must be one of the script's two
+// hashes. For any other hash, Trust returns EStale.
 func (t Trusts) Trust(s Script, hash string) error {
 	if hash == "" || hash != s.Hash && hash != s.NamedHash {
 		return coleo.Errorf(coleo.EStale, "%s does not have this hash: nothing is trusted; read it again with "+
@@ -80,8 +81,8 @@ func (t Trusts) Trust(s Script, hash string) error {
 	return t.change(func(all map[string]Trusted) { all[s.key()] = Trusted{Hash: hash, Files: s.Files} })
 }
 
-// Distrust takes the trust in a script back. The repository is given by its common folder. Distrust
-// returns ENotFound if the script was not trusted.
+// Distrust ends the trust in a script. The parameter repository is the common folder of the
+// repository. Distrust returns ENotFound if the script was not trusted.
 func (t Trusts) Distrust(repository, path string) error {
 	all, err := t.read()
 	if err != nil {
@@ -133,12 +134,12 @@ func (t Trusts) read() (map[string]Trusted, error) {
 	return all, nil
 }
 
-// maxDiff is how much of a difference is shown, in bytes.
+// maxDiff is the number of bytes of a difference that are shown.
 const maxDiff = 1 << 20
 
-// Diff returns the difference between the script's trusted version and its present one, as text for
-// people. It needs the repository. If git has deleted the content of a file, the text only names
-// the file.
+// Diff returns the difference between the script's trusted version and its present version, as text
+// for people. It needs the repository. If git has deleted the trusted content of a file, the text
+// only names the file.
 func (s Script) Diff(ctx context.Context, r *git.Repo, earlier Trusted) (string, error) {
 	var out strings.Builder
 	was := map[string]File{}
