@@ -59,7 +59,7 @@ func (s *Session) worked(entries []record.Entry) {
 	s.tellWork(name, entries[told:])
 }
 
-// tellWork adds the work in entries to the list of changes. The caller holds mu.
+// tellWork adds the work that the entries describe to the list of changes. The caller holds mu.
 func (s *Session) tellWork(name string, entries []record.Entry) {
 	if work := record.Activities(entries); len(work) > 0 {
 		s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeWork, Reading: s.reading, Work: work, Record: name})

@@ -63,7 +63,7 @@ func (s shot) again(spec *rules.Spec) shot {
 	return s
 }
 
-// Break is a time in which the reading of a recording differs from its label.
+// Break is a period of a recording in which Coleo reads another state than the label says.
 type Break struct {
 	Recording string   `json:"recording"`
 	From      float64  `json:"from"`  // seconds
@@ -135,7 +135,7 @@ func sameRows(a, b coleo.Screen) bool {
 	return a.Title == b.Title && a.Cursor == b.Cursor && slices.Equal(a.Lines, b.Lines)
 }
 
-// again returns the case with its pictures as another description reads them.
+// again returns a copy of the case. In the copy, another description has read the pictures anew.
 func (t taped) again(spec *rules.Spec) taped {
 	t.shots = slices.Clone(t.shots)
 	for i := range t.shots {

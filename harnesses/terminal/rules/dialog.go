@@ -139,8 +139,8 @@ type DialogRule struct {
 	// the mark with `LEFT` and `RIGHT` and then presses `ENTER`. `keys` picks no option: it presses
 	// the keys of `approve`, `always` and `deny`. The key is required.
 	Select string `toml:"select"`
-	// Approve is a pattern for the option that approves. It matches the label of that option:
-	// `^Yes$`. With `select = "keys"` the value is the keys that approve: `ENTER`.
+	// Approve is a pattern for the label of the option that approves: `^Yes$`. If `select` is
+	// `keys`, this key instead lists the keys that Coleo presses to approve: `ENTER`.
 	Approve string `toml:"approve"`
 	// Always has the same form as `approve`. It is for the option that approves this dialog and
 	// later ones.

@@ -64,7 +64,7 @@ type ModelRule struct {
 	// The key is required with `command`.
 	When []Cond `toml:"when"`
 	// What the screen shows when the model has changed. A group named `detail` must match the name
-	// of the new model. The key is required with `command`.
+	// of the new model. This key is required if `command` is set.
 	Seen []Cond `toml:"seen"`
 	// The provider of the agent CLI's models, as models.dev calls it, such as `anthropic`. Set this
 	// key if all models of the agent CLI come from one provider.
