@@ -17,15 +17,19 @@ const (
 	LimitNetwork  LimitKind = "network"  // the model's servers cannot be reached
 	LimitLogin    LimitKind = "login"    // the login or the key is not accepted
 	LimitContext  LimitKind = "context"  // the conversation is too long for the model
+	// LimitBudget is a limit of the user's own: see Budget. No agent CLI tells it.
+	LimitBudget LimitKind = "budget"
 )
 
-// LimitKinds returns every kind of limit.
+// LimitKinds returns every kind of limit that an agent CLI can meet.
 func LimitKinds() []LimitKind {
 	return []LimitKind{LimitRate, LimitQuota, LimitOverload, LimitNetwork, LimitLogin, LimitContext}
 }
 
 // Passes reports whether the limit ends by itself, so that waiting helps.
-func (k LimitKind) Passes() bool { return k != LimitLogin && k != LimitContext }
+func (k LimitKind) Passes() bool {
+	return k != LimitLogin && k != LimitContext && k != LimitBudget
+}
 
 // Limit is a limit that an agent CLI has met. The agent CLI has given up: its turn has
 // ended with this error.

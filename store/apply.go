@@ -53,6 +53,8 @@ func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return applyModel(arm, e)
 	case coleo.EventLabels:
 		return applyLabels(arm, e)
+	case coleo.EventBudget:
+		return applyBudget(arm, e)
 	case coleo.EventRunStart:
 		return applyPromptArrived(arm, e)
 	case coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
@@ -256,6 +258,15 @@ func applyLabels(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if arm.Labels = l.Labels; len(l.Labels) == 0 {
 		arm.Labels = nil
 	}
+	return touched(arm, e.Time)
+}
+
+func applyBudget(arm coleo.Arm, e coleo.Event) coleo.Arm {
+	c, ok := payload[coleo.BudgetChange](e)
+	if !ok {
+		return arm
+	}
+	arm.Budget = c.After(arm.Budget)
 	return touched(arm, e.Time)
 }
 
