@@ -103,7 +103,7 @@ type BudgetState struct {
 }
 
 // Line returns the state for people, such as "$1.20 of $2.50 (park)".
-func (s BudgetState) Line() string { return Dollars(s.Spent) + " of " + s.Budget.String() }
+func (s BudgetState) Line() string { return Dollars(s.Spent) + " of " + s.String() }
 
 // Name names the budget for people, such as "the budget of arm fix".
 func (s BudgetState) Name() string {

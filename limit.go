@@ -114,8 +114,16 @@ const (
 // ParkChange is the payload of a parked event.
 type ParkChange struct {
 	Step ParkStep `json:"step"`
-	Why  string   `json:"why,omitempty"` // with ParkContinued and ParkEnded
+	// Why is Parked.Why with ParkBegun. With the other steps, it is why the arm is not parked
+	// any more. JSON has only this Why, and not that of Parked.
+	Why string `json:"why,omitempty"`
 	// Run is the id of the run with which the arm goes on, with ParkContinued.
 	Run string `json:"run,omitempty"`
 	Parked
+}
+
+// Parking returns how the arm is parked, with ParkBegun.
+func (c ParkChange) Parking() Parked {
+	c.Parked.Why = c.Why
+	return c.Parked
 }

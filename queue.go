@@ -59,10 +59,10 @@ type QueueState struct {
 	// Sending is the id of the prompt that has left the queue and is being typed. It is ""
 	// if there is none, and from the start of the prompt's run.
 	Sending string  `json:"sending,omitempty"`
-	Paused string  `json:"paused,omitempty"`
-	ByHand bool    `json:"by_hand,omitempty"`
-	Held   string  `json:"held,omitempty"`
-	Parked *Parked `json:"parked,omitempty"`
+	Paused  string  `json:"paused,omitempty"`
+	ByHand  bool    `json:"by_hand,omitempty"`
+	Held    string  `json:"held,omitempty"`
+	Parked  *Parked `json:"parked,omitempty"`
 }
 
 // QueueStep says what was done to a queue. The log stores steps, so the meaning of a step

@@ -268,43 +268,43 @@ func (a *arm) interruptTurn() {
 	a.mu.Lock()
 	a.metering.stopping = false
 	told := err != nil && a.metering.told
-	a.metering.told = err != nil
-	p := queueOf(&a.record).Parked
+	goesOn := err != nil && a.run != nil
+	a.metering.told = goesOn
 	a.mu.Unlock()
-	if a.host.ctx.Err() != nil || told || p == nil {
-		return
-	}
-	change := coleo.BudgetChange{Step: coleo.BudgetInterrupted, Why: p.Text + "; its turn was interrupted",
-		BudgetState: a.strictest()}
 	switch {
-	case err != nil:
-		change.Step, change.Why = coleo.BudgetUnstopped, p.Text+"; its turn was not interrupted: "+err.Error()
-	case !done.Stopped():
-		return // the turn has ended by itself
-	}
-	if err := a.host.append(ctx, runEvent(a.record.ID, run, coleo.EventBudget, change)); err != nil {
-		a.host.Log.Error("record the interrupt at a budget", "arm", a.name(), "error", err)
+	case a.host.ctx.Err() != nil || told || err == nil && !done.Stopped():
+	case goesOn:
+		a.tellStop(run, coleo.BudgetUnstopped, "its turn still went on after an attempt to interrupt it: "+err.Error())
+	default:
+		a.tellStop(run, coleo.BudgetInterrupted, "its turn was interrupted")
 	}
 }
 
-// strictest returns the budget that allows no further call, or a zero one.
-func (a *arm) strictest() coleo.BudgetState {
-	return budget.DecideAll(a.budgets(), budget.Call{Price: &coleo.Price{}, Counted: true}).State
+// turnStopped tells that a turn has ended after all. Before, the log has told that it still went on.
+func (a *arm) turnStopped(run string) {
+	a.mu.Lock()
+	told := a.metering.told
+	a.metering.told = false
+	a.mu.Unlock()
+	if told {
+		a.tellStop(run, coleo.BudgetInterrupted, "its turn was interrupted")
+	}
 }
 
-// mayGoOn returns EConflict if an arm is parked at a budget that still does not allow a call.
-func (a *arm) mayGoOn() error {
+// tellStop tells what became of the turn of an arm that is parked at a budget.
+func (a *arm) tellStop(run string, step coleo.BudgetStep, what string) {
 	a.mu.Lock()
 	p := queueOf(&a.record).Parked
 	a.mu.Unlock()
 	if p == nil || p.Kind != coleo.LimitBudget {
-		return nil
+		return
 	}
-	d := budget.DecideAll(a.budgets(), a.nextCall(coleo.ContinuePrompt))
-	if !d.Policy.Hard() || d.Allows() {
-		return nil
+	of := budget.DecideAll(a.budgets(), budget.Call{Price: &coleo.Price{}, Counted: true}).State
+	change := coleo.BudgetChange{Step: step, Why: p.Text + "; " + what, BudgetState: of}
+	if err := a.host.append(context.WithoutCancel(a.host.ctx), runEvent(a.record.ID, run, coleo.EventBudget,
+		change)); err != nil {
+		a.host.Log.Error("record the interrupt at a budget", "arm", a.name(), "error", err)
 	}
-	return coleo.Errorf(coleo.EConflict, "arm %s stays parked, and nothing was typed: %s; %s", a.name(), d.Why, a.remedy(d))
 }
 
 // tellSpent tells at the end of a run what is used of the arm's own budget.

@@ -19,7 +19,9 @@ func (testPrices) Override(_, model string) (coleo.Price, bool) {
 	return coleo.Price{Rates: rates, Source: coleo.PriceOverride}, model == "m1"
 }
 
-func (p testPrices) Find(provider, model string) (coleo.Price, bool) { return p.Override(provider, model) }
+func (p testPrices) Find(provider, model string) (coleo.Price, bool) {
+	return p.Override(provider, model)
+}
 
 // tells is what the description of an agent CLI has that tells each reply.
 const tells = "\n[work]\nusage = true\n"

@@ -272,6 +272,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	if err != nil {
 		a.host.Log.Error("end a run", "arm", a.name(), "error", err)
 	}
+	a.turnStopped(run.ID)
 	a.tellSpent(ctx, run.ID)
 	a.keepFiles(changes.AfterTurn, run.ID)
 }

@@ -160,7 +160,8 @@ func applyParked(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		next = *arm.Queue
 	}
 	if next.Parked = nil; c.Step == coleo.ParkBegun {
-		next.Parked = &c.Parked
+		p := c.Parking()
+		next.Parked = &p
 	}
 	if arm.Queue = nil; next != (coleo.QueueState{}) {
 		arm.Queue = &next

@@ -79,7 +79,7 @@ func (p *printer) summary(e coleo.Event) (string, show.Colour) {
 	case coleo.EventParked:
 		c := decode[coleo.ParkChange](e)
 		if c.Step == coleo.ParkBegun {
-			return c.Line(), show.Yellow
+			return c.Parking().Line(), show.Yellow
 		}
 		return words(string(c.Step), c.Why), show.Plain
 	case coleo.EventStopped:
