@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -241,4 +242,45 @@ func TestABudgetThatCannotBeKeptIsRefused(t *testing.T) {
 	silent.followUp(mute, "say one")
 	silent.until("the queue is paused", func() bool { return silent.queue(mute, coleo.QueueOrder{}).Paused != "" })
 	silent.waits(mute, "ada", 0)
+}
+
+func TestATurnIsNotInterruptedAtADialogButRightAfterItsAnswer(t *testing.T) {
+	t.Parallel()
+	s := budgetStage(t, coleo.Budgets{})
+	id := s.budgetArm("ada", &coleo.Budget{Dollars: 1})
+	text := "dialog rm\npause 1h"
+	s.prompt(id, text)
+	s.noteWork(id, []coleo.Activity{{Position: 1, Work: coleo.Prompted{Text: text}}})
+	s.until("it asks", func() bool { return s.report(id).Reading.Dialog != nil })
+	s.uses(id, 2, 1.5, "")
+	s.awaitBudget(id, coleo.BudgetSet, coleo.BudgetReached)
+	if r := s.report(id); r.Reading.State != coleo.WaitingApproval || r.Reading.Dialog == nil {
+		t.Fatalf("at its budget the arm reads %+v", r.Reading)
+	}
+	s.check(s.ask(bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.Approve}}, nil))
+	s.awaitBudget(id, coleo.BudgetSet, coleo.BudgetReached, coleo.BudgetInterrupted)
+	s.awaitRuns(id, 1)
+}
+
+// busySession is a real session that refuses each interrupt.
+type busySession struct{ coleo.Session }
+
+func (busySession) Interrupt(context.Context) (coleo.Interruption, error) {
+	return coleo.Interruption{}, coleo.Errorf(coleo.EBusy, "not now")
+}
+
+func TestTheNextHostAgentInterruptsATurnThatStillGoesOn(t *testing.T) {
+	t.Parallel()
+	s := budgetStage(t, coleo.Budgets{})
+	id := s.budgetArm("ada", &coleo.Budget{Dollars: 1})
+	s.works(id)
+	s.hijack(id, func(real coleo.Session) coleo.Session { return busySession{real} })
+	s.uses(id, 2, 1.5, "")
+	told := s.awaitBudget(id, coleo.BudgetSet, coleo.BudgetReached, coleo.BudgetUnstopped)
+	if !strings.HasSuffix(told.Why, "its turn still went on after an attempt to interrupt it: not now") {
+		t.Errorf("the event is %+v", told)
+	}
+	s.restart()
+	s.awaitBudget(id, coleo.BudgetSet, coleo.BudgetReached, coleo.BudgetUnstopped, coleo.BudgetInterrupted)
+	s.awaitRuns(id, 1)
 }
