@@ -111,8 +111,11 @@ type Arm struct {
 	Window      *Window      `json:"window,omitempty"` // set for a harness that shows its agent CLI in a window
 	Mode        string       `json:"mode,omitempty"`   // the id of the agent CLI's mode, as told last
 	// Queue is nil if no prompt waits in the arm's queue and the queue is not paused.
-	Queue   *QueueState `json:"queue,omitempty"`
-	Runtime Runtime     `json:"runtime"`
+	Queue *QueueState `json:"queue,omitempty"`
+	// Budget is the newest event about a budget. It is the arm's own budget, or a common one
+	// that has not allowed a call. It is nil if there is none.
+	Budget  *BudgetChange `json:"budget,omitempty"`
+	Runtime Runtime       `json:"runtime"`
 }
 
 // Signals returns the signals for Summarise from the arm's row. The field Watch of the

@@ -48,6 +48,8 @@ func Needs() []Need { return []Need{NeedsYou, NeedWorking, NeedParked, NeedIdle,
 // the need explains itself. The caller must first set the arm's Runtime.
 func (a Arm) Need() (need Need, why string) {
 	switch {
+	case a.Status == StatusStopped && a.Budget != nil && a.Budget.Step == BudgetReached && a.Budget.Policy == BudgetStop:
+		return NeedEnded, a.Budget.Why
 	case a.Status == StatusStopped:
 		return NeedEnded, ""
 	case a.State == WaitingApproval && a.Dialog != nil:

@@ -25,6 +25,7 @@ const (
 	// arm does not use it.
 	EventRules        EventKind = "arm.rules"
 	EventLabels       EventKind = "arm.labels"          // Labelled
+	EventBudget       EventKind = "budget"              // BudgetChange
 	EventRemoved      EventKind = "arm.removed"         // no payload
 	EventState        EventKind = "state"               // Change
 	EventUnrecognised EventKind = "screen_unrecognised" // Change
@@ -300,7 +301,7 @@ const OutcomeOpen = "open"
 
 // eventKinds has every kind of event, Coleo's own kinds first.
 var eventKinds = []EventKind{
-	EventSpawned, EventReattached, EventStopped, EventOrphaned, EventBlocked, EventRules, EventLabels, EventRemoved,
+	EventSpawned, EventReattached, EventStopped, EventOrphaned, EventBlocked, EventRules, EventLabels, EventBudget, EventRemoved,
 	EventState,
 	EventUnrecognised, EventWitness, EventConversation, EventRunStart, EventRunEnd, EventPromptLost, EventDecision,
 	EventWindow, EventQueue, EventParked, EventPolicy, EventWorkspaceChanged, EventWorkspaceReady, EventWorkspaceError, EventMerge,

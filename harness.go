@@ -66,6 +66,9 @@ type WorkTold struct {
 	RepeatsMalformed bool `toml:"repeats_malformed"`
 	// Whether the events tell each text of the model.
 	Texts bool `toml:"texts"`
+	// Whether the events tell the tokens of each reply while the turn goes on. An arm of
+	// another harness gets no budget that stops it.
+	Usage bool `toml:"usage"`
 	// The tool with which the model starts a subagent, by the agent CLI's name for it.
 	// Without this key, the agent CLI has no subagents, or the events do not tell them.
 	SubagentTool string `toml:"subagent_tool"`
@@ -98,7 +101,7 @@ type Info struct {
 	Transport     Transport    `json:"transport"`
 	DaemonManaged bool         `json:"daemon_managed"` // needs a host agent, unless the user allows a start without one
 	Capabilities  Capabilities `json:"capabilities"`
-	Work          WorkTold     `json:"-"`       // only the conformance suite needs it
+	Work          WorkTold     `json:"-"`       // for the conformance suite and for budgets
 	Command       string       `json:"command"` // the program that is looked up on PATH
 	Install       string       `json:"install"` // one line that tells the user how to install the agent CLI
 	// Package is "npm:NAME" or "pip:NAME", the package that 'coleo harness install'

@@ -17,15 +17,19 @@ const (
 	LimitNetwork  LimitKind = "network"  // the model's servers cannot be reached
 	LimitLogin    LimitKind = "login"    // the login or the key is not accepted
 	LimitContext  LimitKind = "context"  // the conversation is too long for the model
+	// LimitBudget is a limit of the user's own: see Budget. No agent CLI tells it.
+	LimitBudget LimitKind = "budget"
 )
 
-// LimitKinds returns every kind of limit.
+// LimitKinds returns every kind of limit that an agent CLI can meet.
 func LimitKinds() []LimitKind {
 	return []LimitKind{LimitRate, LimitQuota, LimitOverload, LimitNetwork, LimitLogin, LimitContext}
 }
 
 // Passes reports whether the limit ends by itself, so that waiting helps.
-func (k LimitKind) Passes() bool { return k != LimitLogin && k != LimitContext }
+func (k LimitKind) Passes() bool {
+	return k != LimitLogin && k != LimitContext && k != LimitBudget
+}
 
 // Limit is a limit that an agent CLI has met. The agent CLI has given up: its turn has
 // ended with this error.
@@ -110,8 +114,16 @@ const (
 // ParkChange is the payload of a parked event.
 type ParkChange struct {
 	Step ParkStep `json:"step"`
-	Why  string   `json:"why,omitempty"` // with ParkContinued and ParkEnded
+	// Why is Parked.Why with ParkBegun. With the other steps, it is why the arm is not parked
+	// any more. JSON has only this Why, and not that of Parked.
+	Why string `json:"why,omitempty"`
 	// Run is the id of the run with which the arm goes on, with ParkContinued.
 	Run string `json:"run,omitempty"`
 	Parked
+}
+
+// Parking returns how the arm is parked, with ParkBegun.
+func (c ParkChange) Parking() Parked {
+	c.Parked.Why = c.Why
+	return c.Parked
 }

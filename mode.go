@@ -180,6 +180,8 @@ type Chosen struct {
 	// Labels is a copy of the arm's labels. It serves to find them again if serve has lost its
 	// database. Otherwise the arm's row counts.
 	Labels Labels `json:"labels,omitempty"`
+	// Budget is the arm's own budget, or nil if it has none.
+	Budget *Budget `json:"budget,omitempty"`
 }
 
 // mostThreads limits how many conversations of an arm have a model of their own.

@@ -69,6 +69,9 @@ func (s *Server) armRoutes(d table) {
 		s.spawnArm)
 	add(d, operation{post, "/api/arms/{id}/recover", "recover-arm", "Bring an arm back", 0}, s.recoverArm)
 	add(d, operation{post, "/api/arms/{id}/rename", "rename-arm", "Give an arm another name", 0}, s.renameArm)
+	add(d, operation{get, "/api/arms/{id}/budget", "arm-budget", "The budgets that hold for an arm", 0}, s.armBudget)
+	add(d, operation{post, "/api/arms/{id}/budget", "set-arm-budget", "Change the budget of an arm (not with a token)", 0},
+		personOnly(s.setBudget))
 	add(d, operation{post, "/api/arms/{id}/labels", "label-arm", "Change the labels of an arm (not with a token)", 0},
 		personOnly(s.labelArm))
 	add(d, operation{post, "/api/arms/{id}/kill", "kill-arm", "End an arm's agent CLI and all it started", 0},
@@ -201,6 +204,16 @@ func (s *Server) labelArm(ctx context.Context, in *armBody[coleo.LabelChange]) (
 	return &reply[armReply]{armReply{arm}}, err
 }
 
+func (s *Server) armBudget(ctx context.Context, in *armOnly) (*reply[coleo.BudgetReport], error) {
+	out, err := s.brain.Budget(ctx, in.ID, coleo.BudgetOrder{})
+	return &reply[coleo.BudgetReport]{out}, err
+}
+
+func (s *Server) setBudget(ctx context.Context, in *armBody[coleo.Budget]) (*reply[coleo.BudgetReport], error) {
+	out, err := s.brain.Budget(ctx, in.ID, coleo.BudgetOrder{Budget: &in.Body})
+	return &reply[coleo.BudgetReport]{out}, err
+}
+
 func (s *Server) killArm(ctx context.Context, in *armOnly) (*reply[killReply], error) {
 	arm, err := s.brain.Kill(ctx, in.ID)
 	return &reply[killReply]{killReply{err == nil, arm}}, err
@@ -212,6 +225,19 @@ func (c *Client) Label(ctx context.Context, arm string, change coleo.LabelChange
 	var out armReply
 	err := c.callFor(ctx, lookTime, post, armPath(arm, "/labels"), change, &out)
 	return out.Arm, err
+}
+
+// Budget gives an arm a budget, or only returns its budgets. Only a person can give one. It
+// returns EUnsupported if the budget cannot be kept.
+func (c *Client) Budget(ctx context.Context, arm string, o coleo.BudgetOrder) (coleo.BudgetReport, error) {
+	var out coleo.BudgetReport
+	var err error
+	if o.Budget == nil {
+		err = c.call(ctx, get, armPath(arm, "/budget"), nil, &out)
+	} else {
+		err = c.callFor(ctx, lookTime, post, armPath(arm, "/budget"), *o.Budget, &out)
+	}
+	return out, err
 }
 
 // The function list replaces a nil list by an empty one. JSON would have null for a nil list, and

@@ -142,6 +142,8 @@ func auditOf(in any) (arm string, detail any) {
 		return q.ID, q.Body
 	case *armBody[coleo.LabelChange]:
 		return q.ID, q.Body
+	case *armBody[coleo.Budget]:
+		return q.ID, q.Body
 	case *threadPatch:
 		return "", map[string]string{"harness": q.Harness, "thread": q.ID, "title": short(q.Body.Title)}
 	case *threadDelete:

@@ -49,6 +49,9 @@ type Brain interface {
 	// Label changes the labels of an arm, and returns the arm. It returns EInvalid for a bad
 	// label.
 	Label(ctx context.Context, idOrName string, change coleo.LabelChange) (coleo.Arm, error)
+	// Budget gives an arm a budget, or only tells its budgets. It returns EUnsupported if
+	// the budget cannot be kept.
+	Budget(ctx context.Context, idOrName string, o coleo.BudgetOrder) (coleo.BudgetReport, error)
 	// Rename changes the name of an arm. It returns EConflict if another arm has the
 	// new name.
 	Rename(ctx context.Context, arm, name string) (coleo.Arm, error)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/budget"
 	"coleo.dev/bus"
 	"coleo.dev/wire"
 )
@@ -50,6 +51,9 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 	}
 	c.OnLimit = coleo.OnLimit(first(string(q.OnLimit), string(c.OnLimit), string(b.Defaults.OnLimit)))
 	c.ContinueWith = first(q.ContinueWith, c.ContinueWith, b.Defaults.ContinueWith)
+	if err := configureBudget(arm, &c, q); err != nil {
+		return c, err
+	}
 	if q.Worktree != nil && (c.Worktree == nil || q.Worktree.Branch != "") {
 		from := c.Worktree
 		c.Worktree = &coleo.Worktree{Branch: q.Worktree.Branch, Base: q.Worktree.Base, NoSetup: q.Worktree.NoSetup}
@@ -96,6 +100,62 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 		arm.DefaultModel = coleo.ModelName(c.Provider, c.Model)
 	}
 	return c, nil
+}
+
+// configureBudget sets the budget of an arm. If the request does not mention a budget, a stopped arm
+// keeps its own.
+func configureBudget(arm *coleo.Arm, c *coleo.SpawnConfig, q wire.SpawnRequest) error {
+	if q.Budget == nil {
+		return nil
+	}
+	b := *q.Budget
+	if err := b.Check(); err != nil {
+		return err
+	}
+	c.Chosen = c.Chosen.Change(func(now *coleo.Chosen) {
+		if now.Budget = &b; b.Dollars == 0 {
+			now.Budget, arm.Budget = nil, nil
+		}
+	})
+	return nil
+}
+
+// checkBudget returns EUnsupported if the budget of a request cannot be kept by the harness with the
+// model that the arm gets.
+func (b *Brain) checkBudget(arm coleo.Arm, q wire.SpawnRequest) error {
+	if q.Budget == nil {
+		return nil
+	}
+	h, err := b.Registry.Get(arm.Harness)
+	if err != nil {
+		return err
+	}
+	var price *coleo.Price
+	if p, ok := b.prices().Find(arm.Provider, arm.Model); ok && arm.Model != "" {
+		price = &p
+	}
+	info := h.Info()
+	err = budget.CanKeep(*q.Budget, info.Name, budget.TellingOf(info), coleo.ModelName(arm.Provider, arm.Model), price)
+	if err != nil {
+		return coleo.Errorf(coleo.EUnsupported, "nothing was started: %w", err)
+	}
+	return nil
+}
+
+// knowsBudget returns EUnsupported if an order has a budget and the host agent is too old to keep
+// it.
+func (b *Brain) knowsBudget(host string, o bus.SpawnOrder) error {
+	if o.Config.Chosen == nil || o.Config.Chosen.Budget == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := b.hosts[host]
+	if m == nil || m.beat.PID == 0 || m.beat.TakesBudget {
+		return nil // a host agent without a beat cannot be asked, so the order fails later
+	}
+	return unsent{coleo.Errorf(coleo.EUnsupported, "nothing was started: the host agent %s has version %s, which keeps no "+
+		"budgets: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
 }
 
 // configureSandbox sets the sandbox of an arm. If the request does not mention a sandbox, a stopped
@@ -204,6 +264,9 @@ func (b *Brain) checkHostUnderstands(host string, o bus.SpawnOrder) error {
 		return err
 	}
 	if err := b.knowsSandbox(host, o); err != nil {
+		return err
+	}
+	if err := b.knowsBudget(host, o); err != nil {
 		return err
 	}
 	given := len(o.Env) > 0 || len(o.Config.EnvNames) > 0 || o.Script != ""

@@ -28,6 +28,7 @@ const (
 var displayKinds = []coleo.EventKind{
 	coleo.EventSpawned, coleo.EventStopped, coleo.EventState, coleo.EventUnrecognised, coleo.EventRunEnd,
 	coleo.EventMode, coleo.EventModel, coleo.EventTurn, coleo.EventUsage, coleo.EventTasks,
+	coleo.EventBudget,
 }
 
 // displays has the snapshots of the arms that somebody has asked for. The first request makes an

@@ -124,6 +124,19 @@ func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelCh
 	return b.Arm(ctx, arm.ID)
 }
 
+// Budget gives an arm a budget, or only tells its budgets. It returns ENotFound if there is no such
+// arm, and EUnsupported if the budget cannot be kept. Other errors come from the host agent.
+func (b *Brain) Budget(ctx context.Context, idOrName string, o coleo.BudgetOrder) (coleo.BudgetReport, error) {
+	var report bus.BudgetReport
+	err := b.commanded(ctx, idOrName, bus.OpBudget, bus.DefaultTimeout, func(arm coleo.Arm) any {
+		return bus.BudgetOrder{Arm: arm.ID, BudgetOrder: o}
+	}, &report)
+	if err != nil || o.Budget == nil {
+		return report.BudgetReport, err
+	}
+	return report.BudgetReport, b.keepChosen(ctx, idOrName, report.Chosen)
+}
+
 // labelNew adds labels to those that a new arm has from its parent. It returns EInvalid for bad
 // labels, and for labels of an arm that is not new.
 func labelNew(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known bool) error {

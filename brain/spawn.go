@@ -56,6 +56,9 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 				"'coleo arm recover %s --force' starts it anyway", arm.Name, arm.AgentID, arm.Name)
 	}
 	change, err := b.resolve(ctx, &arm, &config, q.Model == "", q.Fallback)
+	if err == nil {
+		err = b.checkBudget(arm, q)
+	}
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}

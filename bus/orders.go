@@ -19,6 +19,7 @@ const (
 	OpRemove Op = "remove" // ArmOrder -> Removed: delete a stopped arm and its files
 	OpRename Op = "rename" // RenameOrder -> nothing
 	OpLabel  Op = "label"  // LabelOrder -> LabelReport: change the arm's labels
+	OpBudget Op = "budget" // BudgetOrder -> BudgetReport: give the arm a budget, or only report its budgets
 	OpList   Op = "list"   // nothing -> []ArmReport
 	OpReport Op = "report" // ArmOrder -> ArmReport
 	OpPrompt Op = "prompt" // PromptOrder -> coleo.Receipt
@@ -227,6 +228,18 @@ type LabelOrder struct {
 
 // LabelReport contains the user's present choices for the arm, including the labels.
 type LabelReport struct {
+	Chosen *coleo.Chosen `json:"chosen,omitempty"`
+}
+
+// BudgetOrder gives an arm a budget, or only asks for its budgets.
+type BudgetOrder struct {
+	Arm string `json:"arm"`
+	coleo.BudgetOrder
+}
+
+// BudgetReport says which budgets hold for an arm, and what the user has chosen for it.
+type BudgetReport struct {
+	coleo.BudgetReport
 	Chosen *coleo.Chosen `json:"chosen,omitempty"`
 }
 

@@ -159,6 +159,9 @@ type Beat struct {
 	// TakesSandbox means that the host agent knows SpawnConfig.Sandbox. An older host agent
 	// would start the agent CLI without a sandbox.
 	TakesSandbox bool `json:"takes_sandbox,omitempty"`
+	// TakesBudget means that the host agent keeps budgets. An older host agent would ignore
+	// them.
+	TakesBudget bool `json:"takes_budget,omitempty"`
 	// Requests is the number of requests that OpRequests returns.
 	Requests int `json:"requests,omitempty"`
 }

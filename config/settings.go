@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"coleo.dev"
@@ -87,6 +88,17 @@ type Settings struct {
 		ContinueWith string `toml:"continue_with"`
 	} `toml:"limits"`
 
+	// Budget has the budgets that several arms have in common, in US dollars: see docs/cli.md.
+	// 0 means none.
+	Budget struct {
+		Policy   coleo.BudgetPolicy `toml:"policy"` // park if empty
+		Day      float64            `toml:"day"`
+		Fleet    float64            `toml:"fleet"`
+		Projects map[string]float64 `toml:"projects"` // by the absolute path of the folder
+		// MaxOutput is the longest reply of a model in tokens; budget.MaxOutput if 0.
+		MaxOutput int `toml:"max_output"`
+	} `toml:"budget"`
+
 	// Notify is a shell command. Serve runs it when an arm asks something, and when a
 	// run has ended, with any outcome. The command's environment describes the event:
 	// see docs/cli.md.
@@ -159,6 +171,9 @@ func ReadSettings(path string) (Settings, error) {
 		return s, Errorf(path, data, "limits.on_limit", "on_limit = %q is neither %q nor %q", s.Limits.OnLimit,
 			coleo.OnLimitWait, coleo.OnLimitAsk)
 	}
+	if key, fault := s.budgetFault(); fault != "" {
+		return s, Errorf(path, data, "budget."+key, "%s", fault)
+	}
 	if s.Arms.Keep == 0 {
 		s.Arms.Keep = defaultKeep
 	}
@@ -166,6 +181,35 @@ func ReadSettings(path string) (Settings, error) {
 		s.Arms.MaxArms = 10
 	}
 	return s, nil
+}
+
+// mostOutput is the largest budget.max_output, in tokens. It is the context of the largest models.
+const mostOutput = 2_000_000
+
+// budgetFault returns the key below budget whose value is wrong, and what is wrong, or "".
+func (s Settings) budgetFault() (key, fault string) {
+	b := s.Budget
+	if !b.Policy.Valid() {
+		return "policy", fmt.Sprintf("policy = %q is none of %q, %q and %q", b.Policy, coleo.BudgetWarn, coleo.BudgetPark,
+			coleo.BudgetStop)
+	}
+	if b.MaxOutput < 0 || b.MaxOutput > mostOutput {
+		return "max_output", fmt.Sprintf("max_output = %d is not between 0 and %d tokens", b.MaxOutput, mostOutput)
+	}
+	for key, dollars := range map[string]float64{"day": b.Day, "fleet": b.Fleet} {
+		if (coleo.Budget{Dollars: dollars}).Check() != nil {
+			return key, fmt.Sprintf("%s = %g cannot be a budget", key, dollars)
+		}
+	}
+	for _, folder := range slices.Sorted(maps.Keys(b.Projects)) {
+		switch {
+		case !filepath.IsAbs(folder):
+			return "projects." + folder, fmt.Sprintf("the project %q is not an absolute path", folder)
+		case (coleo.Budget{Dollars: b.Projects[folder]}).Check() != nil:
+			return "projects." + folder, fmt.Sprintf("%g cannot be the budget of the project %q", b.Projects[folder], folder)
+		}
+	}
+	return "", ""
 }
 
 // mostDollars is the highest believable price, in US dollars per million tokens.
@@ -198,4 +242,10 @@ func (s Settings) OwnPrices() map[string]coleo.Price {
 		out[name] = coleo.Price{Rates: rates, Source: coleo.PriceOverride}
 	}
 	return out
+}
+
+// Budgets returns the budgets that several arms have in common.
+func (s Settings) Budgets() coleo.Budgets {
+	b := s.Budget
+	return coleo.Budgets{Policy: b.Policy, Day: b.Day, Fleet: b.Fleet, Projects: b.Projects, MaxOutput: b.MaxOutput}
 }

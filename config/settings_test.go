@@ -10,6 +10,33 @@ import (
 	"coleo.dev"
 )
 
+func TestBudgetsAreChecked(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "",
+		"[budget]\nday = 2.5\nfleet = 30\npolicy = \"stop\"\nmax_output = 64000\n[budget.projects]\n\"/a\" = 4": "",
+		"[budget]\npolicy = \"cry\"":                   `:2: policy = "cry" is none of "warn", "park" and "stop"`,
+		"[budget]\nfleet = 1\nday = -1":                ":3: day = -1 cannot be a budget",
+		"[budget]\nfleet = nan":                        ":2: fleet = NaN cannot be a budget",
+		"[budget]\nmax_output = -5":                    ":2: max_output = -5 is not between 0 and 2000000 tokens",
+		"[budget.projects]\n\"/b\" = 1\n\"src/a\" = 4": `:3: the project "src/a" is not an absolute path`,
+		"[budget.projects]\n\"/a\" = 1e9":              `:2: 1e+09 cannot be the budget of the project "/a"`,
+		"[budget]\nday = \"much\"":                     ":2:7: ",
+	} {
+		path := filepath.Join(t.TempDir(), "config.toml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := ReadSettings(path)
+		switch {
+		case want == "" && (err != nil || s.Budgets().Any() != (text != "")):
+			t.Errorf("%q: %+v, %v", text, s.Budgets(), err)
+		case want != "" && (coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), path+want)):
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
 func TestHowMuchOutputIsKeptIsChecked(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]struct {

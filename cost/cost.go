@@ -123,7 +123,7 @@ func Tell(list []coleo.UsageEntry, by []Key, prices Prices, zone *time.Location)
 		if groups[id] == nil {
 			groups[id] = &Row{By: values, Amount: newAmount()}
 		}
-		dollars, source := price(u, prices)
+		dollars, source := Of(u, prices)
 		groups[id].add(u, dollars, source)
 		out.Total.add(u, dollars, source)
 	}
@@ -157,8 +157,9 @@ func valueOf(u coleo.UsageEntry, key Key, zone *time.Location) string {
 	return ""
 }
 
-// price returns the cost of an entry in US dollars, and the source of that cost.
-func price(u coleo.UsageEntry, prices Prices) (float64, Source) {
+// Of returns the cost of an entry in US dollars, and the source of that cost. Without a known
+// price, it returns 0 and coleo.PriceUnknown.
+func Of(u coleo.UsageEntry, prices Prices) (float64, Source) {
 	if p, ok := prices.Override(u.Provider, u.Model); ok {
 		return p.Of(u.Usage, u.Context), p.Source
 	}

@@ -32,6 +32,10 @@ func Apply(s Snapshot, e coleo.Event) Snapshot {
 		return Snapshot{Arm: s.Arm, Host: s.Host, Epoch: s.Epoch, Seq: s.Seq, Time: s.Time}
 	case coleo.EventState, coleo.EventUnrecognised:
 		return s.read(e)
+	case coleo.EventBudget:
+		if c, ok := payload[coleo.BudgetChange](e); ok {
+			s.Budget = c.After(s.Budget)
+		}
 	case coleo.EventRunStart:
 		return s.begin(e)
 	case coleo.EventRunEnd:

@@ -53,6 +53,8 @@ type Snapshot struct {
 
 	Queue *coleo.QueueState `json:"queue,omitempty"` // the prompts that wait; set by With
 
+	Budget *coleo.BudgetChange `json:"budget,omitempty"` // see coleo.Arm
+
 	// Partial means that older events of the run are not in the snapshot.
 	Partial bool      `json:"partial,omitempty"`
 	Time    time.Time `json:"time,omitzero"` // of the last event

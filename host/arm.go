@@ -52,6 +52,7 @@ type arm struct {
 	errors   []string      // what the record tells of errors since the model has last done something
 
 	following following
+	metering  metering
 
 	unfollow   context.CancelFunc // ends the goroutines that follow the session and send the queue
 	driving    driving
@@ -126,6 +127,7 @@ func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 		}
 		a.noted(change.Cursor)
 		a.considerDialog(following, s, change)
+		a.stopTurn(false)
 		if change.Reading.State == coleo.Idle {
 			a.restoreMode(s)
 		}

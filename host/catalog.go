@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -40,6 +41,35 @@ func (h *Host) catalog(ctx context.Context, c coleo.Cataloguer) (json.RawMessage
 	}
 	defer os.RemoveAll(dir)
 	return c.Catalog(ctx, coleo.SpawnConfig{Dir: dir, Workdir: dir, Path: h.Path, Environ: h.Environ})
+}
+
+// The method capabilities returns the names of the harnesses whose agent CLIs are installed on this
+// machine.
+func (h *Host) capabilities() []string {
+	var out []string
+	for _, name := range h.Registry.List() {
+		harness, err := h.Registry.Get(name)
+		if err == nil && h.installed(harness.Info().Command) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (h *Host) installed(command string) bool {
+	dirs := append([]string{}, h.Path...)
+	for _, kv := range h.Environ {
+		if len(kv) > 5 && kv[:5] == "PATH=" {
+			dirs = append(dirs, filepath.SplitList(kv[5:])...)
+		}
+	}
+	for _, dir := range dirs {
+		info, err := os.Stat(filepath.Join(dir, command))
+		if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // logins reports to which installed agent CLIs this host's user is logged in. It returns no secret.

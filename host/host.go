@@ -20,8 +20,10 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/cost"
 	"coleo.dev/holder/process"
 	"coleo.dev/host/diffs"
+	"coleo.dev/host/spending"
 	"coleo.dev/host/toolcalls"
 	"coleo.dev/registry"
 	"coleo.dev/repeat"
@@ -53,14 +55,17 @@ type Config struct {
 	Policy PolicyFiles
 	// Workspaces makes and removes the worktrees of arms.
 	Workspaces workspace.Workspaces
-	Judged     func(coleo.PolicyDecision)
-	StartedAt  time.Time
-	Ready      func()           // called as soon as Run carries out orders; can be nil
-	Now        func() time.Time // the time of day; nil means time.Now
-	Registry   *registry.Registry
-	DB         *store.HostDB
-	Bus        *bus.Conn
-	Log        *slog.Logger
+	// Prices returns the present prices of models, and Budgets are those of all arms.
+	Prices    func() cost.Prices
+	Budgets   coleo.Budgets
+	Judged    func(coleo.PolicyDecision)
+	StartedAt time.Time
+	Ready     func()           // called as soon as Run carries out orders; can be nil
+	Now       func() time.Time // the time of day; nil means time.Now
+	Registry  *registry.Registry
+	DB        *store.HostDB
+	Bus       *bus.Conn
+	Log       *slog.Logger
 }
 
 // Host is a running host agent.
@@ -84,6 +89,7 @@ type Host struct {
 
 	threads threads
 	diffs   *diffs.Diffs
+	ledger  *spending.Ledger // from adoptAll on
 
 	instance string    // random, and so different for another host agent with the same id
 	began    time.Time // when this process began to use the id
@@ -208,6 +214,11 @@ func (h *Host) adoptAll(ctx context.Context) error {
 	if err := h.takeFolders(ctx); err != nil {
 		return err
 	}
+	spent, err := h.DB.Spendings(ctx)
+	if err != nil {
+		return err
+	}
+	h.ledger = spending.New(spent, h.Prices, h.Budgets)
 	records, err := h.DB.Arms(ctx)
 	if err != nil {
 		return err
@@ -325,7 +336,7 @@ func (h *Host) newBeat() bus.Beat {
 		ID: h.ID, Hostname: h.Hostname, Platform: h.Platform, Version: h.Version, PID: os.Getpid(),
 		StartedAt: h.StartedAt, MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(), TakesGiven: true, TakesLocal: true,
 		TakesForks: true, TakesFiles: true, TakesTools: true, TakesSubarms: true, TakesPolicy: true, TakesWorktrees: true,
-		TakesDefault: true, TakesSandbox: true,
+		TakesDefault: true, TakesSandbox: true, TakesBudget: true,
 		Requests: h.countRequests(),
 	}
 }
@@ -343,35 +354,6 @@ func (h *Host) publish(b bus.Beat) {
 	if err := h.Bus.Beat(b); err != nil {
 		h.Log.Warn("beat", "error", err)
 	}
-}
-
-// The method capabilities returns the names of the harnesses whose agent CLIs are installed on this
-// machine.
-func (h *Host) capabilities() []string {
-	var out []string
-	for _, name := range h.Registry.List() {
-		harness, err := h.Registry.Get(name)
-		if err == nil && h.installed(harness.Info().Command) {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-func (h *Host) installed(command string) bool {
-	dirs := append([]string{}, h.Path...)
-	for _, kv := range h.Environ {
-		if len(kv) > 5 && kv[:5] == "PATH=" {
-			dirs = append(dirs, filepath.SplitList(kv[5:])...)
-		}
-	}
-	for _, dir := range dirs {
-		info, err := os.Stat(filepath.Join(dir, command))
-		if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return true
-		}
-	}
-	return false
 }
 
 func event(armID string, kind coleo.EventKind, payload any) coleo.Event {

@@ -157,7 +157,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		c.Path, c.Environ, c.Keep = append(c.Path, a.host.Path...), a.host.Environ, a.host.Keep
 		c.AllowSudo = a.host.AllowSudo
 		if c.Resume = o.Resume && c.Conversation != ""; !c.Resume {
-			c.Conversation = ""
+			c.Conversation, a.metering.context = "", 0
 		}
 		left := lose(r, coleo.Reading{State: coleo.Dead, Rule: "another generation", Known: true,
 			Since: time.Now().UTC()})
@@ -206,6 +206,9 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 		events := []coleo.Event{event(r.ID, coleo.EventSpawned, handle)}
 		if chosen := r.Spec.Chosen; r.Generation == 1 && chosen != nil && len(chosen.Labels) > 0 {
 			events = append(events, event(r.ID, coleo.EventLabels, coleo.Labelled{Labels: chosen.Labels}))
+		}
+		if chosen := r.Spec.Chosen; r.Generation == 1 && chosen != nil && chosen.Budget != nil {
+			events = append(events, budgetSet(r.ID, r.Name, *chosen.Budget, 0))
 		}
 		if insteadOf != nil {
 			events = append(events, event(r.ID, coleo.EventModel, coleo.ModelChanged{From: insteadOf.Asked.Model,
@@ -285,6 +288,7 @@ func (a *arm) adopt(ctx context.Context) error {
 		return errors.Join(err, s.Close())
 	}
 	a.fileOrLog()
+	a.recallContext(ctx)
 	a.hold(s, harness)
 	a.showMissing(s)
 	a.awaitReading(ctx, s)

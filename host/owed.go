@@ -40,6 +40,7 @@ type writing struct {
 	events []coleo.Event
 	put    *arm              // the arm whose record is stored, as the record is at the time of the write
 	traced *arm              // the arm of which only the trace is stored, as it is at the time of the write
+	cost   []store.Spending  // with traced: what the work has cost
 	forget string            // the id of the arm whose record to remove
 	tools  *store.ToolChange // alone, or together with put
 }
@@ -101,7 +102,7 @@ func (h *Host) writeNow(ctx context.Context, w writing) error {
 		w.traced.mu.Lock()
 		id, state := w.traced.record.ID, w.traced.record.Trace
 		w.traced.mu.Unlock()
-		err = h.DB.AppendWork(ctx, id, state, w.events...)
+		err = h.DB.AppendWork(ctx, id, state, w.cost, w.events...)
 	case w.tools != nil:
 		err = h.DB.ChangeTools(ctx, *w.tools, w.events...)
 	case w.forget != "":

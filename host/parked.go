@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/budget"
 	"coleo.dev/host/queue"
 	"coleo.dev/limit"
 	"coleo.dev/store"
@@ -92,6 +93,9 @@ func unpark(r *store.ArmRecord, why string) []coleo.Event {
 // setParked stores the queue of an arm whose parking has begun, changed or ended. It returns the
 // events.
 func setParked(r *store.ArmRecord, q coleo.Queue, c coleo.ParkChange) []coleo.Event {
+	if c.Step == coleo.ParkBegun {
+		c.Why = c.Parked.Why
+	}
 	if c.Step != coleo.ParkBegun && r.Queue != nil && r.Queue.Parked != nil {
 		c.Parked = r.Queue.Parked.Told()
 	}
@@ -162,6 +166,21 @@ func (a *arm) obeyParked(r *store.ArmRecord, step coleo.QueueStep) ([]coleo.Even
 		return unpark(r, "a person has cancelled the wait"), nil
 	}
 	return a.continued(r, "a person does not wait any longer"), nil
+}
+
+// mayGoOn returns EConflict if an arm is parked at a budget that still does not allow a call.
+func (a *arm) mayGoOn() error {
+	a.mu.Lock()
+	p := queueOf(&a.record).Parked
+	a.mu.Unlock()
+	if p == nil || p.Kind != coleo.LimitBudget {
+		return nil
+	}
+	d := budget.DecideAll(a.budgets(), a.nextCall(coleo.ContinuePrompt))
+	if !d.Policy.Hard() || d.Allows() {
+		return nil
+	}
+	return coleo.Errorf(coleo.EConflict, "arm %s stays parked, and nothing was typed: %s; %s", a.name(), d.Why, a.remedy(d))
 }
 
 // pauseAfter pauses the queue after a lost prompt, and returns the event. It does nothing

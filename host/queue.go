@@ -72,6 +72,11 @@ func (a *arm) notGone() error {
 // orderQueue carries out a person's order about the queue. The change is on the disk when
 // orderQueue returns. For an added entry, orderQueue sets o.ID.
 func (a *arm) orderQueue(ctx context.Context, o *coleo.QueueOrder) error {
+	if o.Step == coleo.QueueContinued {
+		if err := a.mayGoOn(); err != nil {
+			return err
+		}
+	}
 	var refusal error
 	err := a.intend(ctx, func(r *store.ArmRecord) (events []coleo.Event) {
 		if o.Step == coleo.QueueContinued || o.Step == coleo.QueueUnparked {
@@ -247,6 +252,11 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 		return
 	}
 	text, err := a.withFiles(coleo.Prompt{Text: first.Text, Files: first.Files})
+	if err == nil {
+		if err = a.mayBegin(ctx, text); coleo.ErrorCode(err) == coleo.EConflict {
+			return // the arm is parked or about to end, and the entry is in its queue
+		}
+	}
 	if err == nil {
 		err = a.settleMode(ctx, s)
 	}

@@ -38,6 +38,9 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 	if err != nil {
 		return coleo.Receipt{}, err
 	}
+	if err := a.mayBegin(ctx, o.Prompt.Text); err != nil {
+		return coleo.Receipt{}, err
+	}
 	o.Prompt.Files, o.Prompt.Check = nil, nil
 	if !o.Prompt.Interrupt && !o.Prompt.Unproven { // both are for an arm that may be at work, in its present mode
 		if err := a.settleMode(ctx, s); err != nil {
@@ -78,6 +81,9 @@ func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 			a.name())
 	}
 	if err := a.mayType(""); err != nil {
+		return coleo.Receipt{}, err
+	}
+	if err := a.mayBegin(ctx, coleo.CompactText); err != nil {
 		return coleo.Receipt{}, err
 	}
 	a.delivering.Lock()
@@ -256,6 +262,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 			}
 		}
 	}
+	a.countAccount(ctx, end.Usage)
 	a.noteLimit(s, &end)
 	checkAnswer(*run, &end)
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
@@ -265,6 +272,8 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	if err != nil {
 		a.host.Log.Error("end a run", "arm", a.name(), "error", err)
 	}
+	a.turnStopped(run.ID)
+	a.tellSpent(ctx, run.ID)
 	a.keepFiles(changes.AfterTurn, run.ID)
 }
 

@@ -78,6 +78,7 @@ type stage struct {
 	way   string           // the socket by which the host agent reaches the bus
 	named string           // id of the host
 	now   func() time.Time // the host agents' clock; nil: the real one
+	alter func(*Config)    // changes the configuration of each host agent; can be nil
 
 	host *Host
 	db   *store.HostDB
@@ -96,7 +97,14 @@ func newStage(t *testing.T) *stage {
 // newStageAt is newStage with another clock for the host agents.
 func newStageAt(t *testing.T, now func() time.Time) *stage {
 	t.Helper()
-	s := &stage{t: t, dir: t.TempDir(), named: hostID, now: now}
+	return newStageOf(t, "", &stage{now: now})
+}
+
+// newStageOf prepares a stage and starts its first host agent. The text more is added to the
+// description of the fake agent CLI.
+func newStageOf(t *testing.T, more string, s *stage) *stage {
+	t.Helper()
+	s.t, s.dir, s.named = t, t.TempDir(), hostID
 	self, err := os.Executable()
 	s.check(err)
 	for _, name := range []string{asHolder, asFake} {
@@ -105,7 +113,7 @@ func newStageAt(t *testing.T, now func() time.Time) *stage {
 	spec, err := os.ReadFile("../cmd/coleo/testdata/fake.toml")
 	s.check(err)
 	s.check(os.Mkdir(s.path("harnesses"), 0o700))
-	s.check(os.WriteFile(s.path("harnesses/fake.toml"), spec, 0o600))
+	s.check(os.WriteFile(s.path("harnesses/fake.toml"), append(spec, more...), 0o600))
 	s.reg, err = registry.New(s.path("harnesses"), []string{s.path(asHolder)})
 	s.check(err)
 	s.bus = bustest.New(t)
@@ -133,10 +141,14 @@ func (s *stage) start() {
 	s.check(err)
 	s.check(s.db.SetHost(s.t.Context(), s.named))
 	s.conn = s.bus.HostBy(s.way)
-	s.host = New(Config{
+	c := Config{
 		ID: s.named, Hostname: "here", Dir: s.dir, Path: []string{s.dir}, Environ: os.Environ(), MaxArms: 20,
 		ToolServer: []string{"/bin/false"}, Now: s.now, Registry: s.reg, DB: s.db, Bus: s.conn, Log: slog.New(slog.DiscardHandler),
-	})
+	}
+	if s.alter != nil {
+		s.alter(&c)
+	}
+	s.host = New(c)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop, s.done = cancel, make(chan error, 1)
 	go func() { s.done <- s.host.Run(ctx) }()

@@ -1,14 +1,17 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"slices"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/budget"
 	"coleo.dev/checked"
 	"coleo.dev/host/queue"
+	"coleo.dev/host/spending"
 	"coleo.dev/store"
 	"coleo.dev/trace"
 )
@@ -22,14 +25,25 @@ type work struct {
 // noteWork appends the events of work to the log, each with its run and its turn. If a prompt is
 // being sent, its work waits until the prompt's run has begun.
 func (a *arm) noteWork(ctx context.Context, w work) error {
+	calls, err := a.writeWork(ctx, w)
+	for _, call := range calls {
+		a.host.keepBudgets(ctx, a, call)
+	}
+	return err
+}
+
+// writeWork is noteWork without the budgets. It returns the calls of the model that it has counted.
+func (a *arm) writeWork(ctx context.Context, w work) ([]budget.Call, error) {
+	of := a.spends()
 	a.writing.Lock()
 	defer a.writing.Unlock()
 	a.mu.Lock()
 	a.late = append(a.late, w)
 	a.keepErrors(w)
 	events := a.takeWork()
+	calls, cost := a.countCalls(of, events)
 	a.mu.Unlock()
-	return a.host.write(ctx, happened, writing{events: events, traced: a})
+	return calls, a.host.write(ctx, happened, writing{events: events, traced: a, cost: cost})
 }
 
 // noteLateWork appends the events of work that has waited for its run to begin.
@@ -161,4 +175,67 @@ func screenWork(arm, run string, w coleo.Work) coleo.Event {
 	e := runEvent(arm, run, coleo.KindOf(w), w)
 	e.Source = coleo.SourceScreen
 	return e
+}
+
+// modelNow returns the model of the arm. If nobody has named one, that is the model which the agent
+// CLI has told last. The caller holds mu.
+func (a *arm) modelNow() spending.Model {
+	return spending.Model{Provider: a.record.Provider, Name: cmp.Or(a.record.Model, a.record.Trace.Model)}
+}
+
+// countCalls counts the calls of the model in events, and returns them with what to store. The
+// caller holds mu.
+func (a *arm) countCalls(of spending.Arm, events []coleo.Event) (calls []budget.Call, cost []store.Spending) {
+	for _, e := range events {
+		w, err := coleo.DecodeWork(e)
+		switch u, ok := w.(coleo.ReplyUsage); {
+		case err == nil && e.Kind == coleo.EventCompaction:
+			a.metering.context = 0
+		case err != nil || !ok || a.usesNoModel():
+		default:
+			call, more := a.host.ledger.Count(of, a.modelNow(), u, a.host.Now())
+			a.metering.context = max(a.metering.context, u.Total())
+			calls, cost = append(calls, call), append(cost, more...)
+		}
+	}
+	return calls, cost
+}
+
+// countAccount is for an agent CLI that tells only what the whole conversation has used. It counts
+// what has been used since the last run. If the sum has become smaller, it counts the whole sum.
+func (a *arm) countAccount(ctx context.Context, sum *coleo.Usage) {
+	a.mu.Lock()
+	skip := sum == nil || a.harness == nil || a.harness.Info().Work.Usage || a.usesNoModel()
+	model := a.modelNow()
+	a.mu.Unlock()
+	if skip {
+		return
+	}
+	used := *sum
+	e, ok, err := a.host.DB.Newest(ctx, a.record.ID, coleo.EventRunEnd)
+	if ok && err == nil {
+		if end, err := coleo.DecodeRunEnd(e); err == nil && end.Usage != nil && end.Usage.Input <= sum.Input &&
+			end.Usage.Output <= sum.Output {
+			used = sum.Minus(*end.Usage)
+		}
+	}
+	call, cost := a.host.ledger.Count(a.spends(), model, coleo.ReplyUsage{Usage: used}, a.host.Now())
+	if err := a.host.DB.AddSpending(ctx, cost); err != nil {
+		a.host.Log.Error("record what a turn has cost", "arm", a.name(), "error", err)
+	}
+	a.host.keepBudgets(ctx, a, call)
+}
+
+// recallContext finds out how long the conversation is, after this host agent has attached to it.
+func (a *arm) recallContext(ctx context.Context) {
+	e, ok, err := a.host.DB.Newest(ctx, a.record.ID, coleo.EventUsage)
+	if err != nil || !ok {
+		return // a usual first call is assumed
+	}
+	if w, err := coleo.DecodeWork(e); err == nil {
+		u, _ := w.(coleo.ReplyUsage)
+		a.mu.Lock()
+		a.metering.context = max(a.metering.context, u.Total())
+		a.mu.Unlock()
+	}
 }

@@ -95,7 +95,7 @@ func TestEachHarnessSaysWhatItsEventsTell(t *testing.T) {
 			t.Fatal(err)
 		}
 		w, tells := h.Info().Work, b.hooks.Record.Open != nil && !slices.Contains(onlyAnswers, b.name)
-		if w.Calls != tells || w.Texts != tells || (w.SubagentTool != "") != tells {
+		if w.Calls != tells || w.Texts != tells || w.Usage != tells || (w.SubagentTool != "") != tells {
 			t.Errorf("%s says of its events %+v, and Coleo reads its record: %t", b.name, w, tells)
 		}
 	}

@@ -53,6 +53,8 @@ func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return applyModel(arm, e)
 	case coleo.EventLabels:
 		return applyLabels(arm, e)
+	case coleo.EventBudget:
+		return applyBudget(arm, e)
 	case coleo.EventRunStart:
 		return applyPromptArrived(arm, e)
 	case coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
@@ -158,7 +160,8 @@ func applyParked(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		next = *arm.Queue
 	}
 	if next.Parked = nil; c.Step == coleo.ParkBegun {
-		next.Parked = &c.Parked
+		p := c.Parking()
+		next.Parked = &p
 	}
 	if arm.Queue = nil; next != (coleo.QueueState{}) {
 		arm.Queue = &next
@@ -256,6 +259,15 @@ func applyLabels(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if arm.Labels = l.Labels; len(l.Labels) == 0 {
 		arm.Labels = nil
 	}
+	return touched(arm, e.Time)
+}
+
+func applyBudget(arm coleo.Arm, e coleo.Event) coleo.Arm {
+	c, ok := payload[coleo.BudgetChange](e)
+	if !ok {
+		return arm
+	}
+	arm.Budget = c.After(arm.Budget)
 	return touched(arm, e.Time)
 }
 

@@ -378,6 +378,9 @@ func randomEvent(r *rand.Rand) coleo.Event {
 		return event(coleo.EventKind(pick("run_start", "run_end", "approval", "prompt_lost", "witness", "newer")), arm,
 			nil)
 	case 7:
+		if r.IntN(3) == 0 {
+			return budgetEvent(arm, coleo.BudgetStep(pick("set", "counted")), float64(r.IntN(2)), coleo.BudgetOfArm)
+		}
 		if r.IntN(2) == 0 {
 			return event(coleo.EventLabels, arm, coleo.Labelled{Labels: coleo.Labels{"team": pick("a", "b")}})
 		}

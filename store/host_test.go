@@ -137,6 +137,7 @@ func TestIntentsAreOnTheDiskAndTheRestIsCheap(t *testing.T) {
 	for kind, want := range map[coleo.EventKind]durability{
 		coleo.EventSpawned: intent, coleo.EventStopped: intent, coleo.EventDecision: intent, coleo.EventQueue: intent,
 		coleo.EventLabels:  intent,
+		coleo.EventBudget:  intent,
 		coleo.EventMerge:   intent,
 		coleo.EventWitness: ordinary, coleo.EventState: ordinary,
 	} {
@@ -212,7 +213,7 @@ func TestArmsOfAnOlderDatabaseAreKept(t *testing.T) {
 	}
 	if _, err := h.db.writer.Exec(
 		"ALTER TABLE arms DROP COLUMN earlier; ALTER TABLE arms DROP COLUMN intended; ALTER TABLE arms DROP COLUMN trace; " +
-			"ALTER TABLE arms DROP COLUMN queue; " +
+			"ALTER TABLE arms DROP COLUMN queue; DROP TABLE spending; " +
 			"DROP TABLE suspensions; DROP TABLE tool_calls; DROP TABLE arm_tasks; DROP TABLE file_claims; " +
 			"ALTER TABLE events DROP COLUMN epoch; DROP INDEX events_own; DROP INDEX events_work; " +
 			"ALTER TABLE events DROP COLUMN source; PRAGMA user_version = 1"); err != nil {

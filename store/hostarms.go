@@ -151,10 +151,15 @@ func (h *HostDB) Observe(ctx context.Context, id string, o Observed) error {
 }
 
 // AppendWork appends events of work. In the same transaction, it stores how far the sources of the
-// work have been read. It does not wait until they are on the disk. After a power failure, both may
-// be missing, and the sources are read again. AppendWork returns ENotFound if there is no such arm.
-func (h *HostDB) AppendWork(ctx context.Context, arm string, t trace.State, events ...coleo.Event) error {
+// work have been read, and adds what the work has cost. It does not wait until they are on the
+// disk. After a power failure, all of this may be missing, and the sources are read again.
+// AppendWork returns ENotFound if there is no such arm.
+func (h *HostDB) AppendWork(ctx context.Context, arm string, t trace.State, cost []Spending,
+	events ...coleo.Event) error {
 	_, err := h.append(ctx, ordinary, events, func(tx *sql.Tx) error {
+		if err := addSpending(tx, cost); err != nil {
+			return err
+		}
 		done, err := tx.Exec("UPDATE arms SET trace = ? WHERE id = ?", documentOf(&t), arm)
 		return oneRow(done, err, arm)
 	})

@@ -51,6 +51,9 @@ func fullArm() coleo.Arm {
 		ParentArmID: "pa", AgentID: "h1", Host: "box", SessionID: "c", Workdir: "/w", Generation: 9,
 		Dialog: &coleo.Dialog{Kind: coleo.DialogPermission, Options: []string{"Yes", "No"}, Fingerprint: "f"},
 		Queue:  &coleo.QueueState{Length: 2, Paused: "a test", ByHand: true, Held: "busy"},
+		Budget: &coleo.BudgetChange{Step: coleo.BudgetReached, Why: "it is used up",
+			BudgetState: coleo.BudgetState{Budget: coleo.Budget{Dollars: 2.5, Policy: coleo.BudgetPark},
+				Scope: coleo.BudgetOfArm, Of: "ada", Spent: 2.51}},
 	}
 }
 

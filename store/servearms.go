@@ -56,6 +56,7 @@ func armFields(a *coleo.Arm) []field {
 		{"dialog", documentOf(&a.Dialog)},
 		{"shown", shownCell{a}},
 		{"queue", documentOf(&a.Queue)},
+		{"budget", documentOf(&a.Budget)},
 		{"suspensions", documentOf(&a.Suspensions)},
 	}
 }

@@ -66,6 +66,9 @@ type SpawnRequest struct {
 	// Policy says what the arm's policy does at its approval dialogs: see docs/security.md.
 	Policy coleo.PolicyMode `json:"policy,omitempty" enum:"off,shadow,read" doc:"What the arm's policy answers"`
 
+	// Budget is how much the arm's model may cost. Without it, a stopped arm keeps its own.
+	Budget *coleo.Budget `json:"budget,omitempty" doc:"How much the model may cost; 0 dollars mean no budget"`
+
 	// Sandbox is the sandbox of the agent CLI. Without it, a stopped arm keeps its own.
 	Sandbox      *coleo.Sandbox `json:"sandbox,omitempty" doc:"The sandbox of the agent CLI: see docs/security.md"`
 	OnLimit      coleo.OnLimit  `json:"onLimit,omitempty" enum:"wait,ask" doc:"What to do at a limit of the model"`

@@ -28,7 +28,7 @@ var routes = map[Need][]string{
 		"GET /api/arms/{id}/screen", "GET /api/arms/{id}/recording", "GET /api/arms/{id}/output",
 		"GET /api/arms/{id}/wait", "GET /api/arms/{id}/mode", "GET /api/arms/{id}/queue", "GET /api/arms/{id}/tasks",
 		"GET /api/arms/{id}/diff", "GET /api/arms/{id}/files", "GET /api/arms/{id}/checkpoints",
-		"GET /api/arms/{id}/comments",
+		"GET /api/arms/{id}/comments", "GET /api/arms/{id}/budget",
 		"GET /api/arms/{id}/memo", "GET /api/arms/{id}/thread", "GET /api/arms/{id}/events", "GET /api/events",
 		"GET /api/runs", "GET /api/runs/{run}", "GET /api/runs/{run}/events", "GET /api/runs/{run}/end",
 		"GET /api/runs/{run}/graph", "GET /api/why", "GET /api/suspensions",
@@ -53,6 +53,7 @@ var routes = map[Need][]string{
 	},
 	None: {
 		"DELETE /api/arms/{id}", "POST /api/arms/{id}/rename", "POST /api/arms/{id}/labels",
+		"POST /api/arms/{id}/budget",
 		"POST /api/arms/{id}/window",
 		"POST /api/arms/{id}/lease", "POST /api/arms/{id}/input", "POST /api/arms/{id}/resize",
 		"POST /api/arms/{id}/restore", // it deletes files

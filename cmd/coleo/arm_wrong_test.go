@@ -42,6 +42,14 @@ func TestWrongSpawnsSayWhatIsWrong(t *testing.T) {
 			"contradict each other"},
 		"a permission mode it lacks": {[]string{"-n", "a", "--harness", "fake", "--permission-mode", "all"}, 2,
 			coleo.EUnsupported, `no permission mode "all"`},
+		"a budget that it cannot keep": {[]string{"-n", "a", "--harness", "fake", "--budget", "2.50"}, 2,
+			coleo.EUnsupported, "nothing was started: the budget cannot be kept: the harness fake does not tell what it uses"},
+		"a budget that is none": {[]string{"-n", "a", "--harness", "fake", "--budget", "much"}, 2, coleo.EInvalid,
+			`the budget "much" is no amount`},
+		"a budget with a policy that is none": {[]string{"-n", "a", "--harness", "fake", "--budget", "1", "--budget-policy",
+			"cry"}, 2, coleo.EInvalid, `the policy "cry"`},
+		"a policy of no budget": {[]string{"-n", "a", "--harness", "fake", "--budget-policy", "warn"}, 2, coleo.EInvalid,
+			"--budget-policy needs --budget"},
 		"an MCP server that it lacks": {[]string{"-n", "a", "--harness", "fake", "--mcp", "x=true"}, 2,
 			coleo.EUnsupported, "does not support MCP servers"},
 		"an MCP server that is no such": {[]string{"-n", "a", "--harness", "fake", "--mcp", "x"}, 2, coleo.EInvalid,
@@ -131,6 +139,7 @@ func TestWithoutServeEveryVerbSaysHowToStartIt(t *testing.T) {
 		{"arm", "diff", "x"}, {"arm", "merge", "x"}, {"arm", "checkpoint", "list", "x"}, {"arm", "checkpoint", "restore",
 			"x", "1"},
 		{"policy", "explain", "x"}, {"policy", "grant", "x", "y"}, {"policy", "suggest"},
+		{"arm", "budget", "x"}, {"arm", "budget", "x", "2.50"},
 	} {
 		if e := w.fails(8, args...); e.Code != coleo.EUnavailable || !strings.Contains(e.Message, "coleo up") {
 			t.Errorf("%v: %+v, want %s and what to do", args, e, coleo.EUnavailable)

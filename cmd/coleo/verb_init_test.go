@@ -51,17 +51,17 @@ func TestTheFileOfInitHasEachKey(t *testing.T) {
 	if _, err := config.ReadSettings(path); err != nil {
 		t.Errorf("without its comments, the file is wrong: %v", err)
 	}
-	var check func(of reflect.Type)
-	check = func(of reflect.Type) {
+	var check func(of reflect.Type, table string)
+	check = func(of reflect.Type, table string) {
 		for i := range of.NumField() {
 			f := of.Field(i)
 			key, want := f.Tag.Get("toml"), "\n"
 			switch f.Type.Kind() {
 			case reflect.Struct:
-				want += "[" + key + "]\n"
-				check(f.Type)
+				want += "[" + table + key + "]\n"
+				check(f.Type, table+key+".")
 			case reflect.Map:
-				want += "[" + key + "]\n"
+				want += "[" + table + key + "]\n"
 			default:
 				want += key + " = "
 			}
@@ -70,5 +70,5 @@ func TestTheFileOfInitHasEachKey(t *testing.T) {
 			}
 		}
 	}
-	check(reflect.TypeFor[config.Settings]())
+	check(reflect.TypeFor[config.Settings](), "")
 }

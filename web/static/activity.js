@@ -1,7 +1,7 @@
 // What happened lately with an arm: the newest entries of its log, live.
 
 import { el } from "./dom.js";
-import { labels } from "./format.js";
+import { budget, labels } from "./format.js";
 import { armPath, call } from "./http.js";
 
 const most = 60; // entries shown
@@ -12,6 +12,7 @@ const words = {
   "arm.reattached": () => "Taken up again by its host agent",
   "arm.stopped": (p) => `Ended${p?.exit_code !== undefined ? `, exit code ${p.exit_code}` : ""}`,
   "arm.orphaned": (p) => `Something of it is left: ${p?.text ?? ""}`,
+  budget: (p) => `Budget ${p?.step}: ${budget(p)}${p?.why ? `. ${p.why}` : ""}`,
   "arm.labels": (p) => `Labels: ${labels(p?.labels) || "none"}`,
   state: (p) => `${p?.from ? `${p.from} → ` : ""}${p?.reading?.state ?? "?"}`,
   screen_unrecognised: () => "The screen is not recognised",

@@ -4,7 +4,7 @@ import { Activity } from "./activity.js";
 import { doing, tasks } from "./doing.js";
 import { DialogPanel, questionOf } from "./dialog.js";
 import { button, el, enable, setText, show } from "./dom.js";
-import { ago, labels, model, money, priced, tokens, unseenFallback, windowState } from "./format.js";
+import { ago, budget, labels, model, money, priced, tokens, unseenFallback, windowState } from "./format.js";
 import { armPath, call } from "./http.js";
 import { PromptBox } from "./prompt.js";
 import { QueuePanel } from "./queue.js";
@@ -154,6 +154,7 @@ export class ArmView {
       ["Harness", a.harness],
       ["Model", model(a)],
       ["Cost", cost],
+      ["Budget", budget(a.budget)],
       ["Mode", a.mode],
       ["Labels", labels(a.labels)],
       ["Window", windowState(a.window)],

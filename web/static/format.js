@@ -61,5 +61,8 @@ export function count(n, one, many = `${one}s`) {
   return `${n} ${n === 1 ? one : many}`;
 }
 
+/** What is used of a budget, or "" without a budget. */
+export const budget = (b) => (b?.dollars ? `$${(b.spent ?? 0).toFixed(2)} of $${b.dollars.toFixed(2)} (${b.policy || "park"})` : "");
+
 /** The labels of an arm, as KEY=VALUE with commas between. */
 export const labels = (set) => Object.keys(set ?? {}).sort().map((key) => `${key}=${set[key]}`).join(",");

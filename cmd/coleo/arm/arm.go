@@ -289,3 +289,13 @@ func usageLine(u coleo.Usage) string {
 	}
 	return line + ", from the " + u.Source
 }
+
+// spawnedLine returns a line that describes a new arm. If the arm shows a dialog, more
+// lines describe the dialog.
+func spawnedLine(arm coleo.Arm) string {
+	line := fmt.Sprintf("Spawned arm: %s (%s, process %d, %s)", arm.Name, arm.Harness, arm.PID, arm.State)
+	if d := arm.Dialog; d != nil {
+		line += fmt.Sprintf("\nIt asks: %s\nAnswer with: coleo arm approve %s, or deny", d.Title, arm.Name)
+	}
+	return line
+}

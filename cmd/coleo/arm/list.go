@@ -300,6 +300,12 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	if names := envNames(arm); len(names) > 0 {
 		line("Environment", strings.Join(names, ", "))
 	}
+	if c := arm.Budget; c != nil {
+		line("Budget", c.Line())
+		if c.Why != "" {
+			line("", "("+c.Why+")")
+		}
+	}
 	if q := arm.Queue; q != nil {
 		line("Queue", fmt.Sprintf("%d queued", q.Length))
 		if q.Sending != "" {

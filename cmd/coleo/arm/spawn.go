@@ -3,7 +3,6 @@ package arm
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/budget"
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/template"
@@ -43,6 +43,7 @@ type spawnFlags struct {
 	noSetup  bool   // leave the project's set-up script out
 	sandbox  coleo.Sandbox
 	template template.Wish
+	budget   budget.Flags
 }
 
 const spawnHelp = `Start an arm: one agent CLI in one work folder, with a name. Coleo first starts
@@ -115,6 +116,9 @@ passed, and then goes on once by itself, with the prompt of --continue-with.
 With ask, it is parked until you prompt it. A login that has expired and a
 conversation that is too long always wait for you.
 
+--budget says how much the arm's model may cost, in US dollars, and --budget-policy
+what happens then: see 'coleo arm budget'.
+
 --on-partition says what happens while serve cannot reach the arm's host. With
 run (default), the arm may still be typed into. With freeze, it takes no keys.`
 
@@ -139,6 +143,7 @@ func newSpawnCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	f.template.AddFlags(c)
+	f.budget.AddFlags(c)
 	flags.StringVarP(&f.q.Name, "name", "n", "", "`NAME` of the arm (default: a random name)")
 	flags.StringVarP(&f.q.Workdir, "workdir", "w", "", "`FOLDER` to work in (default: the current folder)")
 	flags.BoolVar(&f.noTree, "no-worktree", false, "no worktree, although the template says so")
@@ -303,6 +308,9 @@ func (f *spawnFlags) prepare(c *cobra.Command) error {
 		return err
 	}
 	var err error
+	if f.q.Budget, err = f.budget.Budget(); err != nil {
+		return err
+	}
 	if f.q.Labels, err = coleo.ParseLabels(f.labels); err != nil {
 		return err
 	}
@@ -342,16 +350,6 @@ func StartedClient(c *cobra.Command, s setup.Setup, local bool) (*api.Client, er
 }
 
 const fallbackHelp = "`STRATEGY` if the model is not available: any, same-price, cheaper or none"
-
-// spawnedLine returns a line that describes a new arm. If the arm shows a dialog, more
-// lines describe the dialog.
-func spawnedLine(arm coleo.Arm) string {
-	line := fmt.Sprintf("Spawned arm: %s (%s, process %d, %s)", arm.Name, arm.Harness, arm.PID, arm.State)
-	if d := arm.Dialog; d != nil {
-		line += fmt.Sprintf("\nIt asks: %s\nAnswer with: coleo arm approve %s, or deny", d.Title, arm.Name)
-	}
-	return line
-}
 
 // complete fills in the fields of f.q that come from flags.
 func (f *spawnFlags) complete() error {

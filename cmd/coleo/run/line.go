@@ -69,10 +69,17 @@ func (p *printer) summary(e coleo.Event) (string, show.Colour) {
 		return words(string(m.Step), m.Way, m.Branch, "into", m.Into, short(m.After), m.Why), show.Plain
 	case coleo.EventLabels:
 		return coleo.Labels(decode[coleo.Labelled](e).Labels).String(), show.Plain
+	case coleo.EventBudget:
+		b := decode[coleo.BudgetChange](e)
+		colour := show.Plain
+		if b.Why != "" {
+			colour = show.Yellow
+		}
+		return words(string(b.Step)+":", b.Line(), b.Why), colour
 	case coleo.EventParked:
 		c := decode[coleo.ParkChange](e)
 		if c.Step == coleo.ParkBegun {
-			return c.Line(), show.Yellow
+			return c.Parking().Line(), show.Yellow
 		}
 		return words(string(c.Step), c.Why), show.Plain
 	case coleo.EventStopped:

@@ -15,7 +15,9 @@ import (
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/config"
+	"coleo.dev/cost"
 	"coleo.dev/host"
+	"coleo.dev/pricebook"
 	"coleo.dev/store"
 )
 
@@ -139,7 +141,9 @@ func hostConfig(s setup.Setup, now func() time.Time) (host.Config, error) {
 	if err != nil {
 		return host.Config{}, err
 	}
+	prices := pricebook.NewKeeper(s.OwnPrices(), s.FetchedPrices(), newLog())
 	return host.Config{
+		Prices: func() cost.Prices { return prices.Book() }, Budgets: s.Budgets(),
 		Hostname: hostname, Platform: runtime.GOOS + "/" + runtime.GOARCH, Version: executable.Version,
 		Dir: s.State, Path: s.AgentPath(), Environ: os.Environ(), MaxArms: s.Arms.MaxArms, Keep: s.Arms.Keep << 20,
 		AllowSudo: s.Arms.AllowSudo, StartedAt: time.Now().UTC(), Now: now,

@@ -1,0 +1,177 @@
+package coleo
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// BudgetPolicy says what happens when a budget is used up. The log stores policies, so the
+// meaning of a policy never changes.
+type BudgetPolicy string
+
+// The policies. An empty policy is BudgetPark.
+const (
+	BudgetWarn BudgetPolicy = "warn" // an event tells it, and the arm goes on
+	BudgetPark BudgetPolicy = "park" // the turn is interrupted, and the arm waits for a person
+	BudgetStop BudgetPolicy = "stop" // the arm is ended
+)
+
+// Valid reports whether p is one of the policies, or empty.
+func (p BudgetPolicy) Valid() bool {
+	return p == "" || p == BudgetWarn || p == BudgetPark || p == BudgetStop
+}
+
+// Hard reports whether nothing more may be used when the budget is used up.
+func (p BudgetPolicy) Hard() bool { return p != BudgetWarn }
+
+// Budget is how much models may cost.
+type Budget struct {
+	Dollars float64      `json:"dollars"`          // US dollars; 0 means no budget
+	Policy  BudgetPolicy `json:"policy,omitempty"` // BudgetPark if empty
+}
+
+// MaxBudget is the largest believable budget, in US dollars.
+const MaxBudget = 1e6
+
+// Check returns EInvalid if b cannot be a budget. A zero Budget means no budget.
+func (b Budget) Check() error {
+	if !b.Policy.Valid() {
+		return Errorf(EInvalid, "the policy %q of a budget is none of %s, %s and %s: nothing was changed", b.Policy,
+			BudgetWarn, BudgetPark, BudgetStop)
+	}
+	if !(b.Dollars >= 0 && b.Dollars <= MaxBudget) { // false for NaN too
+		return Errorf(EInvalid, "%g US dollars cannot be a budget: nothing was changed", b.Dollars)
+	}
+	return nil
+}
+
+// String returns the budget in words, such as "$2.50 (park)".
+func (b Budget) String() string {
+	if b.Dollars == 0 {
+		return "none"
+	}
+	policy := b.Policy
+	if policy == "" {
+		policy = BudgetPark
+	}
+	return fmt.Sprintf("%s (%s)", Dollars(b.Dollars), policy)
+}
+
+// Dollars returns an amount for people. It has two digits behind the point, and four if it
+// is less than a dollar.
+func Dollars(amount float64) string {
+	if amount != 0 && amount < 1 {
+		text := fmt.Sprintf("$%.4f", amount)
+		return strings.TrimSuffix(text, "00")
+	}
+	return fmt.Sprintf("$%.2f", amount)
+}
+
+// BudgetScope says whose calls count for a budget. The log stores scopes, so the meaning of
+// a scope never changes.
+type BudgetScope string
+
+// The scopes.
+const (
+	BudgetOfArm     BudgetScope = "arm"     // one arm, with its subarms
+	BudgetOfProject BudgetScope = "project" // the arms that work in one folder, or below it
+	BudgetOfDay     BudgetScope = "day"     // all arms of the host agent, since midnight
+	BudgetOfFleet   BudgetScope = "fleet"   // all arms of the host agent
+)
+
+// Budgets are the budgets of config.toml. A budget of 0 US dollars is none.
+type Budgets struct {
+	Policy   BudgetPolicy
+	Day      float64
+	Fleet    float64
+	Projects map[string]float64 // by the absolute path of the folder
+	// MaxOutput is the longest reply in tokens, for the bound of a call. 0 means
+	// budget.MaxOutput.
+	MaxOutput int
+}
+
+// Any reports whether there is a budget.
+func (b Budgets) Any() bool { return b.Day > 0 || b.Fleet > 0 || len(b.Projects) > 0 }
+
+// BudgetState is a budget that holds for an arm, with what is used of it.
+type BudgetState struct {
+	Budget
+	Scope BudgetScope `json:"scope"`
+	Of    string      `json:"of,omitempty"` // the arm's name, the folder or the day
+	Spent float64     `json:"spent"`        // US dollars, at the price of the moment of each call
+}
+
+// Line returns the state for people, such as "$1.20 of $2.50 (park)".
+func (s BudgetState) Line() string { return Dollars(s.Spent) + " of " + s.String() }
+
+// Name names the budget for people, such as "the budget of arm fix".
+func (s BudgetState) Name() string {
+	switch s.Scope {
+	case BudgetOfArm:
+		return "the budget of arm " + s.Of
+	case BudgetOfProject:
+		return "the budget of project " + s.Of
+	case BudgetOfDay:
+		return "the budget of " + s.Of
+	case BudgetOfFleet:
+	}
+	return "the budget of the fleet"
+}
+
+// BudgetStep says what was done about a budget. The log stores steps, so the meaning of a
+// step never changes.
+type BudgetStep string
+
+// The steps.
+const (
+	BudgetSet         BudgetStep = "set"         // a person has given the arm this budget, or none
+	BudgetCounted     BudgetStep = "counted"     // a turn has ended, and this much is used
+	BudgetWarned      BudgetStep = "warned"      // the budget does not allow a call, and the arm goes on
+	BudgetRefused     BudgetStep = "refused"     // the budget does not allow a call, so no turn was begun
+	BudgetReached     BudgetStep = "reached"     // the budget was used up during a turn, which is about to be stopped
+	BudgetInterrupted BudgetStep = "interrupted" // the turn was interrupted
+	// BudgetUnstopped means that the turn could not be interrupted. The next change of the
+	// arm tries it again.
+	BudgetUnstopped BudgetStep = "unstopped"
+)
+
+// BudgetChange is the payload of a budget event.
+type BudgetChange struct {
+	Step BudgetStep `json:"step"`
+	Why  string     `json:"why,omitempty"` // what was and was not done, in one line
+	BudgetState
+}
+
+// After returns what an arm's row has after this event, if it had was before. A sum at the end
+// of a turn keeps the reason why a budget did not allow a call.
+func (c BudgetChange) After(was *BudgetChange) *BudgetChange {
+	switch {
+	case c.Step == BudgetSet && c.Dollars == 0:
+		return nil
+	case c.Step != BudgetCounted || was == nil || was.Why == "":
+		return &c
+	case was.Scope != c.Scope || was.Of != c.Of:
+		return was
+	}
+	c.Step, c.Why = was.Step, was.Why
+	return &c
+}
+
+// BudgetOrder gives an arm a budget, or takes it away, or only asks for its budgets.
+type BudgetOrder struct {
+	Budget *Budget `json:"budget,omitempty" doc:"The new budget. 0 dollars mean none. Without it, nothing is changed."`
+}
+
+// BudgetReport says which budgets hold for an arm.
+type BudgetReport struct {
+	Arm     string        `json:"arm"`   // the arm's name
+	Spent   float64       `json:"spent"` // by the arm and its subarms, in US dollars
+	Budgets []BudgetState `json:"budgets"`
+	// Next is what the next call of the model can cost at most, in US dollars. It is nil if
+	// the price of the model is not known.
+	Next   *float64  `json:"next,omitempty"`
+	Model  string    `json:"model,omitempty"` // whose price Next has; "" if it is not known
+	Parked *Parked   `json:"parked,omitempty"`
+	Time   time.Time `json:"time"`
+}

@@ -1,0 +1,150 @@
+// Package budget decides whether a call of a model fits into a budget. Its functions are
+// pure: the caller passes what is used, and what a call can cost.
+package budget
+
+import (
+	"cmp"
+	"fmt"
+
+	"coleo.dev"
+)
+
+// Bounds of one call of a model, in tokens.
+const (
+	// FirstContext is the context of the first call of a conversation, before the agent CLI
+	// has told one. The instructions and tools of agent CLIs have 10,000 to 25,000 tokens.
+	FirstContext = 32_000
+	// MaxOutput is the longest reply, reasoning included, if the user says nothing else. No
+	// reply of a usual turn is longer, but some models can give longer ones.
+	MaxOutput = 32_000
+)
+
+// Call is a call of a model. In a decision about a turn that is to begin, it is the first
+// call of that turn. In a decision about a turn that runs, it is the call that has just been
+// counted.
+type Call struct {
+	Model   string       // as PROVIDER/MODEL or MODEL; "" if nobody knows it
+	Price   *coleo.Price // nil if nobody knows it
+	Context int          // a bound of the input tokens
+	Output  int          // a bound of the output tokens
+	Counted bool         // the amount that is used includes the call
+}
+
+// Next returns the first call of a turn. The parameter context is what the conversation had
+// after the last call, or 0 if that is not known. The parameter prompt is the size of the new
+// prompt in bytes, because no token is shorter than a byte. The parameter output is the
+// longest reply in tokens, or 0 for MaxOutput.
+func Next(model string, price *coleo.Price, context, prompt, output int) Call {
+	return Call{Model: model, Price: price, Context: cmp.Or(context, FirstContext) + prompt,
+		Output: cmp.Or(output, MaxOutput)}
+}
+
+// Bound returns what the call costs at most, in US dollars. No input of a call costs more
+// than its dearest rate, so it does not matter what comes from a cache. A call without a
+// price has no bound, so ok is false.
+func (c Call) Bound() (dollars float64, ok bool) {
+	if c.Price == nil {
+		return 0, false
+	}
+	dear := c.Price.Of(coleo.Usage{Input: c.Context, Output: c.Output}, c.Context)
+	written := c.Price.Of(coleo.Usage{Input: c.Context, Written: c.Context, Output: c.Output}, c.Context)
+	return max(dear, written), true
+}
+
+// Decision says whether a budget allows a call.
+type Decision struct {
+	// Policy is what to do. It is "" if the budget allows the call.
+	Policy coleo.BudgetPolicy
+	State  coleo.BudgetState // the budget that does not allow it
+	Why    string            // one clause for people, without a point
+}
+
+// Allows reports whether the budget allows the call.
+func (d Decision) Allows() bool { return d.Policy == "" }
+
+// Decide says whether a budget allows a call. A call that is to begin must fit into what is
+// left of the budget by its bound. A turn that runs may go on until the budget is used up. A
+// call without a known price fits into no budget.
+func Decide(s coleo.BudgetState, c Call) Decision {
+	if s.Dollars == 0 {
+		return Decision{}
+	}
+	bound, priced := c.Bound()
+	d := Decision{Policy: s.Policy, State: s}
+	if d.Policy == "" {
+		d.Policy = coleo.BudgetPark
+	}
+	switch {
+	case !priced && c.Model == "":
+		d.Why = s.Name() + " cannot be kept, because the model is not known"
+	case !priced:
+		d.Why = fmt.Sprintf("%s cannot be kept, because nobody knows the price of %s", s.Name(), c.Model)
+	case s.Spent >= s.Dollars:
+		d.Why = fmt.Sprintf("%s is used up: %s of %s", s.Name(), coleo.Dollars(s.Spent), coleo.Dollars(s.Dollars))
+	case !c.Counted && s.Spent+bound > s.Dollars:
+		d.Why = fmt.Sprintf("%s has %s left of %s, and the next call of %s can cost %s", s.Name(),
+			coleo.Dollars(s.Dollars-s.Spent), coleo.Dollars(s.Dollars), c.Model, coleo.Dollars(bound))
+	default:
+		return Decision{}
+	}
+	return d
+}
+
+// strictness orders the policies.
+var strictness = map[coleo.BudgetPolicy]int{coleo.BudgetWarn: 1, coleo.BudgetPark: 2, coleo.BudgetStop: 3}
+
+// DecideAll decides about all budgets that hold for an arm. It returns the strictest
+// decision, and of several the first one.
+func DecideAll(list []coleo.BudgetState, c Call) Decision {
+	var out Decision
+	for _, s := range list {
+		if d := Decide(s, c); strictness[d.Policy] > strictness[out.Policy] {
+			out = d
+		}
+	}
+	return out
+}
+
+// Telling says when an agent CLI tells what it uses.
+type Telling string
+
+// The values of Telling.
+const (
+	TellsReplies Telling = "replies" // each reply of the model, while the turn goes on
+	TellsTurns   Telling = "turns"   // only at the end of a turn
+	TellsNothing Telling = "nothing"
+)
+
+// TellingOf returns when the agent CLI of a harness tells what it uses.
+func TellingOf(i coleo.Info) Telling {
+	switch {
+	case i.Work.Usage:
+		return TellsReplies
+	case i.Capabilities.Usage:
+		return TellsTurns
+	}
+	return TellsNothing
+}
+
+// CanKeep returns EUnsupported if a budget cannot be kept: the agent CLI tells too late what
+// it uses, or nobody knows the price of the model. A budget that only warns can always be
+// kept. The model can be "".
+func CanKeep(b coleo.Budget, harness string, t Telling, model string, price *coleo.Price) error {
+	if b.Dollars == 0 || !b.Policy.Hard() {
+		return nil
+	}
+	why := ""
+	switch {
+	case t == TellsTurns:
+		why = "the harness " + harness + " tells what it uses only at the end of a turn"
+	case t == TellsNothing:
+		why = "the harness " + harness + " does not tell what it uses"
+	case model == "":
+		why = "the model of the arm is not known, so name one with --model"
+	case price == nil:
+		why = "nobody knows the price of " + model + ", so add it to [prices] in config.toml"
+	default:
+		return nil
+	}
+	return coleo.Errorf(coleo.EUnsupported, "the budget cannot be kept: %s; --budget-policy warn only warns", why)
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/conformance/modelserver"
+)
+
+// budgetCallers have a budget that a few replies of the scripted model use up.
+var budgetCallers = []struct{ harness, command string }{{"claude-code", "claude"}, {"codex", "codex"}}
+
+// TestATurnOfARealAgentCLIIsInterruptedAtItsBudget lets the model call a tool again and again. The
+// turn would never end. By the model's record, the budget is passed by no more than the calls that
+// were in flight when it was used up.
+func TestATurnOfARealAgentCLIIsInterruptedAtItsBudget(t *testing.T) {
+	t.Parallel()
+	for _, c := range budgetCallers {
+		t.Run(c.harness, func(t *testing.T) {
+			needAgent(t, c.harness, c.command)
+			const budget = 0.65 // a first call can cost 0.60
+			newLiveOf(t, c.harness, "--budget", "0.65", "--permission-mode", "all").usesUp(budget)
+		})
+	}
+}
+
+func (l *live) usesUp(budget float64) {
+	t := l.t
+	t.Helper()
+	defer func() {
+		if t.Failed() {
+			t.Logf("its budget is\n%s\nand its screen\n%s", l.run("arm", "budget", l.name).out,
+				l.run("arm", "screen", l.name).out)
+		}
+	}()
+	l.check(l.model.SetScript(modelserver.Script{Rules: []modelserver.Rule{{Name: "work",
+		When: modelserver.When{Contains: "work on"}, Reply: []modelserver.Step{
+			{Text: strings.Repeat("word ", 1500)}, {Pause: 1500},
+			{Tool: &modelserver.Call{Does: modelserver.Run, Args: map[string]any{"command": "echo more"}}}}}}}))
+	l.must("arm", "prompt", l.name, "please work on")
+	until(t, "the turn was interrupted", func() bool { return len(l.events(l.name, coleo.EventRunEnd)) == 1 })
+	var end coleo.RunEnd
+	l.check(json.Unmarshal(l.events(l.name, coleo.EventRunEnd)[0].Payload, &end))
+	if end.Outcome != coleo.OutcomeInterrupted {
+		t.Errorf("the run ended %+v", end)
+	}
+	l.checkOverspent(budget)
+	arm := l.arm(l.name)
+	if need, why := arm.Need(); need != coleo.NeedsYou || !strings.Contains(why, "waits for you: 'coleo arm budget real DOLLARS'") {
+		t.Errorf("the list says %s: %s", need, why)
+	}
+	if status := l.must("arm", "status", l.name); !strings.Contains(status, " of $0.65 (park)") ||
+		!strings.Contains(status, "its turn was interrupted") {
+		t.Errorf("the status says\n%s", status)
+	}
+	asked := len(l.model.Record())
+	if e := l.fails(5, "arm", "prompt", l.name, "say more"); e.Code != coleo.EConflict ||
+		!strings.HasPrefix(e.Message, "nothing was typed: the budget of arm real is used up") {
+		t.Errorf("the next prompt: %+v", e)
+	}
+	l.fails(5, "arm", "unpark", l.name)
+	if got := len(l.model.Record()); got != asked {
+		t.Errorf("the model got %d more requests", got-asked)
+	}
+	l.check(l.model.SetScript(modelserver.Script{}))
+	l.must("arm", "budget", l.name, "20")
+	l.must("arm", "unpark", l.name)
+	until(t, "it has gone on", func() bool { return len(l.events(l.name, coleo.EventRunEnd)) == 2 })
+	l.checkAnswer()
+	if arm := l.arm(l.name); arm.Queue != nil || arm.Budget == nil || arm.Budget.Why != "" || arm.Budget.Spent < budget {
+		t.Errorf("afterwards the queue is %+v and the budget %+v", arm.Queue, arm.Budget)
+	}
+}
+
+// checkOverspent compares the model's record with a budget. The agent CLI asks the model one
+// request at a time. So one call uses up the budget, and at most the next one is in flight while
+// Coleo interrupts the turn. The agent CLI need not tell what that interrupted call has used.
+func (l *live) checkOverspent(budget float64) {
+	l.t.Helper()
+	spent, inFlight, calls, later := 0.0, 0.0, 0, 0
+	for _, q := range l.model.Record() {
+		if q.Side != "" || q.Prompt == "" {
+			continue
+		}
+		dollars := float64(3*q.Input+15*q.Output) / 1e6
+		if calls++; spent < budget {
+			spent += dollars
+		} else {
+			later, inFlight = later+1, inFlight+dollars
+		}
+	}
+	told := l.arm(l.name).Budget
+	if told == nil || told.Spent < spent*0.99 || told.Spent > (spent+inFlight)*1.01 {
+		l.t.Errorf("by the model's record $%.4f and $%.4f were spent, and the arm says %+v", spent, inFlight, told)
+	}
+	const bound = 0.61 // of each call, with the context that this turn reaches
+	if calls < 2 || later > 1 || spent < budget || spent > budget+bound || inFlight > bound {
+		l.t.Errorf("%d calls cost $%.4f of $%.2f, and %d begun after that cost $%.4f", calls, spent, budget, later, inFlight)
+	}
+	l.t.Logf("%d calls cost $%.4f of $%.2f, and %d begun after that cost $%.4f", calls, spent, budget, later, inFlight)
+}

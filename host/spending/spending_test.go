@@ -1,0 +1,103 @@
+package spending
+
+import (
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/cost"
+	"coleo.dev/store"
+)
+
+// listPrices has prices by PROVIDER/MODEL or MODEL, in US dollars per million output tokens.
+type listPrices map[string]float64
+
+func (l listPrices) Override(string, string) (coleo.Price, bool) { return coleo.Price{}, false }
+func (l listPrices) Find(provider, model string) (coleo.Price, bool) {
+	dollars, ok := l[coleo.ModelName(provider, model)]
+	return coleo.Price{Rates: coleo.Rates{Output: dollars}, Source: coleo.PriceBuiltIn}, ok
+}
+
+var (
+	monday  = time.Date(2026, 3, 2, 12, 0, 0, 0, time.Local)
+	tuesday = monday.AddDate(0, 0, 1)
+	million = coleo.ReplyUsage{Usage: coleo.Usage{Output: 1e6}}
+)
+
+func budgetState(dollars float64, p coleo.BudgetPolicy, scope coleo.BudgetScope, of string,
+	spent float64) coleo.BudgetState {
+	return coleo.BudgetState{Budget: coleo.Budget{Dollars: dollars, Policy: p}, Scope: scope, Of: of, Spent: spent}
+}
+
+func ledger(common coleo.Budgets, kept ...store.Spending) *Ledger {
+	return New(kept, func() cost.Prices { return listPrices{"p/m": 2, "other": 5} }, common)
+}
+
+func TestACallCountsForItsArmItsParentsItsProjectAndTheFleet(t *testing.T) {
+	t.Parallel()
+	one := coleo.Budget{Dollars: 9}
+	boss := Arm{ID: "a1", Name: "boss", Folder: "/src/shop", Budget: &one}
+	kid := Arm{ID: "a2", Name: "kid", Folder: "/src/shop/web", Budget: &one, Parents: []Arm{boss}}
+	far := Arm{ID: "a3", Name: "far", Folder: "/src/shopping"}
+	l := ledger(coleo.Budgets{Policy: coleo.BudgetStop, Day: 20, Fleet: 30, Projects: map[string]float64{"/src/shop": 10}})
+	for arm, when := range map[*Arm]time.Time{&boss: monday, &kid: tuesday, &far: tuesday} {
+		l.Count(*arm, Model{"p", "m"}, million, when)
+	}
+	stored := New(nil, nil, coleo.Budgets{})
+	_, list := l.Count(kid, Model{"p", "m"}, million, tuesday)
+	for _, s := range list {
+		stored.put(s)
+	}
+	if len(list) != 4 || stored.Of(boss) != 2 || stored.Of(kid) != 2 || stored.Of(far) != 0 {
+		t.Errorf("what is stored: %+v", list)
+	}
+	for name, c := range map[string]struct {
+		arm  Arm
+		want []coleo.BudgetState
+	}{
+		"a subarm has its own budget and that of its parent": {kid, []coleo.BudgetState{
+			budgetState(9, "park", coleo.BudgetOfArm, "kid", 4),
+			budgetState(9, "park", coleo.BudgetOfArm, "boss", 6),
+			budgetState(10, "stop", coleo.BudgetOfProject, "/src/shop", 6),
+			budgetState(20, "stop", coleo.BudgetOfDay, "2026-03-03", 6),
+			budgetState(30, "stop", coleo.BudgetOfFleet, "", 8)}},
+		"a folder beside the project is not in it": {far, []coleo.BudgetState{
+			budgetState(20, "stop", coleo.BudgetOfDay, "2026-03-03", 6),
+			budgetState(30, "stop", coleo.BudgetOfFleet, "", 8)}},
+	} {
+		got := l.Budgets(c.arm, tuesday)
+		if len(got) != len(c.want) {
+			t.Errorf("%s: %+v", name, got)
+			continue
+		}
+		for i, want := range c.want {
+			if got[i] != want {
+				t.Errorf("%s: budget %d is %+v, want %+v", name, i, got[i], want)
+			}
+		}
+	}
+}
+
+func TestACallIsCountedAtTheFirstPriceThatIsKnown(t *testing.T) {
+	t.Parallel()
+	told := coleo.ReplyUsage{Usage: coleo.Usage{Output: 1e6, Cost: 0.7}}
+	for name, c := range map[string]struct {
+		model  Model
+		usage  coleo.ReplyUsage
+		want   float64
+		priced bool
+	}{
+		"the model of the arm":                      {Model{"p", "m"}, million, 2, true},
+		"a model that the reply tells":              {Model{"", "m"}, coleo.ReplyUsage{Usage: million.Usage, Model: "other"}, 5, true},
+		"the provider is a part of the arm's model": {Model{"", "p/m"}, coleo.ReplyUsage{Usage: million.Usage, Model: "m"}, 2, true},
+		"the agent CLI tells the cost":              {Model{"", "x"}, told, 0.7, true},
+		"nobody knows the price":                    {Model{"", "x"}, million, 0, false},
+		"no token needs no price":                   {Model{"", "x"}, coleo.ReplyUsage{}, 0, true},
+	} {
+		l := ledger(coleo.Budgets{})
+		call, _ := l.Count(Arm{ID: "a"}, c.model, c.usage, monday)
+		if got := l.Of(Arm{ID: "a"}); got != c.want || (call.Price != nil) != c.priced || !call.Counted {
+			t.Errorf("%s: %g and %+v, want %g", name, got, call, c.want)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package registry
+
+import (
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/record/recordtest"
+)
+
+// A budget can stop a turn only if the tokens of a reply are told while the turn goes on. In each
+// recording, a reply that calls a tool is followed by another one, so its tokens must be told
+// before the next reply but one begins.
+func TestTheTokensOfAReplyAreToldDuringTheTurn(t *testing.T) {
+	t.Parallel()
+	for _, b := range builtins() {
+		if recordings[b.name] == "" {
+			continue
+		}
+		for _, path := range recordingsOf(t, b.name) {
+			begun, told, most := 0, 0, 0
+			last := ""
+			for _, a := range recordtest.Told(t, b.hooks.Record, path) {
+				switch a.Work.(type) {
+				case coleo.Prompted:
+					begun, told, last = 0, 0, ""
+				case coleo.ReplyUsage:
+					told++
+				case coleo.ToolCall, coleo.AssistantText:
+					if a.Reply != "" && a.Reply != last {
+						begun, last = begun+1, a.Reply
+					}
+				}
+				if most = max(most, begun); begun > told+2 {
+					t.Errorf("%s: %d replies of a turn have begun, and the tokens of %d are told", path, begun, told)
+					break
+				}
+			}
+			if most < 2 {
+				t.Errorf("%s: no turn has two replies, so the recording shows nothing", path)
+			}
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Spending is what models have cost in one account on one day.
+type Spending struct {
+	Account string // an arm, a project or the fleet: see host/spending
+	Day     string // as 2026-01-31, in the host's time zone
+	Dollars float64
+}
+
+func spendingCells(s *Spending) []any { return []any{&s.Account, &s.Day, &s.Dollars} }
+
+// Spendings returns what models have cost in all accounts.
+func (h *HostDB) Spendings(ctx context.Context) ([]Spending, error) {
+	rows, err := h.db.reader.QueryContext(ctx, "SELECT account, day, dollars FROM spending ORDER BY account, day")
+	list, err := collect(rows, err, spendingCells)
+	if err != nil {
+		return nil, fmt.Errorf("read what models have cost: %w", err)
+	}
+	return list, nil
+}
+
+// AddSpending adds amounts to accounts. It does not wait until they are on the disk.
+func (h *HostDB) AddSpending(ctx context.Context, list []Spending) error {
+	return h.db.write(ctx, ordinary, func(tx *sql.Tx) error { return addSpending(tx, list) })
+}
+
+func addSpending(tx *sql.Tx, list []Spending) error {
+	for _, s := range list {
+		if _, err := tx.Exec(`INSERT INTO spending (account, day, dollars) VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET dollars = dollars + excluded.dollars`, s.Account, s.Day, s.Dollars); err != nil {
+			return fmt.Errorf("count what a model has cost: %w", err)
+		}
+	}
+	return nil
+}
