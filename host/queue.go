@@ -38,7 +38,7 @@ func (h *Host) queue(ctx context.Context, o bus.QueueOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.typing.RLock() // so that the queue does not change while the arm is handed over
+	a.typing.RLock() // so that the queue does not change while the arm moves to another host
 	defer a.typing.RUnlock()
 	if err := a.notGone(); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (h *Host) queue(ctx context.Context, o bus.QueueOrder) (any, error) {
 	return coleo.QueueReport{ID: o.ID, Queue: queueOf(&a.record)}, nil
 }
 
-// notGone returns ENotFound if the arm was removed or handed over to another host.
+// notGone returns ENotFound if the arm was removed or has moved to another host.
 func (a *arm) notGone() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
