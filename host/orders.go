@@ -56,6 +56,7 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpRename:  decoded(h.rename),
 		bus.OpLabel:   decoded(h.label),
 		bus.OpReport:  onArm(h, func(_ context.Context, a *arm) (any, error) { return a.report(), nil }),
+		bus.OpSucceed: decoded(h.succeed),
 		bus.OpRelease: decoded(h.release),
 		bus.OpTake:    decoded(h.take),
 		bus.OpWindow:  decoded(h.openWindow),
