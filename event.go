@@ -39,7 +39,9 @@ const (
 	EventQueue        EventKind = "queue"               // QueueChange: what was done to the arm's queue
 	// ParkChange: the arm has met a limit, goes on, or is not parked any more
 	EventParked EventKind = "parked"
-	EventPolicy EventKind = "policy" // PolicyDecision: what a policy says of an approval dialog
+	// HandoverChange: the task of an arm goes to another arm, its successor
+	EventHandover EventKind = "handover"
+	EventPolicy   EventKind = "policy" // PolicyDecision: what a policy says of an approval dialog
 
 	// WorkspaceChange: the arm's worktree is being made or was removed
 	EventWorkspaceChanged EventKind = "workspace_status_changed"
@@ -304,7 +306,8 @@ var eventKinds = []EventKind{
 	EventSpawned, EventReattached, EventStopped, EventOrphaned, EventBlocked, EventRules, EventLabels, EventBudget, EventRemoved,
 	EventState,
 	EventUnrecognised, EventWitness, EventConversation, EventRunStart, EventRunEnd, EventPromptLost, EventDecision,
-	EventWindow, EventQueue, EventParked, EventPolicy, EventWorkspaceChanged, EventWorkspaceReady, EventWorkspaceError, EventMerge,
+	EventWindow, EventQueue, EventParked, EventHandover, EventPolicy,
+	EventWorkspaceChanged, EventWorkspaceReady, EventWorkspaceError, EventMerge,
 	EventInputValidated, EventOutputValidated, EventOutputRetry,
 	EventTurn, EventAssistantText, EventThinking, EventToolStart, EventToolProgress, EventToolEnd, EventSubagentStart,
 	EventSubagentEnd, EventFileChanged, EventUsage, EventCompaction, EventMode, EventModel, EventTasks,

@@ -316,8 +316,10 @@ type SpawnConfig struct {
 	// ForkedFrom says of what the arm's first conversation is a copy. It is nil if that
 	// conversation is none. It stays when the arm is started again.
 	ForkedFrom *ForkOrigin `json:"forked_from,omitempty"`
-	MCPServers []MCPServer `json:"mcp_servers,omitempty"`
-	Tools      []string    `json:"tools,omitempty"` // which of Coleo's own tools the arm has; see ArmTools
+	// Succeeds says whose task the arm has got by a hand-over. It is nil if it has got none.
+	Succeeds   *Predecessor `json:"succeeds,omitempty"`
+	MCPServers []MCPServer  `json:"mcp_servers,omitempty"`
+	Tools      []string     `json:"tools,omitempty"` // which of Coleo's own tools the arm has; see ArmTools
 	// Parent is the id of the arm whose model has asked for this arm. It is "" for an arm that
 	// a person has started. Depth is then 0, and otherwise one more than the parent's.
 	Parent       string      `json:"parent,omitempty"`

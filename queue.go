@@ -38,11 +38,18 @@ type Queue struct {
 	// Parked says why the arm is parked. Nothing is sent then. It is nil if the arm is not
 	// parked.
 	Parked *Parked `json:"parked,omitempty"`
+	// Handover says which arm has got the task of this arm. It is nil if none has, or if a
+	// person has resumed the queue since.
+	Handover *Handover `json:"handover,omitempty"`
 }
 
 // State returns the summary of the queue, or nil if there is nothing to say.
 func (q Queue) State() *QueueState {
 	s := QueueState{Length: len(q.Entries), Paused: q.Paused, ByHand: q.ByHand, Held: q.Held}
+	if q.Handover != nil {
+		told := q.Handover.Told()
+		s.Handover = &told
+	}
 	if q.Parked != nil {
 		told := q.Parked.Told()
 		s.Parked = &told
@@ -63,7 +70,72 @@ type QueueState struct {
 	ByHand  bool    `json:"by_hand,omitempty"`
 	Held    string  `json:"held,omitempty"`
 	Parked  *Parked `json:"parked,omitempty"`
+
+	Handover *Handover `json:"handover,omitempty"`
 }
+
+// Handover is in the queue of an arm whose task goes to another arm, its successor. The queue
+// is paused then.
+type Handover struct {
+	// Run is the id of the successor's first prompt, and of the run that it begins.
+	Run     string `json:"run"`
+	Arm     string `json:"arm"`     // the successor's id
+	Name    string `json:"name"`    // its name when it was started
+	Harness string `json:"harness"` // its harness
+	// Open means that the successor is being started.
+	Open bool `json:"open,omitempty"`
+	// Before is the queue before the hand-over, while that is open. If the successor does not
+	// start, the arm gets this queue back. Only the host agent's record of the arm has it.
+	Before *Queue `json:"before,omitempty"`
+}
+
+// Told returns what events and rows say of a hand-over: everything but the former queue.
+func (h Handover) Told() Handover {
+	h.Before = nil
+	return h
+}
+
+// HandoverStep says how far a hand-over has come. The log stores steps, so the meaning of a
+// step never changes.
+type HandoverStep string
+
+// The steps. The last one is in the log of the successor, and the others are in that of the
+// first arm.
+const (
+	HandoverBegun    HandoverStep = "begun"    // the first arm is paused, and the successor is about to start
+	HandoverDone     HandoverStep = "done"     // the successor has started
+	HandoverFailed   HandoverStep = "failed"   // the successor has not started, and the first arm is as it was
+	HandoverReceived HandoverStep = "received" // the task is in the queue of the successor
+)
+
+// HandoverChange is the payload of a handover event.
+type HandoverChange struct {
+	Step HandoverStep `json:"step"`
+	From ArmLink      `json:"from"` // the first arm
+	To   ArmLink      `json:"to"`   // its successor
+	// Run is the id of the successor's first prompt.
+	Run string `json:"run"`
+	// Moved has the ids of the prompts that go from the queue of the first arm to that of the
+	// successor, in their order. With HandoverFailed they went back.
+	Moved []string `json:"moved,omitempty"`
+	Why   string   `json:"why,omitempty"` // with HandoverFailed
+}
+
+// ArmLink names an arm, with its name and its harness at that time.
+type ArmLink struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Harness string `json:"harness"`
+}
+
+// Predecessor is the arm whose task another arm has got.
+type Predecessor struct {
+	ArmLink
+	Conversation string `json:"conversation,omitempty"` // its conversation; "" if it had none
+}
+
+// String returns the predecessor in a few words, for users.
+func (p Predecessor) String() string { return "arm " + p.Name + " (" + p.Harness + ")" }
 
 // QueueStep says what was done to a queue. The log stores steps, so the meaning of a step
 // never changes.

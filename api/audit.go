@@ -156,6 +156,8 @@ func auditOf(in any) (arm string, detail any) {
 		return q.ID, map[string]int{"bytes": len(q.Body.Merge)}
 	case *armBody[wire.SpawnRequest]:
 		return q.ID, map[string]any{"start": spawned(q.Body)}
+	case *armBody[wire.HandoverRequest]:
+		return q.ID, q.Body
 	case *armBody[threadSwitch]:
 		return q.ID, q.Body
 	case *armBody[modeBody]:

@@ -195,6 +195,7 @@ const (
 	removeTime   = 10*time.Minute + answerMargin  // remove: a worktree can have much to keep
 	mergeTime    = 28*time.Minute + answerMargin  // merge: 25 minutes, and the prompt with the conflicts
 	worktreeTime = 25 * time.Minute               // more for a start that makes a worktree
+	handoverTime = 5*time.Minute + answerMargin   // interrupt, read the conversation and the diff, start
 	startTime    = 150*time.Second + answerMargin // spawn and recover: look, end, start, read the model catalogue
 )
 

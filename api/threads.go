@@ -32,6 +32,9 @@ type Threads interface {
 	// configuration. It returns EUnsupported if no copy can be made, and EBusy while the arm
 	// works.
 	ForkArm(ctx context.Context, arm string, r wire.SpawnRequest) (wire.SpawnReply, error)
+	// HandOver gives the task of an arm to a new arm of another harness, its successor. It returns
+	// EBusy while the arm works, unless the request says that its turn is to be interrupted.
+	HandOver(ctx context.Context, arm string, r wire.HandoverRequest) (wire.HandoverReply, error)
 	// ArmThread returns the conversation of an arm. It returns ENotFound if the arm has none.
 	ArmThread(ctx context.Context, arm string) (coleo.Thread, error)
 	// SwitchThread makes an arm continue another conversation. It returns EThreadLocked if
@@ -110,6 +113,9 @@ func (s *Server) threadRoutes(d table) {
 	add(d, operation{post, "/api/arms/{id}/fork", "fork-arm",
 		"Start a new arm with a copy of the arm's conversation and with its configuration; 409 while it works", 201},
 		s.forkArm)
+	add(d, operation{post, "/api/arms/{id}/handover", "hand-over-arm",
+		"Pause the arm, and give its task to a new arm of another harness in the same folder; 409 while it works", 201},
+		s.handOver)
 	add(d, operation{get, "/api/arms/{id}/thread", "arm-thread", "Show the conversation of an arm", 0}, s.armThread)
 	add(d, operation{post, "/api/arms/{id}/thread", "switch-thread",
 		"Start the arm again with another conversation; 409 while it works, or while another arm has that one", 0},
@@ -158,6 +164,11 @@ func (s *Server) forkArm(ctx context.Context, in *armBody[wire.SpawnRequest]) (*
 	}
 	out, err := s.brain.ForkArm(ctx, in.ID, in.Body)
 	return &reply[wire.SpawnReply]{out}, err
+}
+
+func (s *Server) handOver(ctx context.Context, in *armBody[wire.HandoverRequest]) (*reply[wire.HandoverReply], error) {
+	out, err := s.brain.HandOver(ctx, in.ID, in.Body)
+	return &reply[wire.HandoverReply]{out}, err
 }
 
 func (s *Server) cloneThread(ctx context.Context, in *threadClone) (*reply[wire.SpawnReply], error) {
@@ -255,6 +266,15 @@ func (c *Client) CloneThread(ctx context.Context, harness, id string, r wire.Spa
 func (c *Client) ForkArm(ctx context.Context, arm string, r wire.SpawnRequest) (wire.SpawnReply, error) {
 	var out wire.SpawnReply
 	err := c.callFor(ctx, startTime, post, armPath(arm, "/fork"), r, &out)
+	return out, err
+}
+
+// HandOver gives the task of an arm to a new arm of another harness, its successor. It returns
+// EBusy while the arm works, and EBlocked while it asks something, unless r says that its turn is
+// to be interrupted. After an error, the arm is as it was, except for its interrupted turn.
+func (c *Client) HandOver(ctx context.Context, arm string, r wire.HandoverRequest) (wire.HandoverReply, error) {
+	var out wire.HandoverReply
+	err := c.callFor(ctx, handoverTime, post, armPath(arm, "/handover"), r, &out)
 	return out, err
 }
 

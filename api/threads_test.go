@@ -41,6 +41,11 @@ func (b *scriptedBrain) CloneThread(_ context.Context, harness, id string, r wir
 	return wire.SpawnReply{Arm: coleo.Arm{Name: r.Name, Harness: harness, SessionID: "copy of " + id}}, b.fail
 }
 
+func (b *scriptedBrain) HandOver(_ context.Context, arm string, r wire.HandoverRequest) (wire.HandoverReply, error) {
+	return wire.HandoverReply{From: coleo.Arm{Name: arm}, To: wire.SpawnReply{Arm: coleo.Arm{Name: r.Name,
+		Harness: r.To}}, Run: "run", Moved: []string{"1"}, Interrupted: r.Interrupt}, nil
+}
+
 func (b *scriptedBrain) ForkArm(_ context.Context, arm string, r wire.SpawnRequest) (wire.SpawnReply, error) {
 	return wire.SpawnReply{Arm: coleo.Arm{Name: r.Name, SessionID: "copy of that of " + arm}}, b.fail
 }
@@ -112,6 +117,14 @@ func TestM20TheRouteOfAForkThroughItsClient(t *testing.T) {
 	r, err := c.ForkArm(ctx, "octavia", wire.SpawnRequest{Name: "two"})
 	if err != nil || r.Arm.Name != "two" || r.Arm.SessionID != "copy of that of octavia" {
 		t.Errorf("ForkArm = %+v, %v", r.Arm, err)
+	}
+	done, err := c.HandOver(ctx, "octavia", wire.HandoverRequest{To: "codex", Name: "two", Interrupt: true})
+	if err != nil || done.From.Name != "octavia" || done.To.Arm.Harness != "codex" || done.To.Arm.Name != "two" ||
+		len(done.Moved) != 1 || done.Run != "run" || !done.Interrupted {
+		t.Errorf("HandOver = %+v, %v", done, err)
+	}
+	if _, err := c.HandOver(ctx, "octavia", wire.HandoverRequest{}); coleo.ErrorCode(err) != coleo.EInvalid {
+		t.Errorf("a hand-over to no harness: %v", err)
 	}
 	if _, err := c.ForkArm(ctx, "octavia", wire.SpawnRequest{}); coleo.ErrorCode(err) != coleo.EInvalid {
 		t.Errorf("a fork without a name: %v", err)

@@ -79,7 +79,7 @@ type Brain struct {
 	mu       sync.Mutex
 	hosts    map[string]*member
 	ordering map[string]int           // the number of open orders to start an arm, by arm id
-	moves    map[string]chan struct{} // closed when the hand-over of an arm ends, by arm id
+	moves    map[string]chan struct{} // closed when the move of an arm ends, by arm id
 	requests map[string]bool          // the requests of arms that are being carried out, by id
 
 	numbering  sync.Mutex // held while a generation number is chosen and stored
@@ -128,7 +128,7 @@ func (b *Brain) Run(ctx context.Context) error {
 		return err
 	}
 	repeated := repeat.New(b.Log)
-	for _, task := range []repeat.Task{b.tidy(), b.handingOver()} {
+	for _, task := range []repeat.Task{b.tidy(), b.movingToHosts()} {
 		if err := repeated.Add(ctx, task); err != nil {
 			return err
 		}

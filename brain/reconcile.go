@@ -73,6 +73,9 @@ func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 		}
 		var err error
 		row.ParentArmID = report.Config.Parent
+		if by := report.Config.Succeeds; by != nil {
+			row.ParentArmID = by.ID
+		}
 		if chosen := report.Config.Chosen; chosen != nil {
 			row.Labels = chosen.Labels
 		}

@@ -24,7 +24,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}
-	if arm, err = b.handOver(ctx, arm); err != nil {
+	if arm, err = b.moveToHost(ctx, arm); err != nil {
 		b.Log.Info("an arm stays with serve itself", "arm", arm.Name, "because", err)
 	}
 	evidence, err := b.evidence(ctx, arm, q)

@@ -253,7 +253,7 @@ func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension
 		if a.ID == s.Arm {
 			row = a
 		}
-		if a.ParentArmID == "" || a.Status == coleo.StatusStopped {
+		if a.ParentArmID == "" || a.Status == coleo.StatusStopped || predecessorOf(a) != nil {
 			continue
 		}
 		if fleet++; a.ParentArmID == s.Arm {

@@ -142,6 +142,13 @@ const summaryPage = 200
 // the events of the arms that may have had it. It returns ENotFound if there is no such
 // conversation.
 func (b *Brain) ThreadSummary(ctx context.Context, harness, id string) (coleo.ThreadSummary, error) {
+	return b.summariseThread(ctx, harness, id, func(coleo.ThreadMessage) bool { return true })
+}
+
+// summariseThread is ThreadSummary for those messages for which the function counts returns true.
+// It calls the function once with each message, in their order.
+func (b *Brain) summariseThread(ctx context.Context, harness, id string,
+	counts func(coleo.ThreadMessage) bool) (coleo.ThreadSummary, error) {
 	var m *summary.Maker
 	var t coleo.Thread
 	for after := 0; ; {
@@ -154,7 +161,9 @@ func (b *Brain) ThreadSummary(ctx context.Context, harness, id string) (coleo.Th
 			m = summary.New(t)
 		}
 		for _, message := range page.Messages {
-			m.Message(message)
+			if counts(message) {
+				m.Message(message)
+			}
 		}
 		if after = page.Next; after == 0 {
 			break

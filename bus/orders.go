@@ -53,6 +53,7 @@ const (
 	OpTasks     Op = "tasks"     // ArmOrder -> []coleo.Task: the tasks that the arm has written with a tool
 	OpRequests  Op = "requests"  // nothing -> []coleo.Suspension: the approved requests of arms that serve must carry out
 	OpSettle    Op = "settle"    // SettleOrder -> nothing: what became of such a request
+	OpSucceed   Op = "succeed"   // SucceedOrder -> SucceedReport: start the successor of an arm
 	OpTake      Op = "take"      // ArmOrder -> ArmReport: take up an arm whose folder names this host
 
 	OpThreads      Op = "threads"       // coleo.ThreadFilter -> coleo.ThreadList: the conversations of this machine
@@ -107,8 +108,26 @@ type SpawnOrder struct {
 	// First is the first prompt of the start. The host agent puts it at the head of the arm's queue,
 	// in the same write as the intended start.
 	First *coleo.Queued `json:"first,omitempty"`
+	// Then has the prompts that follow First in the queue of a successor. The host agent sets
+	// it: they come from the queue of the first arm.
+	Then []coleo.Queued `json:"-"`
 	// InsteadOf says which model was asked for, if Config contains another model.
 	InsteadOf *coleo.ModelFallback `json:"instead_of,omitempty"`
+}
+
+// SucceedOrder gives the task of the arm Arm to a new arm, its successor, which starts on the
+// same host. First in Spawn has the task. The host agent pauses the first arm, and moves its
+// queue to the successor.
+type SucceedOrder struct {
+	Arm   string     `json:"arm"`
+	Spawn SpawnOrder `json:"spawn"`
+}
+
+// SucceedReport is the report about a successor that has started. Moved has the ids of the
+// prompts that have moved from the queue of the first arm to that of the successor.
+type SucceedReport struct {
+	ArmReport
+	Moved []string `json:"moved,omitempty"`
 }
 
 // ArmOrder is an order about one arm.

@@ -57,7 +57,7 @@ type arm struct {
 	unfollow   context.CancelFunc // ends the goroutines that follow the session and send the queue
 	driving    driving
 	entry      entry        // the arm's door
-	typing     sync.RWMutex // read-locked while an order types; write-locked during a hand-over
+	typing     sync.RWMutex // read-locked while an order types; write-locked during a move to another host
 	delivering sync.Mutex   // held while one prompt is sent
 
 	sight     sync.Mutex     // guards watch and seenAlive
@@ -71,7 +71,7 @@ func (a *arm) live() (coleo.Session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.gone {
-		return nil, coleo.Errorf(coleo.ENotFound, "no arm called %q on this host: it has been handed over",
+		return nil, coleo.Errorf(coleo.ENotFound, "no arm called %q on this host: it has moved to another one",
 			a.record.Name)
 	}
 	if a.session == nil {

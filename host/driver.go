@@ -31,7 +31,7 @@ const (
 type driving struct {
 	mu    sync.Mutex
 	file  *os.File // the locked file; nil if this process does not have the lock
-	doing bool     // a start, an attach, an end or a hand-over runs
+	doing bool     // a start, an attach, an end or a move runs
 }
 
 // drive locks the arm's folder, unless this process already has the lock. It returns EConflict if

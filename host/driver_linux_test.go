@@ -31,7 +31,7 @@ func (s *stage) has(id string) bool {
 	return err == nil
 }
 
-// moves hands an arm of host local over to the host agent.
+// The method moves makes host local give an arm to the host agent.
 func (s *stage) moves(local *stage, id string) bus.ArmReport {
 	s.t.Helper()
 	s.until("the host lets the arm go", func() bool { // it refuses while it looks at the arm's queue
@@ -94,7 +94,7 @@ func TestEachHostTakesUpItsOwnArms(t *testing.T) {
 	}
 }
 
-func TestAnArmIsHandedOverWithItsRun(t *testing.T) {
+func TestAnArmMovesWithItsRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	local := s.serveItself()
@@ -131,9 +131,9 @@ func TestAnArmIsHandedOverWithItsRun(t *testing.T) {
 	}
 }
 
-// TestAPromptThatWasAboutToBeTypedIsHandedOver: serve was killed while it sent the prompt,
+// TestAPromptThatWasAboutToBeTypedMoves: serve was killed while it sent the prompt,
 // and the next serve hands the arm over at once.
-func TestAPromptThatWasAboutToBeTypedIsHandedOver(t *testing.T) {
+func TestAPromptThatWasAboutToBeTypedMoves(t *testing.T) {
 	t.Parallel()
 	for what, before := range map[string]bool{"typed": false, "not typed": true} {
 		t.Run(what, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestAPromptThatWasAboutToBeTypedIsHandedOver(t *testing.T) {
 			// The next serve has the prompt in its database, and hands the arm over before
 			// it has looked for the prompt.
 			local.host = nil
-			s.check(handOverUnseen(s, local, id))
+			s.check(moveUnseen(s, local, id))
 			local.start()
 			must[bus.ArmReport](s, bus.OpTake, bus.ArmOrder{Arm: id})
 			if n := len(s.events(id, coleo.EventPromptLost)); (n == 1) != before {
@@ -173,8 +173,8 @@ func TestAPromptThatWasAboutToBeTypedIsHandedOver(t *testing.T) {
 	}
 }
 
-// handOverUnseen writes what release writes, for an arm whose prompt nobody has looked for.
-func handOverUnseen(s, local *stage, id string) error {
+// moveUnseen writes what release writes, for an arm whose prompt nobody has looked for.
+func moveUnseen(s, local *stage, id string) error {
 	db, err := openHostDB(local)
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ func handOverUnseen(s, local *stage, id string) error {
 	return a.writeFolder(s.named, true)
 }
 
-func TestAnArmIsNotHandedOverWhileItIsTypedInto(t *testing.T) {
+func TestAnArmDoesNotMoveWhileItIsTypedInto(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	local := s.serveItself()
@@ -220,7 +220,7 @@ func TestAnArmIsNotHandedOverWhileItIsTypedInto(t *testing.T) {
 	}
 }
 
-// TestAStrayIsTakenUpByTheHostAgentThatItsFolderNames: serve was killed while it handed an
+// TestAStrayIsTakenUpByTheHostAgentThatItsFolderNames: serve was killed while it moved an
 // arm over to a host agent that runs.
 func TestAStrayIsTakenUpByTheHostAgentThatItsFolderNames(t *testing.T) {
 	t.Parallel()
@@ -238,8 +238,8 @@ func TestAStrayIsTakenUpByTheHostAgentThatItsFolderNames(t *testing.T) {
 	}
 }
 
-// TestAFailedHandOverChangesNothing: the folder cannot be written.
-func TestAFailedHandOverChangesNothing(t *testing.T) {
+// TestAFailedMoveChangesNothing: the folder cannot be written.
+func TestAFailedMoveChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	local := s.serveItself()

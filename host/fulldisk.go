@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -127,4 +128,188 @@ func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.B
 		return arm, nil
 	}
 	return arm, h.DB.Vacuum(ctx)
+}
+
+// A purpose is the reason for a write. It decides what happens to the write on a full disk.
+type purpose string
+
+const (
+	// intended is for an action that has not begun. On a full disk, the write fails, and the caller
+	// must not carry out the action.
+	intended purpose = "intended"
+	// happened is for something that was done or seen. On a full disk, the write waits
+	// in memory until the disk has room.
+	happened purpose = "happened"
+	// ending is like happened, but for the end or the removal of an arm. On a full
+	// disk, the write can use the reserve file.
+	ending purpose = "ending"
+)
+
+const (
+	// owedMost is the maximum number of writes that wait in memory.
+	owedMost = 10_000
+	// owedBytes is the maximum total size of the event payloads in these writes.
+	owedBytes = 32 << 20
+	// payEvery is the time between two attempts to carry out the waiting writes.
+	payEvery = time.Second
+)
+
+// writing is one transaction: events, and the update or the removal of an arm's record.
+type writing struct {
+	events []coleo.Event
+	put    *arm              // the arm whose record is stored, as the record is at the time of the write
+	traced *arm              // the arm of which only the trace is stored, as it is at the time of the write
+	cost   []store.Spending  // with traced: what the work has cost
+	forget string            // the id of the arm whose record to remove
+	tools  *store.ToolChange // alone, or together with put
+}
+
+// owed has the writes that wait because the disk is full, in order.
+type owed struct {
+	mu     sync.Mutex // held during each write of this host agent, to keep the order
+	list   []writing
+	bytes  int
+	paying bool // the goroutine payLater is running
+}
+
+// The method write carries out one transaction, after all waiting ones. If ctx ends meanwhile, the
+// transaction is still completed, so that the changes are not written in part.
+func (h *Host) write(ctx context.Context, p purpose, w writing) error {
+	if err := ctx.Err(); err != nil && p == intended {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	h.stamp(w.events)
+	h.owed.mu.Lock()
+	defer h.owed.mu.Unlock()
+	err := h.payAll(ctx)
+	if err == nil {
+		err = h.writeNow(ctx, w)
+	}
+	for p == ending && store.NoRoom(err) && h.DB.GiveUpReserve() {
+		if err = h.payAll(ctx); err == nil {
+			err = h.writeNow(ctx, w)
+		}
+	}
+	if p == intended || !store.NoRoom(err) || len(h.owed.list) >= owedMost || h.owed.bytes >= owedBytes {
+		return err
+	}
+	h.Log.Warn("the disk is full: what has happened is kept in memory",
+		"events", len(w.events), "error", err)
+	h.owed.list = append(h.owed.list, w)
+	for _, e := range w.events {
+		h.owed.bytes += len(e.Payload)
+	}
+	if !h.owed.paying {
+		h.owed.paying = true
+		h.runs.Go(h.payLater)
+	}
+	return nil
+}
+
+// writeNow carries out one transaction, and tells serve that the log has grown. The
+// caller holds owed.mu.
+func (h *Host) writeNow(ctx context.Context, w writing) error {
+	var err error
+	switch {
+	case w.put != nil:
+		w.put.mu.Lock()
+		record := w.put.record
+		w.put.mu.Unlock()
+		err = h.DB.PutArmWith(ctx, record, w.tools, w.events...)
+	case w.traced != nil:
+		w.traced.mu.Lock()
+		id, state := w.traced.record.ID, w.traced.record.Trace
+		w.traced.mu.Unlock()
+		err = h.DB.AppendWork(ctx, id, state, w.cost, w.events...)
+	case w.tools != nil:
+		err = h.DB.ChangeTools(ctx, *w.tools, w.events...)
+	case w.forget != "":
+		if err = h.DB.DeleteArm(ctx, w.forget); coleo.ErrorCode(err) == coleo.ENotFound {
+			err = nil
+		}
+	}
+	if err == nil && w.put == nil && w.traced == nil && w.tools == nil {
+		_, err = h.DB.Append(ctx, w.events...)
+	}
+	if err == nil && len(w.events) > 0 {
+		h.grew()
+	}
+	return err
+}
+
+// payAll carries out the waiting writes. The caller holds owed.mu.
+func (h *Host) payAll(ctx context.Context) error {
+	for len(h.owed.list) > 0 {
+		first := h.owed.list[0]
+		err := h.writeNow(ctx, first)
+		if store.NoRoom(err) {
+			return err
+		}
+		if err != nil { // give up this write, which would block all later writes forever
+			h.Log.Error("record what has happened", "error", err)
+		}
+		for _, e := range first.events {
+			h.owed.bytes -= len(e.Payload)
+		}
+		h.owed.list = h.owed.list[1:]
+	}
+	return nil
+}
+
+// payLater retries the waiting writes until none is left, or until the host agent ends.
+func (h *Host) payLater() {
+	tick := time.NewTicker(payEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-h.ctx.Done():
+		}
+		h.owed.mu.Lock()
+		err := h.payAll(context.WithoutCancel(h.ctx))
+		h.owed.paying = err != nil && h.ctx.Err() == nil
+		again, left := h.owed.paying, len(h.owed.list)
+		h.owed.mu.Unlock()
+		if !again {
+			if left > 0 {
+				h.Log.Error("what has happened could not be recorded: the disk is full", "writes", left)
+			}
+			return
+		}
+	}
+}
+
+// keepReserve fills up the reserve file for a full disk.
+func (h *Host) keepReserve() {
+	if err := h.DB.KeepReserve(); err != nil {
+		h.Log.Warn("keep a reserve", "error", err)
+	}
+}
+
+// The method append adds events to the log after something has happened, and tells serve that the
+// log has grown. It returns an error if it cannot write the events. But if the disk is full, it
+// returns nil, and writes the events when the disk has room again.
+func (h *Host) append(ctx context.Context, events ...coleo.Event) error {
+	return h.appendAs(ctx, happened, events...)
+}
+
+func (h *Host) appendAs(ctx context.Context, p purpose, events ...coleo.Event) error {
+	if err := h.write(ctx, p, writing{events: events}); err != nil {
+		return fmt.Errorf("write to the event log: %w", err)
+	}
+	return nil
+}
+
+func (h *Host) stamp(events []coleo.Event) {
+	for i := range events {
+		events[i].Host = h.ID
+		if events[i].Time.IsZero() {
+			events[i].Time = h.Now().UTC()
+		}
+	}
+}
+
+func (h *Host) grew() {
+	_ = h.Bus.Grew(bus.Grown{Host: h.ID, Epoch: h.DB.Epoch(), Head: h.DB.Head()})
 }

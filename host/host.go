@@ -121,6 +121,7 @@ func (h *Host) Run(ctx context.Context) error {
 		return err
 	}
 	h.tidyTools(ctx)
+	h.settleHandovers(ctx)
 	h.Bus.Unsent = func(op bus.Op, err error) { h.Log.Error("answer a command", "op", op, "error", err) }
 	if err := h.Bus.Serve(ctx, h.ID, h.carryOut); err != nil {
 		return err

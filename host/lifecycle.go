@@ -90,17 +90,6 @@ func waits(r *store.ArmRecord, id string) bool {
 	return slices.ContainsFunc(queueOf(r).Entries, func(e coleo.Queued) bool { return e.ID == id })
 }
 
-// queueFirst puts the first prompt of a start at the head of the queue, in the same write as the
-// intended start. So the prompt is never lost, even if the host agent is killed during the start.
-func queueFirst(r *store.ArmRecord, first *coleo.Queued) []coleo.Event {
-	if first == nil || waits(r, first.ID) {
-		return nil
-	}
-	q := queueOf(r)
-	q.Entries = slices.Insert(slices.Clone(q.Entries), 0, *first)
-	return setQueue(r, q, coleo.QueueAdded, first.ID)
-}
-
 // delist forgets an arm that enlist created for a start, if the arm was never started.
 func (h *Host) delist(a *arm) {
 	h.mu.Lock()
@@ -161,10 +150,10 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		}
 		left := lose(r, coleo.Reading{State: coleo.Dead, Rule: "another generation", Known: true,
 			Since: time.Now().UTC()})
-		if !c.Resume && o.Request == "" {
+		if !c.Resume && o.First == nil {
 			left = append(left, pauseAnew(r)...)
 		}
-		left = append(left, queueFirst(r, o.First)...)
+		left = append(left, queueFirst(r, o)...)
 		r.Spec, r.Workdir = c, c.Workdir
 		r.Provider, r.Model = c.ModelOf()
 		r.Status, r.State, r.Rule, r.Handle, a.run = coleo.StatusStarting, coleo.Initializing, "", nil, nil

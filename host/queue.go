@@ -38,7 +38,7 @@ func (h *Host) queue(ctx context.Context, o bus.QueueOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.typing.RLock() // so that the queue does not change while the arm is handed over
+	a.typing.RLock() // so that the queue does not change while the arm moves to another host
 	defer a.typing.RUnlock()
 	if err := a.notGone(); err != nil {
 		return nil, err
@@ -56,10 +56,15 @@ func (h *Host) queue(ctx context.Context, o bus.QueueOrder) (any, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return coleo.QueueReport{ID: o.ID, Queue: queueOf(&a.record)}, nil
+	q := queueOf(&a.record)
+	if q.Handover != nil {
+		told := q.Handover.Told()
+		q.Handover = &told
+	}
+	return coleo.QueueReport{ID: o.ID, Queue: q}, nil
 }
 
-// notGone returns ENotFound if the arm was removed or handed over to another host.
+// notGone returns ENotFound if the arm was removed or has moved to another host.
 func (a *arm) notGone() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -112,7 +117,8 @@ func obey(r *store.ArmRecord, o *coleo.QueueOrder) ([]coleo.Event, error) {
 	case coleo.QueuePaused:
 		q, o.ID = queue.Pause(q, o.Why, true), ""
 	case coleo.QueueResumed:
-		q, o.ID = queue.Resume(q), ""
+		q, err = queue.Resume(q)
+		o.ID = ""
 	case coleo.QueueSent, coleo.QueueHeld, coleo.QueueContinued, coleo.QueueUnparked:
 		err = coleo.Errorf(coleo.EInvalid, "a queue takes no order %q", o.Step)
 	default:

@@ -321,15 +321,15 @@ func (a *arm) lastAnswer(ctx context.Context, how string) (string, error) {
 }
 
 // Deliver adds a prompt to the queue of an arm. The same transaction writes the given change and
-// its events. Deliver returns EExited if the arm has ended, and EBusy while the arm is handed over.
+// its events. Deliver returns EExited if the arm has ended, and EBusy while the arm moves.
 func (f family) Deliver(ctx context.Context, to string, e coleo.Queued, c store.ToolChange,
 	events ...coleo.Event) error {
 	a, err := f.host.arm(to)
 	if err != nil {
 		return err
 	}
-	if !a.typing.TryRLock() { // do not wait, because the hand-over can wait for the desk
-		return coleo.Errorf(coleo.EBusy, "nothing was done: the arm %s is being handed over; try again", a.name())
+	if !a.typing.TryRLock() { // do not wait, because the move can wait for the desk
+		return coleo.Errorf(coleo.EBusy, "nothing was done: the arm %s is moving to another host; try again", a.name())
 	}
 	defer a.typing.RUnlock()
 	var refusal error

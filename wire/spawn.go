@@ -86,6 +86,31 @@ type Worktree struct {
 	NoSetup bool `json:"noSetup,omitempty" doc:"Do not run the project's .coleo/setup in the worktree"`
 }
 
+// HandoverRequest asks for a successor of an arm: a new arm in the same folder that gets its task.
+// A field that is left out has the value of the first arm, if it says something to another harness.
+type HandoverRequest struct {
+	To       string `json:"to" minLength:"1" doc:"Harness of the successor"`
+	Name     string `json:"name,omitempty" doc:"Name of the successor; made of the first arm's name and the harness if left out"`
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty" doc:"Model, or provider/model; as for a new arm if left out"`
+	// Fallback is that of a SpawnRequest.
+	Fallback       coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none"`
+	PermissionMode coleo.PermissionMode   `json:"permissionMode,omitempty" enum:"ask,edit,plan,all"`
+	TrustWorkdir   bool                   `json:"trustWorkdir,omitempty" doc:"Trust the folder; may edit the agent CLI's own file"`
+	Interrupt      bool                   `json:"interrupt,omitempty" doc:"Interrupt the turn of an arm that works, and pause its queue"`
+}
+
+// HandoverReply is the result of a hand-over that was done.
+type HandoverReply struct {
+	From coleo.Arm  `json:"from"` // the first arm: its queue is paused
+	To   SpawnReply `json:"to"`   // the successor
+	Run  string     `json:"run"`  // the id of the successor's first prompt, and of the run that it begins
+	// Moved has the ids of the prompts that have moved from the queue of the first arm to that of
+	// the successor, in their order.
+	Moved       []string `json:"moved"`
+	Interrupted bool     `json:"interrupted"` // a turn of the first arm was interrupted
+}
+
 // Removed says what became of a removed arm.
 type Removed struct {
 	Dropped int    `json:"dropped,omitempty" doc:"How many prompts were in the arm's queue"`

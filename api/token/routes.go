@@ -56,9 +56,10 @@ var routes = map[Need][]string{
 		"POST /api/arms/{id}/budget",
 		"POST /api/arms/{id}/window",
 		"POST /api/arms/{id}/lease", "POST /api/arms/{id}/input", "POST /api/arms/{id}/resize",
-		"POST /api/arms/{id}/restore", // it deletes files
-		"POST /api/arms/{id}/merge",   // it moves branches of the user
-		"POST /api/arms/{id}/fork",    // the new arm has the other arm's permissions and variables
+		"POST /api/arms/{id}/restore",  // it deletes files
+		"POST /api/arms/{id}/merge",    // it moves branches of the user
+		"POST /api/arms/{id}/fork",     // the new arm has the other arm's permissions and variables
+		"POST /api/arms/{id}/handover", // the new arm has them too
 		"PATCH /api/threads/{harness}/{id}", "DELETE /api/threads/{harness}/{id}",
 		"GET /api/browsers", "POST /api/browsers/links", "DELETE /api/browsers", "DELETE /api/browsers/{id}",
 		"POST /api/token", "GET /api/tokens", "POST /api/tokens", "DELETE /api/tokens/{name}",

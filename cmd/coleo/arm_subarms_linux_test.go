@@ -221,6 +221,6 @@ func TestM19ASubarmWithoutAHostAgent(t *testing.T) {
 	})
 	s.call("list_arms", nil)
 	if told := s.result(); !strings.Contains(told, "boss.kid (subarm)") {
-		t.Errorf("after the hand-over list_arms = %s", told)
+		t.Errorf("after the move list_arms = %s", told)
 	}
 }

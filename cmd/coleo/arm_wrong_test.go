@@ -135,6 +135,7 @@ func TestWithoutServeEveryVerbSaysHowToStartIt(t *testing.T) {
 			"x"}, {"arm", "open", "x"},
 		{"agent", "status"}, {"run", "graph", "x"}, {"why", w.path("f") + ":1"},
 		{"run", "list"}, {"run", "show", "x"}, {"run", "events", "x"}, {"run", "events", "-f"},
+		{"arm", "handover", "x", "--to", "y"},
 		{"thread", "list"}, {"thread", "search", "x"}, {"thread", "resume", "x"}, {"arm", "thread", "x"},
 		{"arm", "diff", "x"}, {"arm", "merge", "x"}, {"arm", "checkpoint", "list", "x"}, {"arm", "checkpoint", "restore",
 			"x", "1"},

@@ -323,9 +323,9 @@ func TestPromptsGoOnWhileAHostAgentTakesTheArmUp(t *testing.T) {
 	}
 }
 
-// TestServeIsKilledWhileItHandsAnArmOver: the kill comes at another moment of the hand-over
+// TestServeIsKilledWhileItMovesAnArm: the kill comes at another moment of the move
 // each time. Then the host agent has the arm, with the run that was open.
-func TestServeIsKilledWhileItHandsAnArmOver(t *testing.T) {
+func TestServeIsKilledWhileItMovesAnArm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	const rounds = 6

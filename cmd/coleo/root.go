@@ -11,6 +11,7 @@ import (
 	"coleo.dev/cmd/coleo/changes"
 	"coleo.dev/cmd/coleo/cost"
 	"coleo.dev/cmd/coleo/fanout"
+	"coleo.dev/cmd/coleo/handover"
 	"coleo.dev/cmd/coleo/harness"
 	"coleo.dev/cmd/coleo/memo"
 	"coleo.dev/cmd/coleo/model"
@@ -42,8 +43,9 @@ func newRootCommand() *cobra.Command {
 		return coleo.Errorf(coleo.EInvalid, "%s: %v (see %s --help)", c.CommandPath(), err, c.CommandPath())
 	})
 	arms := arm.Command()
-	arms.AddCommand(thread.ArmCommand(), thread.ForkCommand(), memo.Command(), budget.Command(), runverbs.TailCommand(),
-		changes.DiffCommand(), changes.CheckpointCommand(), changes.CommentCommand(), changes.CommentsCommand(), changes.MergeCommand())
+	arms.AddCommand(thread.ArmCommand(), thread.ForkCommand(), handover.Command(), memo.Command(), budget.Command(),
+		runverbs.TailCommand(), changes.DiffCommand(), changes.CheckpointCommand(), changes.CommentCommand(),
+		changes.CommentsCommand(), changes.MergeCommand())
 	runs := runverbs.Command()
 	runs.AddCommand(why.GraphCommand())
 	root.AddCommand(

@@ -100,10 +100,15 @@ func Pause(q coleo.Queue, why string, byHand bool) coleo.Queue {
 	return q
 }
 
-// Resume returns the queue not paused.
-func Resume(q coleo.Queue) coleo.Queue {
-	q.Paused, q.ByHand, q.Held = "", false, ""
-	return q
+// Resume returns the queue not paused. It returns EBusy while a successor of the arm is being
+// started.
+func Resume(q coleo.Queue) (coleo.Queue, error) {
+	if q.Handover != nil && q.Handover.Open {
+		return q, coleo.Errorf(coleo.EBusy, "the task is just being handed over to arm %s: nothing was resumed",
+			q.Handover.Name)
+	}
+	q.Paused, q.ByHand, q.Held, q.Handover = "", false, "", nil
+	return q, nil
 }
 
 // unheld forgets why the first entry was not sent, if another entry is the first now.

@@ -89,7 +89,7 @@ func TestAQueueIsAListOfWhatWasAdded(t *testing.T) {
 			if what = "pause or resume"; q.Paused == "" {
 				q = Pause(q, "why", r.IntN(2) == 0)
 			} else {
-				q = Resume(q)
+				q, _ = Resume(q)
 			}
 		}
 		if !reflect.DeepEqual(before, was) {
@@ -141,7 +141,7 @@ func TestTheReasonOfTheFirstEntryGoesWithIt(t *testing.T) {
 		"removed": func() (coleo.Queue, error) { return Remove(q, "a") },
 		"moved":   func() (coleo.Queue, error) { return Move(q, "a", 2) },
 		"edited":  func() (coleo.Queue, error) { return Edit(q, "a", "y", nil) },
-		"resumed": func() (coleo.Queue, error) { return Resume(q), nil },
+		"resumed": func() (coleo.Queue, error) { return Resume(q) },
 	} {
 		if got, err := change(); err != nil || got.Held != "" {
 			t.Errorf("%s: held %q, %v", what, got.Held, err)

@@ -21,6 +21,7 @@ const words = {
   run_start: (p) => p?.compact ? "The conversation is being shortened" : `Prompt: ${p?.text ?? ""}`,
   run_end: (p) => p?.compact ? `The end of shortening the conversation (${p?.outcome ?? "?"})` : `Answer: ${p?.answer || `(${p?.status ?? "none"})`}`,
   prompt_lost: () => "A prompt was lost",
+  handover: (p) => (p?.step === "received" ? `Got the task of ${p.from?.name}` : p?.step === "failed" ? `Could not be handed over to ${p.to?.name}: ${p.why}` : p?.step === "done" ? `Handed over to ${p.to?.name}` : `Is being handed over to ${p?.to?.name}`),
   parked: (p) => (p?.step === "parked" ? `Parked at a ${p.kind} limit${p.wake ? ` until ${new Date(p.wake).toLocaleString()}` : ""}: ${p.text}` : `Not parked any more: ${p?.why ?? ""}`),
   queue: (p) => `Queue: ${p?.step ?? "changed"}, ${p?.length ?? 0} queued${p?.paused ? `; paused: ${p.paused}` : ""}${p?.held ? `; not sent: ${p.held}` : ""}`,
   approval: (p) => `${p?.decision?.choice ?? "Answered"}${p?.policy ? " by the policy" : ""}: ${p?.dialog?.subject || p?.dialog?.title || ""}`,

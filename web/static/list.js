@@ -104,7 +104,7 @@ class Row {
     show(this.now, tone !== "off");
     setText(this.now, doing(shown));
     this.now.title = shown?.text ?? "";
-    setText(this.facts, [arm.parentArmId && "subarm", queued(arm.queue), model(arm) || arm.harness, money(arm.totalCost), folder(arm.workdir), labels(arm.labels)].filter(Boolean).join(" · "));
+    setText(this.facts, [arm.parentArmId && (arm.config?.succeeds ? "successor" : "subarm"), queued(arm.queue), model(arm) || arm.harness, money(arm.totalCost), folder(arm.workdir), labels(arm.labels)].filter(Boolean).join(" · "));
     const asked = unseenFallback(arm);
     show(this.fallback, Boolean(asked));
     setText(this.fallback, asked && `Not the model ${asked}`);

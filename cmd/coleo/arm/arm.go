@@ -137,10 +137,10 @@ func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, tree 
 	return "; its subarms live on: " + strings.Join(names, ", ") + " (kill --tree ends them too)", nil
 }
 
-// below returns the subarms of an arm, and theirs.
+// below returns the subarms of an arm, and theirs. The successor of an arm is no subarm.
 func below(all []coleo.Arm, parent string) (out []coleo.Arm) {
 	for _, arm := range all {
-		if arm.ParentArmID == parent {
+		if arm.ParentArmID == parent && configOf(arm).Succeeds == nil {
 			out = append(append(out, arm), below(all, arm.ID)...)
 		}
 	}

@@ -119,10 +119,13 @@ func modelWord(arm coleo.Arm) string {
 	return model
 }
 
-// nameWord returns the arm's name, and says whether it is a subarm.
+// nameWord returns the arm's name, and says whether it is a subarm or a successor.
 func nameWord(arm coleo.Arm) string {
-	if arm.ParentArmID == "" {
+	switch {
+	case arm.ParentArmID == "":
 		return arm.Name
+	case configOf(arm).Succeeds != nil:
+		return arm.Name + " (successor)"
 	}
 	return arm.Name + " (subarm)"
 }
@@ -250,7 +253,9 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	var b strings.Builder
 	line := func(name string, value any) { fmt.Fprintf(&b, "%-16s %v\n", name+":", value) }
 	line("Arm", arm.Name)
-	if arm.ParentArmID != "" {
+	if by := configOf(arm).Succeeds; by != nil {
+		line("Successor of", by)
+	} else if arm.ParentArmID != "" {
 		line("Subarm of", arm.ParentArmID)
 	}
 	line("Status", arm.Status)

@@ -82,6 +82,9 @@ func (p *printer) summary(e coleo.Event) (string, show.Colour) {
 			return c.Parking().Line(), show.Yellow
 		}
 		return words(string(c.Step), c.Why), show.Plain
+	case coleo.EventHandover:
+		c := decode[coleo.HandoverChange](e)
+		return words(string(c.Step)+":", c.From.Name, "→", c.To.Name, "("+c.To.Harness+")", c.Why), show.Plain
 	case coleo.EventStopped:
 		return decode[coleo.Reading](e).Rule, show.Plain
 	default: // these have a note, or nothing

@@ -17,7 +17,7 @@ import (
 	"coleo.dev/store"
 )
 
-// release hands an arm of host local over to a host agent. The arm continues to run. One write to
+// release gives an arm of host local to a host agent. The arm continues to run. One write to
 // the arm's folder makes the change. It stores the id of the host agent, the open runs, the
 // intended prompts, and the queue. If a process is killed before or after this write, the folder
 // names exactly one host.
@@ -99,7 +99,7 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 	delete(a.host.arms, a.record.ID)
 	a.host.mu.Unlock()
 	if err := a.host.DB.DeleteArm(context.WithoutCancel(ctx), a.record.ID); err != nil {
-		a.host.Log.Warn("forget an arm that was handed over", "arm", a.name(), "error", err) // the folder decides
+		a.host.Log.Warn("forget an arm that has moved", "arm", a.name(), "error", err) // the folder decides
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (h *Host) takeNamed(ctx context.Context, id string) (*arm, error) {
 }
 
 // takeStrays attaches to running arms that this host does not have, although their folders name
-// this host. There are such arms if serve was killed while it handed them over.
+// this host. There are such arms if serve was killed while it moved them.
 func (h *Host) takeStrays(ctx context.Context) {
 	for _, id := range armFolders(h.Dir) {
 		a, err := h.arm(id)
@@ -178,7 +178,7 @@ func (h *Host) takeStrays(ctx context.Context) {
 			continue
 		}
 		if _, err := h.take(ctx, bus.ArmOrder{Arm: id}); err != nil {
-			h.Log.Warn("take up an arm that was handed over", "arm", kept.Record.Name, "error", err)
+			h.Log.Warn("take up an arm that has moved", "arm", kept.Record.Name, "error", err)
 		}
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"coleo.dev/wire"
 )
 
-// handOverTimeout is how long one hand-over may take. Most of this time is for the host agent,
+// moveTimeout is how long one move may take. Most of this time is for the host agent,
 // which must attach to the arm.
-const handOverTimeout = spawnTimeout
+const moveTimeout = spawnTimeout
 
-// handingOver returns a task. The task gives the arms of host local to host agents that can take
+// movingToHosts returns a task. The task gives the arms of host local to host agents that can take
 // them.
-func (b *Brain) handingOver() repeat.Task {
-	return repeat.Task{ID: "hand arms over to host agents", Every: bus.PulseEvery,
+func (b *Brain) movingToHosts() repeat.Task {
+	return repeat.Task{ID: "move arms to host agents", Every: bus.PulseEvery,
 		Do: func(ctx context.Context) error {
 			var failed error
 			for _, id := range b.heldHere() {
@@ -29,7 +29,7 @@ func (b *Brain) handingOver() repeat.Task {
 				if err != nil || !isLocal(arm.AgentID) {
 					continue
 				}
-				if _, err := b.handOver(ctx, arm); err != nil && coleo.ErrorCode(err) != coleo.EBusy {
+				if _, err := b.moveToHost(ctx, arm); err != nil && coleo.ErrorCode(err) != coleo.EBusy {
 					failed = errors.Join(failed, fmt.Errorf("arm %s: %w", arm.Name, err))
 				}
 			}
@@ -57,22 +57,22 @@ func (b *Brain) heldHere() []string {
 	return out
 }
 
-// handOver gives an arm of host local to a host agent. It returns the new row of the
-// arm. If no host agent can take the arm, handOver changes nothing and returns no
+// moveToHost gives an arm of host local to a host agent. It returns the new row of the
+// arm. If no host agent can take the arm, moveToHost changes nothing and returns no
 // error. It returns EBusy while somebody types into the arm.
 //
 // First host local releases the arm, and then the host agent takes the arm. If serve is
 // killed between these steps, the arm is not lost. The arm's folder already names the
 // host agent, and that host agent takes the arm without an order.
-func (b *Brain) handOver(ctx context.Context, arm coleo.Arm) (coleo.Arm, error) {
+func (b *Brain) moveToHost(ctx context.Context, arm coleo.Arm) (coleo.Arm, error) {
 	to, ok := b.taker(arm.Harness)
 	if !ok || !isLocal(arm.AgentID) {
 		return arm, nil
 	}
 	defer b.moving(arm.ID)()
-	ctx, cancel := context.WithTimeout(ctx, handOverTimeout)
+	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
 	defer cancel()
-	err := b.askHost(ctx, coleo.LocalHost, bus.OpRelease, handOverTimeout, bus.ReleaseOrder{Arm: arm.ID, To: to.ID}, nil)
+	err := b.askHost(ctx, coleo.LocalHost, bus.OpRelease, moveTimeout, bus.ReleaseOrder{Arm: arm.ID, To: to.ID}, nil)
 	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
 		return arm, err
 	}
@@ -83,7 +83,7 @@ func (b *Brain) handOver(ctx context.Context, arm coleo.Arm) (coleo.Arm, error) 
 		}
 	}
 	var report bus.ArmReport
-	err = b.askHost(ctx, to.ID, bus.OpTake, handOverTimeout, bus.ArmOrder{Arm: arm.ID}, &report)
+	err = b.askHost(ctx, to.ID, bus.OpTake, moveTimeout, bus.ArmOrder{Arm: arm.ID}, &report)
 	b.catchUp(ctx, to.ID)
 	if err != nil {
 		return arm, err
@@ -117,8 +117,8 @@ func (b *Brain) taker(harness string) (bus.Beat, bool) {
 	return bus.Beat{}, false
 }
 
-// The method moving marks an arm as being handed over, until the caller calls done. If another
-// hand-over of the arm runs, it first waits for the end of that one.
+// The method moving marks an arm as moving to another host, until the caller calls done. If another
+// move of the arm runs, it first waits for the end of that one.
 func (b *Brain) moving(id string) (done func()) {
 	b.mu.Lock()
 	for {
@@ -141,15 +141,15 @@ func (b *Brain) moving(id string) (done func()) {
 	}
 }
 
-// isMoving reports whether an arm is being handed over.
+// isMoving reports whether an arm is moving to another host.
 func (b *Brain) isMoving(id string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.moves[id] != nil
 }
 
-// settledOn returns the host of an arm. If the arm is being handed over, settledOn
-// first waits for the end of the hand-over.
+// settledOn returns the host of an arm. If the arm is moving, settledOn
+// first waits for the end of the move.
 func (b *Brain) settledOn(ctx context.Context, arm coleo.Arm) string {
 	b.mu.Lock()
 	moving := b.moves[arm.ID]
@@ -166,7 +166,7 @@ func (b *Brain) settledOn(ctx context.Context, arm coleo.Arm) string {
 	return arm.AgentID
 }
 
-// askHere sends a command about an arm of host local. The arm may be handed over to a host agent
+// askHere sends a command about an arm of host local. The arm may move to a host agent
 // before host local receives the command. Then host local does nothing and replies ENotFound, and
 // askHere sends the command to that host agent.
 func (b *Brain) askHere(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error {

@@ -70,18 +70,18 @@ func TestACommandWaitsWhileItsArmMoves(t *testing.T) {
 		return coleo.Receipt{ID: "run-1"}, nil
 	})
 	done := s.brain.moving(arm.ID)
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond) // the hand-over takes longer
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond) // the move takes longer
 	defer cancel()
 	if _, err := s.brain.Prompt(ctx, "ada", coleo.Prompt{Text: "hello"}, ""); err == nil || asked.Load() != 0 {
-		t.Errorf("during the hand-over a prompt = %v, and the host agent was asked %d times", err, asked.Load())
+		t.Errorf("during the move a prompt = %v, and the host agent was asked %d times", err, asked.Load())
 	}
 	done()
 	if _, err := s.brain.Prompt(t.Context(), "ada", coleo.Prompt{Text: "hello"}, ""); err != nil || asked.Load() != 1 {
-		t.Errorf("after the hand-over a prompt = %v, and the host agent was asked %d times", err, asked.Load())
+		t.Errorf("after the move a prompt = %v, and the host agent was asked %d times", err, asked.Load())
 	}
 }
 
-func TestAnArmIsHandedOverOnlyToAHostAgentThatCanTakeIt(t *testing.T) {
+func TestAnArmMovesOnlyToAHostAgentThatCanTakeIt(t *testing.T) {
 	t.Parallel()
 	released := errors.New("released")
 	for what, c := range map[string]struct {
@@ -105,9 +105,9 @@ func TestAnArmIsHandedOverOnlyToAHostAgentThatCanTakeIt(t *testing.T) {
 			})
 			c.beat.ID, c.beat.PID = scriptedHost, 1
 			s.brain.takeBeat(c.beat)
-			now, err := s.brain.handOver(t.Context(), arm)
+			now, err := s.brain.moveToHost(t.Context(), arm)
 			if (coleo.ErrorCode(err) == coleo.EBusy) != c.want || now.AgentID != coleo.LocalHost {
-				t.Errorf("the hand-over = %v, and the arm is with %q", err, now.AgentID)
+				t.Errorf("the move = %v, and the arm is with %q", err, now.AgentID)
 			}
 		})
 	}

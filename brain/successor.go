@@ -1,0 +1,341 @@
+package brain
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/changes"
+	"coleo.dev/store"
+	"coleo.dev/successor"
+	"coleo.dev/summary"
+	"coleo.dev/wire"
+)
+
+const (
+	// restTime is how long an interrupted turn may take to end.
+	restTime = 30 * time.Second
+	// mostParts is how many arms that have had a task tell the next one of it. The first prompt of
+	// more arms would be too long.
+	mostParts = 5
+	// mostRuns is how many of an arm's newest runs stand for a conversation that cannot be read.
+	mostRuns = 50
+)
+
+// HandOver gives the task of an arm to a new arm in the same folder, its successor. The first arm
+// is paused, and its queue moves. The row of the successor has the first arm as its parent.
+//
+// HandOver returns ENotFound if there is no such arm, and EInvalid if there is no such harness. It
+// returns EConflict if the arm has got no prompt yet. While the arm works, HandOver returns EBusy, and while it asks something,
+// EBlocked, unless the request says that the turn is to be interrupted. It also returns the errors
+// of Spawn. After an error, the first arm is as it was, except for its interrupted turn. If the
+// host agent has not replied, the events of the first arm tell later what came of it.
+func (b *Brain) HandOver(ctx context.Context, idOrName string, q wire.HandoverRequest) (wire.HandoverReply, error) {
+	out := wire.HandoverReply{Moved: []string{}}
+	first, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return out, err
+	}
+	next, err := b.successorOf(ctx, first, q)
+	if err == nil {
+		out.Interrupted, err = b.comeToRest(ctx, first, q.Interrupt)
+	}
+	var work successor.Work
+	if err == nil {
+		work, err = b.workOf(ctx, first)
+	}
+	var report bus.SucceedReport
+	if err == nil {
+		out.Run = rand.Text()
+		next.order.First = &coleo.Queued{ID: out.Run, Text: successor.Prompt(work), Added: b.Now().UTC(),
+			By: "arm " + first.Name}
+		report, err = b.succeed(ctx, first, next)
+	}
+	if err != nil {
+		return out, notHandedOver(first, out.Interrupted, err)
+	}
+	out.Moved = append(out.Moved, report.Moved...)
+	if out.To, err = b.reply(ctx, next.arm.ID); err == nil {
+		out.To.Spawned = true
+		tellChange(&out.To, next.order.InsteadOf)
+		out.From, err = b.Arm(ctx, first.ID)
+	}
+	return out, err
+}
+
+// notHandedOver returns the error for a hand-over that failed. It says how the first arm is.
+func notHandedOver(first coleo.Arm, interrupted bool, cause error) error {
+	var e *coleo.Error
+	if !errors.As(cause, &e) {
+		return cause
+	}
+	told, is := *e, "is as it was"
+	switch {
+	case bus.Unanswered(cause):
+		is = "may have been handed over: 'coleo arm status " + first.Name + "' shows it"
+	case interrupted:
+		is += ", except that its turn was interrupted and that a queue with prompts is paused"
+	}
+	told.Message = "the task was not handed over, and arm " + first.Name + " " + is + ": " + cause.Error()
+	if bus.Unanswered(cause) {
+		told.Message = "arm " + first.Name + " " + is + ": " + cause.Error()
+	}
+	return &told
+}
+
+// prepared is a successor that is ready to be started.
+type prepared struct {
+	arm   coleo.Arm
+	order bus.SpawnOrder // without the first prompt
+}
+
+// successorOf checks a request for a successor, and prepares its start.
+func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.HandoverRequest) (prepared, error) {
+	var p prepared
+	h, err := b.Registry.Get(q.To)
+	if err == nil {
+		err = b.canSucceed(first, h.Info())
+	}
+	if err != nil {
+		return p, err
+	}
+	name, err := b.successorName(ctx, first, q)
+	if err != nil {
+		return p, err
+	}
+	arm, known, err := b.named(ctx, name)
+	if err == nil && known {
+		err = coleo.Errorf(coleo.EConflict, "Arm %s already exists: a successor is a new arm, with another name", name)
+	}
+	if err != nil {
+		return p, err
+	}
+	by := coleo.Predecessor{ArmLink: coleo.ArmLink{ID: first.ID, Name: first.Name, Harness: first.Harness},
+		Conversation: first.SessionID}
+	arm.Config, err = json.Marshal(successor.Config(by, configOf(first), h.Info().Capabilities.MCP))
+	if err != nil {
+		return p, err
+	}
+	arm.ParentArmID, arm.Harness, arm.Domain = first.ID, q.To, first.Domain
+	arm.ContextBudget, arm.Labels = first.ContextBudget, first.Labels
+	config, err := b.configure(&arm, wire.SpawnRequest{Provider: q.Provider, Model: q.Model, TrustWorkdir: q.TrustWorkdir,
+		PermissionMode: q.PermissionMode}, true)
+	if err == nil {
+		err = labelNew(&arm, &config, nil, false)
+	}
+	if err != nil {
+		return p, err
+	}
+	change, err := b.resolve(ctx, &arm, &config, q.Model == "", q.Fallback)
+	if err != nil {
+		return p, err
+	}
+	arm.AgentID, arm.Host, arm.Rule = first.AgentID, first.Host, ruleOrdered
+	arm.Status, arm.State = coleo.StatusStarting, coleo.Initializing
+	if arm.Config, err = json.Marshal(config); err != nil {
+		return p, err
+	}
+	p.arm = arm
+	p.order = bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Drawn: true,
+		InsteadOf: change}
+	if len(config.EnvNames) > 0 {
+		p.order.EnvOf = first.ID
+	}
+	return p, b.checkHostUnderstands(arm.AgentID, p.order)
+}
+
+// canSucceed returns an error if no arm of a harness can be the successor of an arm. The successor
+// starts on the host of the first arm. So the host agent changes both arms together.
+func (b *Brain) canSucceed(first coleo.Arm, to coleo.Info) error {
+	if first.AgentID == "" {
+		return coleo.Errorf(coleo.EExited, "arm %s has never run, so it has no task", first.Name)
+	}
+	if configOf(first).Sandbox.On() && to.Transport == coleo.TransportHTTP {
+		return coleo.Errorf(coleo.EUnsupported, "arm %s has a sandbox, and the harness %s uses HTTP: Coleo makes sandboxes "+
+			"only for harnesses with a terminal", first.Name, to.Name)
+	}
+	for _, beat := range b.live() {
+		switch {
+		case beat.ID != first.AgentID:
+		case !slices.Contains(beat.Capabilities, to.Name):
+			return coleo.Errorf(coleo.ENotInstalled, "%s is not installed on the host of arm %s: no program %q; install it "+
+				"with: %s", to.Title, first.Name, to.Command, to.Install)
+		case len(beat.Arms) >= beat.MaxArms:
+			return coleo.Errorf(coleo.EConflict, "the host of arm %s has its maximum number of arms: stop one", first.Name)
+		}
+	}
+	return nil
+}
+
+func (b *Brain) successorName(ctx context.Context, first coleo.Arm, q wire.HandoverRequest) (string, error) {
+	if q.Name != "" {
+		return q.Name, nil
+	}
+	arms, err := b.DB.Arms(ctx, true)
+	return successor.Name(coleo.ArmLink{Name: first.Name, Harness: first.Harness}, q.To, func(name string) bool {
+		return slices.ContainsFunc(arms, func(a coleo.Arm) bool { return a.Name == name })
+	}), err
+}
+
+// comeToRest checks that the arm is at rest. If it is not, and interrupt is true, comeToRest
+// interrupts its turn and pauses its queue, and waits for the end of the turn. Then it returns
+// true.
+func (b *Brain) comeToRest(ctx context.Context, arm coleo.Arm, interrupt bool) (bool, error) {
+	err := b.atRest(ctx, arm)
+	code := coleo.ErrorCode(err)
+	switch {
+	case code != coleo.EBusy && code != coleo.EBlocked:
+		return false, err
+	case !interrupt && code == coleo.EBusy:
+		return false, coleo.Errorf(code, "it works; --interrupt interrupts its turn first, and 'coleo arm wait %s' waits "+
+			"for its end", arm.Name)
+	case !interrupt:
+		return false, coleo.Errorf(code, "it asks something: answer it first, or give --interrupt, which also ends its turn")
+	}
+	if err := b.commanded(ctx, arm.ID, bus.OpAbort, promptTimeout, onArm, nil); err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, restTime)
+	defer cancel()
+	_, err = b.WaitArm(ctx, arm.ID, []coleo.State{coleo.Idle, coleo.Failed})
+	if coleo.ErrorCode(err) == coleo.EExited {
+		err = nil // an arm that has ended is at rest
+	}
+	return true, err
+}
+
+// succeed orders the start of a successor. If the host agent refuses it, succeed deletes its row.
+func (b *Brain) succeed(ctx context.Context, first coleo.Arm, p prepared) (bus.SucceedReport, error) {
+	var report bus.SucceedReport
+	defer b.ordered(p.arm.ID)()
+	if _, err := b.writeOrderedRow(ctx, p.arm, false); err != nil {
+		return report, err
+	}
+	var err error
+	if p.order.Config.Generation, err = b.nextGeneration(ctx, p.arm); err == nil {
+		err = b.ask(ctx, first, bus.OpSucceed, spawnTimeout, bus.SucceedOrder{Arm: first.ID, Spawn: p.order}, &report)
+		b.catchUp(ctx, first.AgentID)
+	}
+	if err != nil {
+		if !bus.Unanswered(err) {
+			b.undoOrderedRow(ctx, p.arm, coleo.Arm{})
+		}
+		return report, err
+	}
+	b.takePulseOf(ctx, first.AgentID, p.arm.ID)
+	if p.order.Config.OnPartition == coleo.PartitionFreeze {
+		_, _ = b.renewPermits(ctx, first.AgentID) // if this fails, keepPermits renews the permits
+	}
+	b.publishArm(ctx, first.ID)
+	return report, nil
+}
+
+// workOf returns what the successor of an arm learns of its task. It returns EConflict if nobody
+// has given the arm a task.
+func (b *Brain) workOf(ctx context.Context, first coleo.Arm) (successor.Work, error) {
+	w := successor.Work{Folder: first.Workdir}
+	chain := b.chainOf(ctx, first)
+	prompts := 0
+	for _, link := range chain {
+		part, err := b.partOf(ctx, link)
+		if err != nil && link.ID == first.ID {
+			return w, err
+		}
+		if err == nil {
+			w.Parts, prompts = append(w.Parts, part), prompts+len(part.Prompts)
+		}
+	}
+	if prompts == 0 {
+		return w, coleo.Errorf(coleo.EConflict, "arm %s has got no prompt yet, so it has no task", first.Name)
+	}
+	for _, link := range slices.Backward(chain) {
+		if list, err := b.Tasks(ctx, link.ID); err == nil && len(list) > 0 {
+			w.Tasks = list
+			break
+		}
+	}
+	for _, link := range chain { // the oldest arm knows where the work began
+		d, err := b.Diff(ctx, link.ID, changes.Wish{}, false)
+		if err == nil {
+			w.Diff = &d
+			break
+		}
+		w.NoDiff = strings.Join(strings.Fields(err.Error()), " ")
+	}
+	return w, nil
+}
+
+// chainOf returns the arm and those that have had its task before, the oldest first.
+func (b *Brain) chainOf(ctx context.Context, arm coleo.Arm) []coleo.Predecessor {
+	chain := []coleo.Predecessor{{ArmLink: coleo.ArmLink{ID: arm.ID, Name: arm.Name, Harness: arm.Harness},
+		Conversation: arm.SessionID}}
+	for len(chain) < mostParts {
+		by := predecessorOf(arm)
+		if by == nil {
+			break
+		}
+		chain = append(chain, *by)
+		var err error
+		if arm, err = b.DB.Arm(ctx, by.ID); err != nil {
+			break // it was removed; the agent CLI still has its conversation
+		}
+	}
+	slices.Reverse(chain)
+	return chain
+}
+
+// partOf returns what one arm has done of a task. If its conversation cannot be read, its newest
+// runs stand for it.
+func (b *Brain) partOf(ctx context.Context, link coleo.Predecessor) (successor.Part, error) {
+	part := successor.Part{Name: link.Name, Harness: link.Harness}
+	if h, err := b.Registry.Get(link.Harness); err == nil {
+		part.Harness = h.Info().Title
+	}
+	counts := func(m coleo.ThreadMessage) bool {
+		own := m.Kind != "prompt" || !successor.IsFirst(m.Text)
+		if own && m.Kind == "prompt" {
+			part.Prompts = append(part.Prompts, m.Text)
+		}
+		return own
+	}
+	if link.Conversation != "" {
+		s, err := b.summariseThread(ctx, link.Harness, link.Conversation, counts)
+		if err == nil && s.Prompts+s.Answers > 0 {
+			part.Summary = s
+			return part, nil
+		}
+		part.Prompts = nil
+	}
+	list, _, err := b.DB.Runs(ctx, store.RunFilter{Arm: link.ID, Limit: mostRuns})
+	if err != nil {
+		return part, err
+	}
+	m := summary.New(coleo.Thread{ID: link.Conversation, Harness: link.Harness})
+	for _, run := range slices.Backward(list) {
+		for _, message := range []coleo.ThreadMessage{{Kind: "prompt", Text: run.Prompt}, {Kind: "answer", Text: run.Answer}} {
+			if message.Text != "" && !run.Compact && counts(message) {
+				m.Message(message)
+			}
+		}
+	}
+	m.Arm(true)
+	err = b.eachEvent(ctx, link.ID, summary.Kinds(), m.Event)
+	part.Summary = m.Summary()
+	return part, err
+}
+
+// predecessorOf returns the arm whose task an arm has got by a hand-over, or nil.
+func predecessorOf(arm coleo.Arm) *coleo.Predecessor { return configOf(arm).Succeeds }
+
+// configOf returns the configuration of an arm's last start. It is zero if the row has none.
+func configOf(arm coleo.Arm) coleo.SpawnConfig {
+	var c coleo.SpawnConfig
+	_ = json.Unmarshal(arm.Config, &c)
+	return c
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"coleo.dev"
+)
+
+// Serve and the host agent are killed at four moments of a hand-over. Afterwards the prompts are
+// with exactly one of the arms, and in their order.
+func TestAKillDuringAHandOverLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
+	for name, reached := range map[string]func(w *world) bool{
+		"at once":                    func(*world) bool { return true },
+		"the row is there":           func(w *world) bool { return w.run("arm", "status", "two").code == 0 },
+		"the first arm is paused":    func(w *world) bool { return len(w.events("one", coleo.EventHandover)) > 0 },
+		"the successor has its task": func(w *world) bool { return w.run("arm", "queue", "two").code == 0 },
+	} {
+		for _, verb := range []string{"serve", "agent"} {
+			t.Run(name+"/"+verb, func(t *testing.T) {
+				t.Parallel()
+				f := newFake(t)
+				f.must("arm", "prompt", "one", "--wait", "say first")
+				f.must("arm", "pause", "one")
+				queued := []string{f.followUpID("one", "say 1"), f.followUpID("one", "say 2")}
+				cmd := f.command("--json", "arm", "handover", "one", "--to", "fake", "-n", "two", "--no-wait")
+				f.check(cmd.Start())
+				until(t, name, func() bool { return reached(f.world) })
+				for _, pid := range f.processesOf(verb) { // a process that starts another one is there twice
+					f.kill9(pid)
+				}
+				_ = cmd.Wait() // it may have failed
+				f.must("up")
+				until(t, "the hand-over is done or undone", func() bool {
+					q := f.arm("one").Queue
+					return q != nil && (q.Handover == nil || !q.Handover.Open)
+				})
+				f.checkOnce(queued)
+			})
+		}
+	}
+}
+
+// checkOnce checks that the queued prompts are with one arm alone. If the arm two has them, it does
+// them once.
+func (f *fake) checkOnce(queued []string) {
+	f.t.Helper()
+	first := decode[coleo.Queue](f.world, "arm", "queue", "one")
+	var ids []string
+	for _, e := range first.Entries {
+		ids = append(ids, e.ID)
+	}
+	if first.Handover == nil {
+		if !slices.Equal(ids, queued) || first.Paused == "" {
+			f.t.Errorf("the first arm has its task, and the queue %+v", first)
+		}
+		if r := f.run("arm", "status", "two"); r.code == 0 && f.arm("two").Queue != nil {
+			f.t.Errorf("both arms have prompts: %+v", f.arm("two").Queue)
+		}
+		return
+	}
+	if len(ids) > 0 {
+		f.t.Errorf("the successor has the task, and the first arm has the queue %v", ids)
+	}
+	if q := f.arm("two").Queue; q != nil && q.Paused != "" { // a kill while its first prompt was sent
+		f.must("arm", "resume", "two")
+	}
+	var started []string
+	until(f.t, "the successor has done the prompts", func() bool {
+		started = nil
+		for _, e := range f.events("two", coleo.EventRunStart) {
+			started = append(started, e.Run)
+		}
+		return len(started) > 0 && started[len(started)-1] == queued[1] && f.runsDone("two") == len(started)
+	})
+	if n := len(started); n < 2 || n > 3 || !slices.Equal(started[n-2:], queued) {
+		f.t.Errorf("the successor has done %v, want the task and %v", started, queued)
+	}
+}
+
+func (w *world) followUpID(arm, text string) string {
+	w.t.Helper()
+	return decode[coleo.QueueReport](w, "arm", "follow-up", arm, text).ID
+}

@@ -1,0 +1,58 @@
+package queue
+
+import (
+	"slices"
+
+	"coleo.dev"
+)
+
+// HandOver returns the queue of an arm whose task goes to the successor in h, and the prompts
+// that move to the queue of the successor, in their order. The queue is paused. The arm is not
+// parked any more, because the successor goes on with its task. Prompts that Coleo itself has
+// added belong to the conversation of the arm, and do not move.
+func HandOver(q coleo.Queue, h coleo.Handover) (coleo.Queue, []coleo.Queued) {
+	before := q
+	before.Handover = nil
+	h.Open, h.Before = true, &before
+	out, _ := Unpark(q)
+	moved := movable(out.Entries)
+	out.Entries = slices.DeleteFunc(slices.Clone(out.Entries), fromCaller)
+	out.Paused, out.ByHand, out.Held = "handed over to arm "+h.Name+" ("+h.Harness+")", true, ""
+	out.Handover = &h
+	return out, moved
+}
+
+// HandedOver returns the queue of an arm whose successor has started.
+func HandedOver(q coleo.Queue) coleo.Queue {
+	if q.Handover != nil {
+		told := q.Handover.Told()
+		told.Open = false
+		q.Handover = &told
+	}
+	return q
+}
+
+// TakeBack returns the queue of an arm whose successor has not started: the queue before the
+// hand-over, with the prompts at its end that were added since. The second result has the
+// prompts that come back from the successor.
+func TakeBack(q coleo.Queue) (coleo.Queue, []coleo.Queued) {
+	if q.Handover == nil || q.Handover.Before == nil {
+		return q, nil
+	}
+	out := *q.Handover.Before
+	had := func(e coleo.Queued) bool {
+		return slices.ContainsFunc(out.Entries, func(old coleo.Queued) bool { return old.ID == e.ID })
+	}
+	back := movable(out.Entries)
+	out.Entries = append(slices.Clip(out.Entries), slices.DeleteFunc(slices.Clone(q.Entries), had)...)
+	return out, back
+}
+
+// movable returns the entries that somebody else than Coleo has added.
+func movable(list []coleo.Queued) []coleo.Queued {
+	return slices.DeleteFunc(slices.Clone(list), func(e coleo.Queued) bool { return !fromCaller(e) })
+}
+
+// fromCaller reports whether a caller has added the entry, and not Coleo itself. Coleo's own
+// prompts make a parked arm go on, or ask a model again for an answer that fits a schema.
+func fromCaller(e coleo.Queued) bool { return e.Continues == 0 && e.Check == nil }

@@ -1,0 +1,219 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/host/queue"
+	"coleo.dev/store"
+)
+
+// succeed starts the successor of an arm. Each step is one write, so a kill loses and doubles
+// nothing:
+//
+//  1. The first arm is paused. Its record keeps its former queue.
+//  2. The start of the successor is intended. Its queue has its first prompt, and the prompts that
+//     move. Nothing is sent from it before the start is done.
+//  3. The first arm forgets its former queue.
+//
+// If the successor does not start, its queue is emptied, and the first arm gets its former queue
+// back. After a kill between these steps, settleHandovers does the rest.
+//
+// succeed returns the errors of spawn. It returns EBusy while the first arm works or is being
+// prompted, EBlocked while it asks something, and EUnproven if nobody knows whether it works.
+func (h *Host) succeed(ctx context.Context, o bus.SucceedOrder) (any, error) {
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	first := o.Spawn.First
+	if first == nil || first.ID == "" || strings.TrimSpace(first.Text) == "" || o.Spawn.ID == a.record.ID {
+		return nil, coleo.Errorf(coleo.EInvalid, "a hand-over needs another arm, and a first prompt: nothing was done")
+	}
+	defer a.begin()()
+	to := coleo.ArmLink{ID: o.Spawn.ID, Name: o.Spawn.Name, Harness: o.Spawn.Harness}
+	if o.Spawn.Then, err = a.beginHandover(ctx, to, first.ID); err != nil {
+		return nil, err
+	}
+	report, err := h.spawn(ctx, o.Spawn)
+	if err != nil {
+		return nil, errors.Join(err, h.failHandover(context.WithoutCancel(ctx), a, err.Error()))
+	}
+	a.endHandover(context.WithoutCancel(ctx))
+	return bus.SucceedReport{ArmReport: report.(bus.ArmReport), Moved: idsOf(o.Spawn.Then)}, nil
+}
+
+// beginHandover pauses the arm, if it is at rest. It returns the prompts of its queue that move to
+// the successor. The argument run is the id of the successor's first prompt.
+func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, run string) (moved []coleo.Queued, err error) {
+	a.typing.RLock()
+	defer a.typing.RUnlock()
+	a.delivering.Lock() // so that no prompt is on its way
+	defer a.delivering.Unlock()
+	if s, err := a.live(); err == nil {
+		a.endRun(ctx, s) // the turn may have just ended
+	}
+	var refusal error
+	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
+		if refusal = a.atRest(r); refusal != nil {
+			return nil
+		}
+		var q coleo.Queue
+		q, moved = queue.HandOver(queueOf(r), coleo.Handover{Run: run, Arm: to.ID, Name: to.Name, Harness: to.Harness})
+		var events []coleo.Event
+		if p := queueOf(r).Parked; p != nil {
+			events = append(events, event(r.ID, coleo.EventParked, coleo.ParkChange{Step: coleo.ParkEnded,
+				Why: "its task was handed over", Parked: p.Told()}))
+		}
+		events = append(events, setQueue(r, q, coleo.QueuePaused, "")...)
+		return append(events, handoverEvent(r, coleo.HandoverBegun, moved, ""))
+	})
+	return moved, errors.Join(refusal, err)
+}
+
+// atRest returns an error if the agent CLI works, asks something or is being prompted, or if nobody
+// knows that. An arm that has ended is at rest. The caller holds mu.
+func (a *arm) atRest(r *store.ArmRecord) error {
+	if a.gone {
+		return coleo.Errorf(coleo.ENotFound, "no arm called %q on this host any more", r.Name)
+	}
+	if r.Status == coleo.StatusStopped && a.session == nil {
+		return nil
+	}
+	if a.session == nil {
+		return coleo.Errorf(coleo.EUnproven, "nothing was done, because nobody reads the screen of arm %s now: "+
+			"'coleo arm recover %s' brings it back", r.Name, r.Name)
+	}
+	now := a.session.State()
+	switch {
+	case now.State == coleo.WaitingApproval:
+		return coleo.Blocked(now.Dialog)
+	case now.State == coleo.Initializing || now.State.Working() || a.run != nil || r.Run != nil || len(r.Intended) > 0:
+		return coleo.Errorf(coleo.EBusy, "arm %s works: nothing was done; --interrupt stops its turn first, and "+
+			"'coleo arm wait %s' waits for its end", r.Name, r.Name)
+	case now.Rule == coleo.RuleUnprovenIdle:
+		return coleo.Errorf(coleo.EUnproven, "nothing was done, because nothing proves that the turn of arm %s has ended: "+
+			"look at its screen, or kill it first", r.Name)
+	}
+	return a.free("")
+}
+
+// endHandover notes that the successor has started.
+func (a *arm) endHandover(ctx context.Context) {
+	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		events := setQueue(r, queue.HandedOver(queueOf(r)), coleo.QueuePaused, "")
+		return append(events, handoverEvent(r, coleo.HandoverDone, nil, ""))
+	})
+	if err != nil {
+		a.host.Log.Error("record that a successor has started", "arm", a.name(), "error", err)
+	}
+}
+
+// failHandover takes the prompts back from a successor that has not started. The successor loses
+// them first. So no arm can send a prompt that another arm has.
+func (h *Host) failHandover(ctx context.Context, a *arm, why string) error {
+	a.mu.Lock()
+	to := queueOf(&a.record).Handover
+	a.mu.Unlock()
+	if s, err := h.arm(to.Arm); err == nil {
+		err = s.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+			if r.Queue == nil {
+				return nil
+			}
+			return setQueue(r, coleo.Queue{}, coleo.QueuePaused, "")
+		})
+		if err != nil {
+			return err // the next host agent does it
+		}
+	}
+	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		q, back := queue.TakeBack(queueOf(r))
+		events := []coleo.Event{handoverEvent(r, coleo.HandoverFailed, back, why)}
+		if q.Parked != nil {
+			events = append(events, event(r.ID, coleo.EventParked, coleo.ParkChange{Step: coleo.ParkBegun,
+				Parked: q.Parked.Told()}))
+		}
+		step := coleo.QueueResumed
+		if q.Paused != "" {
+			step = coleo.QueuePaused
+		}
+		events = append(events, setQueue(r, q, step, "")...)
+		for _, e := range back {
+			events = append(events, setQueue(r, q, coleo.QueueAdded, e.ID)...)
+		}
+		return events
+	})
+}
+
+// settleHandovers ends the hand-overs that were open when the last host agent ended. A successor
+// that has started keeps the task. Otherwise the first arm gets it back.
+func (h *Host) settleHandovers(ctx context.Context) {
+	for _, a := range h.all() {
+		a.mu.Lock()
+		to := queueOf(&a.record).Handover
+		a.mu.Unlock()
+		if to == nil || !to.Open {
+			continue
+		}
+		if s, err := h.arm(to.Arm); err == nil && s.started() {
+			a.endHandover(ctx)
+			continue
+		}
+		err := h.failHandover(ctx, a, "the host agent has ended before arm "+to.Name+" had started")
+		if err != nil {
+			h.Log.Error("take back what was handed over", "arm", a.name(), "error", err)
+		}
+	}
+}
+
+// started reports whether a start of the arm has made a session.
+func (a *arm) started() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.record.Handle != nil
+}
+
+// handoverEvent returns the event for a step of the hand-over that the record has.
+func handoverEvent(r *store.ArmRecord, step coleo.HandoverStep, moved []coleo.Queued, why string) coleo.Event {
+	c := coleo.HandoverChange{Step: step, From: linkOf(r), Moved: idsOf(moved), Why: why}
+	if to := queueOf(r).Handover; to != nil {
+		c.To, c.Run = coleo.ArmLink{ID: to.Arm, Name: to.Name, Harness: to.Harness}, to.Run
+	}
+	return event(r.ID, coleo.EventHandover, c)
+}
+
+func linkOf(r *store.ArmRecord) coleo.ArmLink {
+	return coleo.ArmLink{ID: r.ID, Name: r.Name, Harness: r.Harness}
+}
+
+func idsOf(list []coleo.Queued) (ids []string) {
+	for _, e := range list {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+// queueFirst puts the first prompts of a start at the head of the arm's queue. The intended start is
+// part of the same write. A kill of the host agent during the start loses no prompt.
+func queueFirst(r *store.ArmRecord, o bus.SpawnOrder) (events []coleo.Event) {
+	if o.First == nil {
+		return nil
+	}
+	for at, e := range append([]coleo.Queued{*o.First}, o.Then...) {
+		if waits(r, e.ID) {
+			continue
+		}
+		q := queueOf(r)
+		q.Entries = slices.Insert(slices.Clone(q.Entries), min(at, len(q.Entries)), e)
+		events = append(events, setQueue(r, q, coleo.QueueAdded, e.ID)...)
+	}
+	if by := o.Config.Succeeds; by != nil {
+		events = append(events, event(r.ID, coleo.EventHandover, coleo.HandoverChange{Step: coleo.HandoverReceived,
+			From: by.ArmLink, To: linkOf(r), Run: o.First.ID, Moved: idsOf(o.Then)}))
+	}
+	return events
+}

@@ -1,0 +1,220 @@
+// Package successor has the rules for hand-overs. In a hand-over, the task of one arm goes to a new
+// arm in the same folder, its successor. The package says with which configuration the successor
+// starts, and what its first prompt is.
+//
+// The first prompt has only texts of the conversation, the list of tasks and the diff. No model is
+// asked. The package starts and sends nothing, and its functions are pure.
+package successor
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+)
+
+// The bounds of the first prompt, in bytes. Together they keep it below 70,000 bytes, and most
+// prompts are far shorter. An agent CLI needs some seconds to take each thousand bytes, and the
+// model needs room for its work.
+const (
+	// taskText is for the first prompt of the person. It is larger than in a summary, because the
+	// successor needs the whole task.
+	taskText = 12_000
+	// promptText is for each of the last prompts, and recentPrompts is their number.
+	promptText    = 3_000
+	recentPrompts = 3
+	maxDiff       = 12_000
+	mostFiles     = 30 // in the list of changed files
+	mostTasks     = 20
+	lineText      = 120 // of a path or a task
+)
+
+// opening begins each first prompt of a successor.
+const opening = "You take over a task from another coding agent"
+
+// IsFirst reports whether a text is the first prompt of a successor, and so no prompt of a person.
+func IsFirst(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), opening) }
+
+// Part is what one arm has done of the task.
+type Part struct {
+	Name    string // of the arm
+	Harness string // the title of its harness, for the model
+	Summary coleo.ThreadSummary
+	// Prompts are the prompts that the arm has got, the oldest first, without the first prompt of
+	// a hand-over.
+	Prompts []string
+}
+
+// Work is all that a successor learns of its task.
+type Work struct {
+	Folder string
+	Parts  []Part // of the arms that have had the task, the oldest first; not empty
+	Tasks  []coleo.Task
+	// Diff has the changes of the folder since the first of the arms has begun. If it is nil,
+	// NoDiff says why.
+	Diff   *changes.Diff
+	NoDiff string
+}
+
+// Prompt returns the first prompt of a successor.
+func Prompt(w Work) string {
+	var b strings.Builder
+	last := w.Parts[len(w.Parts)-1]
+	fmt.Fprintf(&b, opening+", %s. It has stopped, and you work in its folder, %s. Go on with the task where it has "+
+		"stopped, and do not begin again. First look at the files, because they have its work. The rest of this message "+
+		"is a record. The program Coleo has made it from the conversation and the folder.\n", last.Harness, w.Folder)
+	writePrompts(&b, w.Parts)
+	for _, p := range w.Parts {
+		writeSummary(&b, p)
+	}
+	writeTasks(&b, w.Tasks)
+	writeDiff(&b, w)
+	return plain(b.String())
+}
+
+// writePrompts writes the first prompt of all parts, and the last ones.
+func writePrompts(b *strings.Builder, parts []Part) {
+	var all []string
+	for _, p := range parts {
+		all = append(all, p.Prompts...)
+	}
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n## The task: the first prompt of the person\n\n%s\n", cut(all[0], taskText))
+	rest := all[1:]
+	if left := len(rest) - recentPrompts; left > 0 {
+		rest = rest[left:]
+		fmt.Fprintf(b, "\n(%d later prompts are left out here.)\n", left)
+	}
+	if len(rest) > 0 {
+		b.WriteString("\n## The last prompts of the person, the oldest first\n")
+	}
+	for i, text := range rest {
+		fmt.Fprintf(b, "\n%d. %s\n", i+1, cut(text, promptText))
+	}
+}
+
+func writeSummary(b *strings.Builder, p Part) {
+	s := p.Summary
+	fmt.Fprintf(b, "\n## Summary of the work of %s (arm %s)\n\nPrompts: %d. Answers: %d. Calls of tools: %d.\n",
+		p.Harness, p.Name, s.Prompts, s.Answers, s.Tools)
+	if s.Answer != "" {
+		fmt.Fprintf(b, "\nIts last answer:\n%s\n", s.Answer)
+	}
+	if len(s.Files) > 0 {
+		b.WriteString("\nFiles that it has changed, the last one first:\n")
+		for _, path := range s.Files {
+			fmt.Fprintf(b, "- %s\n", path)
+		}
+	}
+	if s.MoreFiles > 0 {
+		fmt.Fprintf(b, "- and %d more\n", s.MoreFiles)
+	}
+	if len(s.Tasks) > 0 {
+		b.WriteString("\nOpen tasks of its own list:\n")
+	}
+	for _, t := range s.Tasks {
+		fmt.Fprintf(b, "- [%s] %s\n", t.Status, t.Text)
+	}
+	if s.MoreTasks > 0 {
+		fmt.Fprintf(b, "- and %d more\n", s.MoreTasks)
+	}
+}
+
+func writeTasks(b *strings.Builder, list []coleo.Task) {
+	if len(list) == 0 {
+		return
+	}
+	b.WriteString("\n## The list of tasks that it has kept with Coleo's tools\n\n")
+	for _, t := range list[:min(len(list), mostTasks)] {
+		fmt.Fprintf(b, "- [%s] %s\n", t.Status, cut(t.Text, lineText))
+	}
+	if more := len(list) - mostTasks; more > 0 {
+		fmt.Fprintf(b, "- and %d more\n", more)
+	}
+}
+
+func writeDiff(b *strings.Builder, w Work) {
+	b.WriteString("\n## The diff so far\n\n")
+	d := w.Diff
+	switch {
+	case d == nil:
+		fmt.Fprintf(b, "There is no diff: %s.\n", w.NoDiff)
+		return
+	case len(d.Files) == 0:
+		b.WriteString("No file has changed yet.\n")
+		return
+	}
+	for _, f := range d.Files[:min(len(d.Files), mostFiles)] {
+		fmt.Fprintf(b, "- %s %s (+%d -%d)\n", f.Kind, cut(f.Path, lineText), f.LinesAdded, f.LinesDeleted)
+	}
+	if more := len(d.Files) - mostFiles; more > 0 {
+		fmt.Fprintf(b, "- and %d more files\n", more)
+	}
+	patch := string(d.Patch)
+	fmt.Fprintf(b, "\n%s\n", cut(patch, maxDiff))
+	if len(patch) > maxDiff || d.Cut != "" {
+		fmt.Fprintf(b, "\nThis diff is not complete. 'git diff %s' shows all of it, except for files that git does not "+
+			"know yet.\n", d.Base)
+	}
+}
+
+// cut returns at most n bytes of a text. If it shortens the text, the result says so.
+func cut(text string, n int) string {
+	text = strings.TrimSpace(text)
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + fmt.Sprintf("… (%d more bytes)", len(text)-n)
+}
+
+// plain returns the text without control characters, because an agent CLI could take them for
+// keys. Line feeds stay. A tab becomes spaces: in a terminal, the key TAB completes a word.
+func plain(text string) string {
+	text = strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(strings.ToValidUTF8(text, "�"))
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// Config returns the configuration with which the successor of an arm starts. It has the folder,
+// the sandbox, the profile, the permissions, the policy, the variables and the MCP servers of that
+// arm. It has none of what only the agent CLI of that arm understands: model, conversation,
+// arguments, modes. The model server stays, because another one could be somebody else's. The
+// parameter by names that arm. The parameter mcp says whether the harness of the successor knows
+// MCP.
+func Config(by coleo.Predecessor, c coleo.SpawnConfig, mcp bool) coleo.SpawnConfig {
+	out := coleo.SpawnConfig{Workdir: c.Workdir, Profile: c.Profile, Home: c.Home, Endpoint: c.Endpoint,
+		PermissionMode: c.PermissionMode, TrustWorkdir: c.TrustWorkdir, OnPartition: c.OnPartition, Policy: c.Policy,
+		OnLimit: c.OnLimit, ContinueWith: c.ContinueWith, Sandbox: c.Sandbox, EnvNames: c.EnvNames, Wrap: c.Wrap,
+		Cols: c.Cols, Rows: c.Rows, Succeeds: &by}
+	if mcp {
+		out.MCPServers, out.Tools = c.MCPServers, c.Tools
+	}
+	if c.Scripted() {
+		out.Model = coleo.ModelScripted
+	}
+	return out
+}
+
+// maxName is the largest length of an arm's name: see coleo.CheckName.
+const maxName = 63
+
+// Name returns a name for the successor of an arm: the arm's name with the harness of the
+// successor. If an arm has that name, a number comes after it. The function taken reports whether
+// one has.
+func Name(first coleo.ArmLink, harness string, taken func(name string) bool) string {
+	base := strings.TrimSuffix(first.Name, "-"+first.Harness)
+	base = base[:min(len(base), max(maxName-len(harness)-len("--99"), 1))] + "-" + harness
+	name := base
+	for n := 2; taken(name); n++ {
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+	return name
+}
