@@ -98,11 +98,11 @@ type SpawnOrder struct {
 	// It has no files, and no process has its mark.
 	Drawn bool `json:"drawn,omitempty"`
 
-	// Request is for a subarm. It is the id of the request that this order carries out. If the
-	// subarm was started before, the host agent starts nothing and reports the subarm. So serve can
-	// send the order again.
+	// Request is for a subarm, and for an arm that a trigger starts. It is the id of the request
+	// that this order carries out. If the arm was started before, the host agent starts nothing and
+	// reports the arm. So serve can send the order again.
 	Request string `json:"request,omitempty"`
-	// First is the first prompt of a subarm. It is in the queue when the subarm has started.
+	// First is the first prompt of such an arm. It is in the queue when the arm has started.
 	First *coleo.Queued `json:"first,omitempty"`
 	// InsteadOf says which model was asked for, if the one in Config is another one.
 	InsteadOf *coleo.ModelFallback `json:"instead_of,omitempty"`

@@ -87,6 +87,11 @@ type Settings struct {
 		ContinueWith string `toml:"continue_with"`
 	} `toml:"limits"`
 
+	// Triggers says whether schedules and hooks start arms: see docs/triggers.md.
+	Triggers struct {
+		Enabled bool `toml:"enabled"`
+	} `toml:"triggers"`
+
 	// Notify is a shell command. Serve runs it when an arm asks something, and when a
 	// run has ended, with any outcome. The command's environment describes the event:
 	// see docs/cli.md.
