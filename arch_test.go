@@ -28,7 +28,9 @@ var mayImport = map[string][]string{
 	"record":             {"."},
 	"record/recordtest":  {".", "record", "sqlite", "trace", "graph"}, // OpenCode's record is a database
 	"sqlite":             {},
-	"store":              {".", "sqlite", "trace"},
+	"store":              {".", "sqlite", "trace", "trigger"},
+	"trigger":            {"."},
+	"trigger/runner":     {".", "brain", "store", "template", "trigger", "wire"},
 	"trace":              {"."},
 	"repeat":             {"."},
 	"recovery":           {"."},
@@ -92,10 +94,10 @@ var mayImport = map[string][]string{
 	"limit":          {"."},
 	"window":         {"."},
 	"window/pane":    {".", "window", "holder/process"},
-	"wire":           {"."},
+	"wire":           {".", "trigger"},
 	"brain": {".", "wire", "store", "bus", "repeat", "recovery", "modelresolver", "pricebook", "budget", "cost",
 		"registry", "graph", "display", "memo", "summary", "subarm", "successor", "changes"},
-	"api": {".", "wire", "brain", "cost", "localsocket", "web", "api/signin", "api/sse", "api/token",
+	"api": {".", "wire", "brain", "trigger", "cost", "localsocket", "web", "api/signin", "api/sse", "api/token",
 		"graph", "display", "changes"},
 	"api/sse":                 {},
 	"api/signin":              {"."},
@@ -150,6 +152,7 @@ var mayImport = map[string][]string{
 	"cmd/coleo/fanout": {".", "api", "changes", "cost", "wire", "workspace", "cmd/coleo/arm", "cmd/coleo/model",
 		"cmd/coleo/setup", "cmd/coleo/template", "cmd/coleo/verb"},
 	"cmd/coleo/template":  {".", "wire", "policy/files", "template", "cmd/coleo/verb", "cmd/coleo/setup"},
+	"cmd/coleo/trigger":   {".", "api", "wire", "template", "trigger", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/policy":    {".", "api", "wire", "config", "policy", "policy/", "cmd/coleo/verb", "cmd/coleo/setup"},
 	"cmd/coleo/why":       {".", "api", "wire", "graph", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/cost":      {".", "api", "cost", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
@@ -160,8 +163,9 @@ var mayImport = map[string][]string{
 	"cmd/coleo/thread":    {".", "api", "wire", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/changes":   {".", "api", "changes", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/server": {".", "api", "wire", "brain", "bus", "config", "holder/process", "host", "localsocket",
-		"pricebook", "cost", "store",
-		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/model", "cmd/coleo/arm"},
+		"pricebook", "cost", "store", "trigger/runner",
+		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/model", "cmd/coleo/arm",
+		"cmd/coleo/template"},
 }
 
 // wholeProgram is the folder whose tests run the whole program. They may import anything.
@@ -188,8 +192,9 @@ var home = map[string][]string{
 	"github.com/google/jsonschema-go":        {"checked"},
 	"golang.org/x/sys": {"pty", "pty/device", "holder", "holder/", "localsocket",
 		"boottime", "conformance/netns", "sandbox", "sandbox/inside"},
-	"mvdan.cc/sh":       {"policy/commandline", "workspace/script"},
-	"golang.org/x/term": {"cmd/coleo", "cmd/coleo/show", "cmd/coleo/arm", "cmd/coleo/workspace"},
+	"github.com/netresearch/go-cron": {"trigger"},
+	"mvdan.cc/sh":                    {"policy/commandline", "workspace/script"},
+	"golang.org/x/term":              {"cmd/coleo", "cmd/coleo/show", "cmd/coleo/arm", "cmd/coleo/workspace"},
 }
 
 // testOnly lists what tests may import beyond their package.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"unicode/utf8"
 
 	"coleo.dev"
@@ -166,6 +167,10 @@ func auditOf(in any) (arm string, detail any) {
 		return q.ID, q.Body
 	case *tokenInput:
 		return "", q.Body
+	case *triggerInput:
+		return "", triggered(q.Body)
+	case *triggerOnly:
+		return "", map[string]string{"trigger": q.Name}
 	case *tokenOnly:
 		return "", map[string]string{"token": q.Name}
 	case *browserOnly:
@@ -178,6 +183,16 @@ func auditOf(in any) (arm string, detail any) {
 type spawnDetail struct {
 	wire.SpawnRequest
 	Env []string `json:"env,omitempty"` // only the names; this field hides the Env of SpawnRequest
+}
+
+// triggered returns the audit details of a request to make a schedule or a hook. They have only the
+// first part of each argument.
+func triggered(q wire.TriggerRequest) wire.TriggerRequest {
+	q.Args = maps.Clone(q.Args)
+	for name, value := range q.Args {
+		q.Args[name] = short(value)
+	}
+	return q
 }
 
 // spawned returns the audit details of a request to start a new arm. They have only the

@@ -48,7 +48,8 @@ func personOnly[I, O any](f func(context.Context, *I) (*reply[O], error)) func(c
 		case coleo.CallerToken, coleo.CallerOperator:
 		}
 		return nil, coleo.Errorf(coleo.EForbidden,
-			"only a person does that, with the `coleo` command or on the page: a token never makes or revokes tokens")
+			"only a person does that, with the `coleo` command or on the page: a token never makes or removes "+
+				"tokens, schedules or hooks")
 	}
 }
 

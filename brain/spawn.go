@@ -23,12 +23,17 @@ import (
 // If the host agent does not reply, Spawn keeps the arm's row. The events of the host
 // show later whether the arm was started.
 func (b *Brain) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply, error) {
-	return b.spawn(ctx, q, nil)
+	return b.spawn(ctx, q, nil, nil)
 }
 
-// spawn is Spawn. If parent is not nil, a new arm begins with parent's configuration.
-func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Arm) (wire.SpawnReply, error) {
+// spawn is Spawn. If parent is not nil, a new arm begins with parent's configuration. If once is not
+// nil, the arm is a new one with the id in it.
+func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Arm, once *Once) (wire.SpawnReply,
+	error) {
 	arm, known, err := b.named(ctx, q.Name)
+	if err == nil && once != nil {
+		err = once.takeID(&arm, known)
+	}
 	if err == nil && parent != nil {
 		err = inherit(&arm, *parent, known)
 	}
@@ -89,6 +94,9 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 	if parent != nil && len(q.Env) == 0 && len(config.EnvNames) > 0 {
 		order.EnvOf = parent.ID
 	}
+	if once != nil {
+		order.Request, order.First = once.Run, once.first(q.InitialPrompt, b.Now())
+	}
 	if err := b.order(ctx, arm, order); err != nil {
 		if !bus.Unanswered(err) {
 			b.undoOrderedRow(ctx, arm, was)
@@ -103,8 +111,8 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 	reply.Spawned = true
 	tellChange(&reply, change)
 	reply.Warning = joinWarnings(localWarning(reply.Arm), warning)
-	if firstPrompt != nil {
-		reply.FirstRun = firstPrompt.ID
+	if order.First != nil {
+		reply.FirstRun = order.First.ID
 	}
 	return reply, nil
 }

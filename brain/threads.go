@@ -307,7 +307,7 @@ func (b *Brain) ForkArm(ctx context.Context, idOrName string, q wire.SpawnReques
 		return wire.SpawnReply{}, err
 	}
 	q.Fork, q.Recover, q.Conversation = t.ID, false, ""
-	return b.spawn(ctx, q, &parent)
+	return b.spawn(ctx, q, &parent, nil)
 }
 
 // forkable returns an error if no copy of the arm's conversation can be made at any time.

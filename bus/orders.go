@@ -101,9 +101,9 @@ type SpawnOrder struct {
 	// It has no files, and no process carries the arm's mark.
 	Drawn bool `json:"drawn,omitempty"`
 
-	// Request is the id of the request that this order carries out. It is set only for a subarm. If
-	// the subarm was started before, the host agent starts nothing and reports the subarm. So serve
-	// can send the order again.
+	// Request is the id of the request that this order carries out. It is set for a subarm, and for
+	// an arm that a trigger starts. If the arm was started before, the host agent starts nothing and
+	// reports the arm. So serve can send the order again.
 	Request string `json:"request,omitempty"`
 	// First is the first prompt of the start. The host agent puts it at the head of the arm's queue,
 	// in the same write as the intended start.

@@ -98,6 +98,10 @@ type Settings struct {
 		// MaxOutput is the longest reply of a model in tokens; budget.MaxOutput if 0.
 		MaxOutput int `toml:"max_output"`
 	} `toml:"budget"`
+	// Triggers says whether schedules and hooks start arms: see docs/triggers.md.
+	Triggers struct {
+		Enabled bool `toml:"enabled"`
+	} `toml:"triggers"`
 
 	// Notify is a shell command. Serve runs it when an arm asks something, and when a
 	// run has ended, with any outcome. The command's environment describes the event:

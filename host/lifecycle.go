@@ -75,8 +75,8 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	return a, nil
 }
 
-// carriedOut reports whether an earlier order has already started a subarm, so that a session has
-// begun. If the agent CLI has died before it got the first prompt, this does not count.
+// carriedOut reports whether an earlier order has already started the arm of a request, so that a
+// session has begun. If the agent CLI has died before it got the first prompt, this does not count.
 func (a *arm) carriedOut(o bus.SpawnOrder) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -217,9 +217,9 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 }
 
 // withinParent checks an order for a subarm. It returns an error if the subarm's folder is no
-// longer within the folder of its parent.
+// longer within the folder of its parent. An arm that a trigger starts has a request and no parent.
 func (a *arm) withinParent(o bus.SpawnOrder) error {
-	if o.Request == "" {
+	if o.Request == "" || o.Config.Parent == "" {
 		return nil
 	}
 	parent, err := a.host.arm(o.Config.Parent)

@@ -22,7 +22,7 @@ var routes = map[Need][]string{
 	Any: {"GET /api/health", "GET /api/token", "GET /api/openapi.json", "/api/", "/"},
 	Need(coleo.MayRead): {
 		"GET /api/status", "GET /api/agents", "GET /api/harnesses", "GET /api/models", "GET /api/opencode/providers",
-		"GET /api/cost", "GET /api/opencode/health", "GET /api/audit",
+		"GET /api/cost", "GET /api/opencode/health", "GET /api/audit", "GET /api/triggers", "GET /api/triggers/history",
 		"GET /api/arms", "GET /api/arms/{id}", "GET /api/arms/{id}/state", "GET /api/arms/{id}/display",
 		"GET /api/arms/{id}/explain", "GET /api/arms/{id}/usage", "GET /api/arms/{id}/last",
 		"GET /api/arms/{id}/screen", "GET /api/arms/{id}/recording", "GET /api/arms/{id}/output",
@@ -64,6 +64,7 @@ var routes = map[Need][]string{
 		"GET /api/browsers", "POST /api/browsers/links", "DELETE /api/browsers", "DELETE /api/browsers/{id}",
 		"POST /api/token", "GET /api/tokens", "POST /api/tokens", "DELETE /api/tokens/{name}",
 		"GET /api/signin", "POST /api/signin",
+		"POST /api/triggers", "DELETE /api/triggers/{name}", "POST /api/triggers/{name}/run", // they start arms later
 	},
 }
 
@@ -89,7 +90,7 @@ var reaches = map[Reach][]string{
 	NoArm:  {"GET /api/agents", "GET /api/harnesses", "GET /api/models", "GET /api/opencode/providers"},
 	NewArm: {"POST /api/arms"},
 	Beyond: {
-		"GET /api/cost", "GET /api/audit", "GET /api/why", "GET /api/threads", "GET /api/threads/{harness}/{id}",
+		"GET /api/cost", "GET /api/audit", "GET /api/triggers", "GET /api/triggers/history", "GET /api/why", "GET /api/threads", "GET /api/threads/{harness}/{id}",
 		"GET /api/threads/{harness}/{id}/summary", "POST /api/threads/{harness}/{id}/clone", "POST /api/arms/{id}/thread",
 	},
 }

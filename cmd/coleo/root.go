@@ -21,6 +21,7 @@ import (
 	"coleo.dev/cmd/coleo/server"
 	"coleo.dev/cmd/coleo/template"
 	"coleo.dev/cmd/coleo/thread"
+	"coleo.dev/cmd/coleo/trigger"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/cmd/coleo/why"
 	"coleo.dev/cmd/coleo/workspace"
@@ -55,6 +56,7 @@ func newRootCommand() *cobra.Command {
 		newTokenCommand(), newInitCommand(),
 	)
 	root.AddCommand(newSandboxCommands()...)
+	root.AddCommand(trigger.Commands()...)
 	root.AddCommand(server.Commands(wallClock)...)
 	root.AddCommand(model.Commands()...)
 	completeAll(root)

@@ -19,11 +19,13 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/cmd/coleo/executable"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/template"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/holder/process"
 	"coleo.dev/localsocket"
 	"coleo.dev/pricebook"
 	"coleo.dev/store"
+	"coleo.dev/trigger/runner"
 )
 
 func newServeCommand(now func() time.Time) *cobra.Command {
@@ -102,16 +104,21 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 		RemoteOnly: setup.RemoteOnly(), AllowLocal: setup.AllowsLocal(), Local: local.start,
 	})
 	defer local.wait()
-	var notifying sync.WaitGroup
-	defer notifying.Wait() // the notifier uses the database, so it must end first
+	var following sync.WaitGroup
+	defer following.Wait() // they use the database, so they must end first
 	defer cancel()
 	if s.Notify != "" {
-		notifying.Go(func() { newNotifier(b, db, s.Notify, log).follow(ctx) })
+		following.Go(func() { newNotifier(b, db, s.Notify, log).follow(ctx) })
 	} else {
 		forgetNotices(ctx, db, log)
 	}
 	local.startIfNeeded()
-	return bothUntilOneEnds(ctx, b.Run, func(ctx context.Context) error { return listenAndServe(ctx, s, b, log) })
+	triggers := runner.New(runner.Config{DB: db, On: s.Triggers.Enabled, Start: b.StartOnce, Template: template.Usable(s),
+		Log: log, Now: now})
+	following.Go(func() { triggers.Run(ctx) })
+	return bothUntilOneEnds(ctx, b.Run, func(ctx context.Context) error {
+		return listenAndServe(ctx, s, b, triggers, log)
+	})
 }
 
 // bothUntilOneEnds runs two functions at the same time. As soon as one of them has
@@ -155,7 +162,8 @@ func openBus(s setup.Setup) (*bus.Server, *bus.Conn, error) {
 
 // listenAndServe serves the API in two ways until ctx ends: over TCP on loopback, with
 // a token, and over a unix socket for this user, without a token.
-func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, log *slog.Logger) error {
+func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, triggers api.Triggers,
+	log *slog.Logger) error {
 	token, err := readOrMakeSecret(s.Token())
 	if err != nil {
 		return err
@@ -174,6 +182,7 @@ func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, log *slo
 		Brain: b, Token: token, Addr: tcp.Addr().String(), Version: executable.Version, Log: log,
 		Admit: process.OutsideArms, ArmOf: process.ArmOf, Tokens: b.DB,
 		KeepToken: func(token string) error { return keepToken(s, token) }, Browsers: s.Browsers(),
+		Triggers: triggers,
 	})
 	if err != nil {
 		return err

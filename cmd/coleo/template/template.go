@@ -66,6 +66,15 @@ func (w Wish) Fill(c *cobra.Command, q *wire.SpawnRequest) error {
 	return found.Template.Fill(q, args)
 }
 
+// Usable returns a function that finds a template by its name, for a work folder. The function
+// returns an error for a template that is wrong, or that came with a project and is not trusted.
+func Usable(s setup.Setup) func(name, workdir string) (template.Template, error) {
+	return func(name, workdir string) (template.Template, error) {
+		found, err := storeOf(s).Use(name, workdir)
+		return found.Template, err
+	}
+}
+
 func storeOf(s setup.Setup) template.Store {
 	return template.Store{User: s.Templates(), TrustFile: files.List(s.TemplateTrust())}
 }

@@ -1,0 +1,139 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"coleo.dev"
+	"coleo.dev/trigger"
+	"coleo.dev/wire"
+)
+
+// Triggers has the schedules and hooks of serve. See package trigger/runner for their errors.
+type Triggers interface {
+	Enabled() bool
+	List(ctx context.Context) ([]trigger.Trigger, error)
+	Add(ctx context.Context, q wire.TriggerRequest) (wire.NewTrigger, error)
+	Remove(ctx context.Context, name string) error
+	RunNow(ctx context.Context, name string) (trigger.Entry, error)
+	History(ctx context.Context, name string, before int64, limit int) ([]trigger.Entry, error)
+}
+
+type triggerInput struct {
+	Body wire.TriggerRequest
+}
+
+type triggerOnly struct {
+	Name string `path:"name" doc:"Name of the schedule or hook"`
+}
+
+type triggerHistoryInput struct {
+	Trigger string `query:"trigger" doc:"Only entries of this schedule or hook"`
+	Before  int64  `query:"before" minimum:"0" doc:"Only entries older than the one with this id"`
+	Limit   int    `query:"limit" minimum:"0" maximum:"1000" doc:"100 when left out"`
+}
+
+type triggerHistoryReply struct {
+	History []trigger.Entry `json:"history"` // newest first
+}
+
+type removedReply struct {
+	Removed bool `json:"removed"`
+}
+
+// triggerRoutes adds the routes about schedules and hooks.
+func (s *Server) triggerRoutes(d table) {
+	add(d, operation{get, "/api/triggers", "list-triggers", "List the schedules and hooks", 0}, s.listTriggers)
+	add(d, operation{post, "/api/triggers", "add-trigger",
+		"Make a schedule or a hook; the answer has the secret of a hook, once (not with a token)", http.StatusCreated},
+		personOnly(s.addTrigger))
+	add(d, operation{del, "/api/triggers/{name}", "remove-trigger",
+		"Remove a schedule or a hook; its arms go on (not with a token)", 0}, personOnly(s.removeTrigger))
+	add(d, operation{post, "/api/triggers/{name}/run", "run-trigger",
+		"Start an arm of a schedule that is not due (not with a token)", http.StatusAccepted}, personOnly(s.runTrigger))
+	add(d, operation{get, "/api/triggers/history", "list-trigger-history",
+		"List runs of triggers, missed runs and refused requests, the newest first", 0}, s.triggerHistory)
+}
+
+func (s *Server) listTriggers(ctx context.Context, _ *struct{}) (*reply[wire.Triggers], error) {
+	if s.triggers == nil {
+		return &reply[wire.Triggers]{wire.Triggers{Triggers: list[trigger.Trigger](nil)}}, nil
+	}
+	all, err := s.triggers.List(ctx)
+	return &reply[wire.Triggers]{wire.Triggers{Triggers: list(all), On: s.triggers.Enabled()}}, err
+}
+
+// errNoTriggers is the error of a server without triggers.
+func errNoTriggers() error {
+	return coleo.Errorf(coleo.EUnsupported, "this server has no schedules and no hooks")
+}
+
+func (s *Server) addTrigger(ctx context.Context, in *triggerInput) (*reply[wire.NewTrigger], error) {
+	if s.triggers == nil {
+		return nil, errNoTriggers()
+	}
+	made, err := s.triggers.Add(ctx, in.Body)
+	return &reply[wire.NewTrigger]{made}, err
+}
+
+func (s *Server) removeTrigger(ctx context.Context, in *triggerOnly) (*reply[removedReply], error) {
+	if s.triggers == nil {
+		return nil, errNoTriggers()
+	}
+	err := s.triggers.Remove(ctx, in.Name)
+	return &reply[removedReply]{removedReply{err == nil}}, err
+}
+
+func (s *Server) runTrigger(ctx context.Context, in *triggerOnly) (*reply[trigger.Entry], error) {
+	if s.triggers == nil {
+		return nil, errNoTriggers()
+	}
+	e, err := s.triggers.RunNow(ctx, in.Name)
+	return &reply[trigger.Entry]{e}, err
+}
+
+func (s *Server) triggerHistory(ctx context.Context, in *triggerHistoryInput) (*reply[triggerHistoryReply], error) {
+	if s.triggers == nil {
+		return nil, errNoTriggers()
+	}
+	if in.Limit == 0 {
+		in.Limit = auditPage
+	}
+	entries, err := s.triggers.History(ctx, in.Trigger, in.Before, in.Limit)
+	return &reply[triggerHistoryReply]{triggerHistoryReply{list(entries)}}, err
+}
+
+// Triggers returns the schedules and hooks.
+func (c *Client) Triggers(ctx context.Context) (out wire.Triggers, err error) {
+	err = c.call(ctx, get, "/api/triggers", nil, &out)
+	return out, err
+}
+
+// AddTrigger makes a schedule or a hook. The reply has the secret of a hook.
+func (c *Client) AddTrigger(ctx context.Context, q wire.TriggerRequest) (out wire.NewTrigger, err error) {
+	err = c.call(ctx, post, "/api/triggers", q, &out)
+	return out, err
+}
+
+// RemoveTrigger removes a schedule or a hook.
+func (c *Client) RemoveTrigger(ctx context.Context, name string) error {
+	return c.call(ctx, del, "/api/triggers/"+url.PathEscape(name), nil, nil)
+}
+
+// RunTrigger starts an arm of a schedule that is not due. It returns when the run is stored, and
+// before the arm has started.
+func (c *Client) RunTrigger(ctx context.Context, name string) (out trigger.Entry, err error) {
+	err = c.call(ctx, post, "/api/triggers/"+url.PathEscape(name)+"/run", nil, &out)
+	return out, err
+}
+
+// TriggerHistory returns the newest entries of a trigger, or of all if the name is empty. The newest
+// is the first. If before is not 0, it returns only entries with lower ids.
+func (c *Client) TriggerHistory(ctx context.Context, name string, before int64, limit int) ([]trigger.Entry, error) {
+	q := url.Values{"trigger": {name}, "before": {strconv.FormatInt(before, 10)}, "limit": {strconv.Itoa(limit)}}
+	var out triggerHistoryReply
+	err := c.call(ctx, get, "/api/triggers/history?"+q.Encode(), nil, &out)
+	return out.History, err
+}

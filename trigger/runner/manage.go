@@ -1,0 +1,199 @@
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/template"
+	"coleo.dev/trigger"
+	"coleo.dev/wire"
+)
+
+// idLength is the length of a drawn part of a name or an id, in letters and digits.
+const idLength = 6
+
+// errOff is the error of what needs triggers to be on.
+func errOff() error {
+	return coleo.Errorf(coleo.EForbidden, "triggers are off, so nothing was started: set enabled = true below "+
+		"[triggers] in config.toml, and restart Coleo ('coleo down', 'coleo up')")
+}
+
+// List returns all triggers by name.
+func (r *Runner) List(ctx context.Context) ([]trigger.Trigger, error) {
+	list, err := r.DB.Triggers(ctx)
+	now := r.Now()
+	for i, t := range list {
+		if t.Kind != trigger.Schedule {
+			continue
+		}
+		if times, err := trigger.ParseTimes(t.Cron, t.Zone); err == nil {
+			list[i].Next = times.Next(now)
+		}
+	}
+	return list, err
+}
+
+// Enabled reports whether triggers are on.
+func (r *Runner) Enabled() bool { return r.On }
+
+// named returns the trigger with a name. It returns ENotFound if there is none.
+func (r *Runner) named(ctx context.Context, name string) (trigger.Trigger, error) {
+	list, err := r.List(ctx)
+	if err != nil {
+		return trigger.Trigger{}, err
+	}
+	at := slices.IndexFunc(list, func(t trigger.Trigger) bool { return t.Name == name })
+	if at < 0 {
+		return trigger.Trigger{}, coleo.Errorf(coleo.ENotFound, "there is no schedule or hook called %q: "+
+			"'coleo schedule list' and 'coleo hook list' list them", name)
+	}
+	return list[at], nil
+}
+
+// Add makes a new trigger. It returns EInvalid for wrong values, EForbidden if the template has no
+// sandbox or is not trusted, and EConflict if the name is taken. The user may turn triggers on later.
+func (r *Runner) Add(ctx context.Context, q wire.TriggerRequest) (wire.NewTrigger, error) {
+	now := r.Now().UTC()
+	t := trigger.Trigger{Name: q.Name, Kind: q.Kind, Template: q.Template, Workdir: q.Workdir, Args: q.Args,
+		MaxArms: q.MaxArms, Cron: q.Cron, Zone: q.Zone, CatchUp: q.CatchUp, ID: strings.ToLower(rand.Text()), Created: now}
+	if t.MaxArms == 0 {
+		t.MaxArms = trigger.DefaultArms
+	}
+	if err := r.check(t); err != nil {
+		return wire.NewTrigger{}, err
+	}
+	if t.Kind == trigger.Schedule {
+		times, err := trigger.ParseTimes(t.Cron, t.Zone)
+		if err != nil {
+			return wire.NewTrigger{}, err
+		}
+		t.Handled, t.Next = now, times.Next(now)
+	}
+	if err := r.DB.AddTrigger(ctx, t); err != nil {
+		return wire.NewTrigger{}, err
+	}
+	r.wakeUp()
+	return wire.NewTrigger{Trigger: t, On: r.On}, nil
+}
+
+// check returns an error if a new trigger could never start an arm.
+func (r *Runner) check(t trigger.Trigger) error {
+	if err := trigger.CheckName(t.Name); err != nil {
+		return err
+	}
+	switch {
+	case t.Kind != trigger.Schedule:
+		return coleo.Errorf(coleo.EInvalid, "%q is no kind of trigger: nothing was added", t.Kind)
+	case !filepath.IsAbs(t.Workdir):
+		return coleo.Errorf(coleo.EInvalid, "the work folder %q must be an absolute path: nothing was added", t.Workdir)
+	case t.MaxArms < 1 || t.MaxArms > trigger.MostArms:
+		return coleo.Errorf(coleo.EInvalid, "a trigger has between 1 and %d live arms: nothing was added", trigger.MostArms)
+	}
+	_, err := r.request(t, nil)
+	return err
+}
+
+// Remove removes a trigger. Its arms go on, and its entries stay.
+func (r *Runner) Remove(ctx context.Context, name string) error { return r.DB.RemoveTrigger(ctx, name) }
+
+// RunNow accepts a run of a schedule that is not due. It returns EForbidden if triggers are off, and
+// EConflict if the schedule has its maximum number of live arms.
+func (r *Runner) RunNow(ctx context.Context, name string) (trigger.Entry, error) {
+	if !r.On {
+		return trigger.Entry{}, errOff()
+	}
+	r.adding.Lock()
+	defer r.adding.Unlock()
+	t, err := r.named(ctx, name)
+	if err == nil && t.Kind != trigger.Schedule {
+		err = coleo.Errorf(coleo.EInvalid, "%s is a hook: only a signed request starts an arm of it", name)
+	}
+	if err != nil {
+		return trigger.Entry{}, err
+	}
+	e, err := r.newRun(ctx, t, nil)
+	if err != nil {
+		return e, err
+	}
+	e.ByHand, e.Once = true, "hand/"+e.Arm
+	return r.accept(ctx, t, e)
+}
+
+// accept stores a run, and returns it with its id.
+func (r *Runner) accept(ctx context.Context, t trigger.Trigger, e trigger.Entry) (trigger.Entry, error) {
+	if _, err := r.DB.AddTriggerEntries(ctx, t, t.Handled, 0, e); err != nil {
+		return e, err
+	}
+	r.wakeUp()
+	return r.DB.TriggerRun(ctx, e.Once)
+}
+
+// History returns the newest entries of a trigger, or of all triggers if the name is empty: see
+// store.ServeDB.TriggerHistory.
+func (r *Runner) History(ctx context.Context, name string, before int64, limit int) ([]trigger.Entry, error) {
+	return r.DB.TriggerHistory(ctx, name, before, limit)
+}
+
+// newRun returns a new run of a trigger, which is not stored yet. It returns EConflict if the trigger
+// has its maximum number of live arms. The caller holds adding, and has just read the trigger.
+func (r *Runner) newRun(ctx context.Context, t trigger.Trigger, fields map[string]string) (trigger.Entry, error) {
+	e := trigger.Entry{Trigger: t.Name, Kind: trigger.EntryRun, Time: r.Now().UTC(), State: trigger.RunAccepted}
+	now, err := r.named(ctx, t.Name) // with the present number of live arms
+	if err != nil {
+		return e, err
+	}
+	if now.Live >= t.MaxArms {
+		return e, coleo.Errorf(coleo.EConflict, "%s has %d live arms, and at most %d: nothing was started; end some with "+
+			"'coleo arm kill', or make the trigger anew with a larger --max-arms", t.Name, now.Live, t.MaxArms)
+	}
+	q, err := r.request(t, fields)
+	if err != nil {
+		return e, err
+	}
+	e.ArmName, e.Arm, e.Run = q.Name, "arm-"+strings.ToLower(rand.Text()[:2*idLength]), rand.Text()
+	e.Request, err = json.Marshal(q)
+	return e, err
+}
+
+// request returns the request to start an arm of a trigger. The fields are arguments of the prompt,
+// besides those that the user has given. Everything else comes from the trigger and the template.
+func (r *Runner) request(t trigger.Trigger, fields map[string]string) (wire.SpawnRequest, error) {
+	q := wire.SpawnRequest{Name: t.Name + "-" + strings.ToLower(rand.Text()[:idLength]), Workdir: t.Workdir,
+		Template: t.Template, Labels: coleo.Labels{trigger.Label: t.Name}}
+	found, err := r.Template(t.Template, t.Workdir)
+	if err == nil {
+		err = usable(t.Template, found)
+	}
+	if err != nil {
+		return q, err
+	}
+	args := maps.Clone(fields)
+	if args == nil {
+		args = map[string]string{}
+	}
+	maps.Copy(args, t.Args)
+	err = found.Fill(&q, args)
+	return q, err
+}
+
+// usable returns an error if triggers cannot start arms from a template.
+func usable(name string, t template.Template) error {
+	switch {
+	case !(&coleo.Sandbox{Kind: t.Sandbox}).On():
+		return coleo.Errorf(coleo.EForbidden, "the template %s has no sandbox, and a trigger starts arms while nobody looks: "+
+			"add sandbox = %q to the template; nothing was started", name, coleo.SandboxBwrap)
+	case t.Worktree:
+		return coleo.Errorf(coleo.EUnsupported, "the template %s has worktree = true, and git cannot commit in a "+
+			"worktree inside a sandbox: take it out, and name a clone of the repository with -w; nothing was started", name)
+	case strings.TrimSpace(t.Prompt) == "":
+		return coleo.Errorf(coleo.EInvalid, "the template %s has no prompt, so an arm of it would do nothing: "+
+			"nothing was started", name)
+	}
+	return nil
+}

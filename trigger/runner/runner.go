@@ -1,0 +1,253 @@
+// Package runner carries out triggers inside serve: it starts an arm when a schedule is due, and
+// stores what became of it. Package trigger decides what is due.
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/brain"
+	"coleo.dev/store"
+	"coleo.dev/template"
+	"coleo.dev/trigger"
+	"coleo.dev/wire"
+)
+
+const (
+	// lookEvery is the longest time between two looks. A machine that was asleep shows it only by the
+	// time of day.
+	lookEvery = 15 * time.Second
+	// retryEvery is the time between two attempts to start an arm that no host agent could start.
+	retryEvery = 2 * time.Second
+	// maxDelay is how late an arm starts at most. A later start would surprise its user.
+	maxDelay = 10 * time.Minute
+	// atOnce limits how many arms start at the same time. See bulkAtOnce in cmd/coleo/arm.
+	atOnce = 4
+	// shownDelay is how long Run waits after a fault of the database.
+	shownDelay = 5 * time.Second
+)
+
+// Config is the configuration of a Runner.
+type Config struct {
+	DB *store.ServeDB
+	On bool // false: nothing starts
+	// Start starts an arm at most once: see brain.Brain.StartOnce.
+	Start func(context.Context, wire.SpawnRequest, brain.Once) (brain.OnceResult, error)
+	// Template returns the template with a name, for a work folder. It returns an error for a template
+	// that the user does not trust.
+	Template func(name, workdir string) (template.Template, error)
+	Log      *slog.Logger
+	Now      func() time.Time
+}
+
+// Runner carries out triggers. Make it with New, and call Run once. The other methods may be called
+// before Run, and by several goroutines.
+type Runner struct {
+	Config
+	wake chan struct{} // has room for one
+
+	adding sync.Mutex // held while the number of live arms decides about another one
+
+	mu       sync.Mutex
+	busy     map[int64]bool // the runs that a goroutine carries out
+	starting sync.WaitGroup
+}
+
+// New returns a Runner.
+func New(c Config) *Runner {
+	return &Runner{Config: c, wake: make(chan struct{}, 1), busy: map[int64]bool{}}
+}
+
+// Run carries out triggers until ctx ends. It first continues with the runs of an earlier serve.
+func (r *Runner) Run(ctx context.Context) {
+	defer r.starting.Wait()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-r.wake:
+		}
+		wait, err := r.look(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			r.Log.Warn("carry out the triggers: tried again soon", "error", err)
+			wait = shownDelay
+		}
+		timer.Reset(wait)
+	}
+}
+
+func (r *Runner) wakeUp() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // it will wake anyway
+	}
+}
+
+// look does what is due now. It returns how long nothing more is due.
+func (r *Runner) look(ctx context.Context) (time.Duration, error) {
+	if !r.On {
+		return lookEvery, r.giveUp(ctx)
+	}
+	wait := lookEvery
+	list, err := r.List(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range list {
+		if t.Kind != trigger.Schedule {
+			continue
+		}
+		next, err := r.plan(ctx, t)
+		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // not found: it was removed meanwhile
+			return 0, err
+		}
+		if !next.IsZero() {
+			wait = min(wait, max(0, next.Sub(r.Now())))
+		}
+	}
+	return wait, r.startOpen(ctx)
+}
+
+// giveUp ends the runs that nobody has begun, because triggers were turned off.
+func (r *Runner) giveUp(ctx context.Context) error {
+	open, err := r.DB.OpenTriggerRuns(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range open {
+		if e.State == trigger.RunAccepted {
+			err = r.DB.SetTriggerRun(ctx, e.ID, e.State, trigger.RunFailed,
+				"triggers were turned off before the arm was started")
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// plan carries out what is due of a schedule, and returns its next time.
+func (r *Runner) plan(ctx context.Context, t trigger.Trigger) (time.Time, error) {
+	times, err := trigger.ParseTimes(t.Cron, t.Zone)
+	if err != nil { // the machine has lost the time zone
+		r.Log.Warn("carry out a schedule", "schedule", t.Name, "error", err)
+		return time.Time{}, nil
+	}
+	r.adding.Lock()
+	defer r.adding.Unlock()
+	now := r.Now()
+	p := trigger.PlanOf(times, t.Handled, now, t.CatchUp)
+	if p.Run.IsZero() && p.Missed == 0 && !p.Handled.Before(t.Handled) {
+		return times.Next(now), nil
+	}
+	var entries []trigger.Entry
+	if p.Missed > 0 {
+		entries = append(entries, trigger.Entry{Trigger: t.Name, Kind: trigger.EntryMissed, Time: now, Count: p.Missed,
+			More: p.More, CatchUp: p.CatchUp, Why: "serve did not run at these times, or was late by more than two minutes"})
+	}
+	if !p.Run.IsZero() {
+		e, err := r.newRun(ctx, t, nil)
+		if err != nil {
+			e.State, e.Why = trigger.RunFailed, err.Error()
+		}
+		e.Due, e.CatchUp, e.Once = p.Run, p.CatchUp, "schedule/"+t.ID+"/"+p.Run.UTC().Format(time.RFC3339)
+		entries = append(entries, e)
+	}
+	_, err = r.DB.AddTriggerEntries(ctx, t, p.Handled, p.Missed, entries...)
+	return times.Next(now), err
+}
+
+// startOpen starts the arms of all open runs, some at the same time. It does not wait for them.
+func (r *Runner) startOpen(ctx context.Context) error {
+	open, err := r.DB.OpenTriggerRuns(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range open {
+		if !r.take(e.ID) {
+			continue
+		}
+		r.starting.Go(func() {
+			if again := r.start(ctx, e); again {
+				pause(ctx, retryEvery)
+			}
+			r.mu.Lock()
+			delete(r.busy, e.ID)
+			r.mu.Unlock()
+			r.wakeUp()
+		})
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// take reports whether the caller now carries out a run.
+func (r *Runner) take(id int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.busy[id] || len(r.busy) >= atOnce {
+		return false
+	}
+	r.busy[id] = true
+	return true
+}
+
+// start starts the arm of a run, and stores what came of it. It reports whether it must be called
+// again. The run is marked before the order is given. So after a kill, serve never gives a second
+// order for an arm that a user may have removed.
+func (r *Runner) start(ctx context.Context, e trigger.Entry) (again bool) {
+	set := func(from, to trigger.RunState, why string) {
+		if err := r.DB.SetTriggerRun(context.WithoutCancel(ctx), e.ID, from, to, why); err != nil {
+			r.Log.Warn("store what became of a run of a trigger", "trigger", e.Trigger, "arm", e.ArmName, "error", err)
+			again = true
+		}
+	}
+	if e.State == trigger.RunAccepted && r.Now().Sub(e.Time) > maxDelay {
+		set(e.State, trigger.RunFailed, "the arm was not started within "+maxDelay.String()+": "+
+			"serve or the host agent did not run")
+		return again
+	}
+	var q wire.SpawnRequest
+	if err := json.Unmarshal(e.Request, &q); err != nil {
+		set(e.State, trigger.RunFailed, "the stored request cannot be read: "+err.Error())
+		return again
+	}
+	if e.State == trigger.RunAccepted {
+		if set(e.State, trigger.RunStarting, ""); again {
+			return true
+		}
+	}
+	result, err := r.Start(ctx, q, brain.Once{Arm: e.Arm, Run: e.Run, By: "trigger " + e.Trigger,
+		Again: e.State == trigger.RunStarting})
+	switch result {
+	case brain.OnceStarted:
+		set(trigger.RunStarting, trigger.RunStarted, "")
+	case brain.OnceRefused:
+		set(trigger.RunStarting, trigger.RunFailed, err.Error())
+	case brain.OnceLater:
+		set(trigger.RunStarting, trigger.RunAccepted, err.Error())
+		return true
+	case brain.OnceUnknown:
+		r.Log.Warn("start the arm of a trigger: tried again", "trigger", e.Trigger, "arm", e.ArmName, "error", err)
+		return true
+	}
+	return again
+}

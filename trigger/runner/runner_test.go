@@ -1,0 +1,247 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/brain"
+	"coleo.dev/store"
+	"coleo.dev/template"
+	"coleo.dev/trigger"
+	"coleo.dev/wire"
+)
+
+// bench has a Runner with a real database, a clock of its own and a stand-in for the start of arms.
+type bench struct {
+	*Runner
+	t   *testing.T
+	dir string
+
+	mu       sync.Mutex
+	now      time.Time
+	template template.Template
+	result   brain.OnceResult
+	fault    error
+	orders   []brain.Once
+	requests []wire.SpawnRequest
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, dir: t.TempDir(), now: time.Date(2026, 5, 1, 12, 0, 30, 0, time.UTC), result: brain.OnceStarted}
+	b.template = template.Template{Harness: "h", Sandbox: coleo.SandboxBwrap, Prompt: "do {{what}}",
+		Args: map[string]template.Arg{"what": {Default: new(string)}}}
+	b.open(true)
+	t.Cleanup(func() { b.DB.Close() })
+	return b
+}
+
+// open opens the database, as a new serve does.
+func (b *bench) open(on bool) {
+	b.t.Helper()
+	db, err := store.OpenServe(filepath.Join(b.dir, "serve.db"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.Runner = New(Config{DB: db, On: on, Start: b.start, Log: slog.New(slog.DiscardHandler), Now: b.time,
+		Template: func(string, string) (template.Template, error) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return b.template, nil
+		}})
+}
+
+func (b *bench) time() time.Time { b.mu.Lock(); defer b.mu.Unlock(); return b.now }
+
+func (b *bench) pass(d time.Duration) { b.mu.Lock(); defer b.mu.Unlock(); b.now = b.now.Add(d) }
+
+func (b *bench) start(_ context.Context, q wire.SpawnRequest, o brain.Once) (brain.OnceResult, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.orders, b.requests = append(b.orders, o), append(b.requests, q)
+	return b.result, b.fault
+}
+
+// does carries out what is due, and waits for it.
+func (b *bench) does() {
+	b.t.Helper()
+	if _, err := b.look(b.t.Context()); err != nil {
+		b.t.Fatal(err)
+	}
+	b.starting.Wait()
+}
+
+func (b *bench) add(q wire.TriggerRequest) {
+	b.t.Helper()
+	q.Name, q.Kind, q.Template, q.Workdir = "n", trigger.Schedule, "t", b.dir
+	if _, err := b.Add(b.t.Context(), q); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// told returns the history in short, the oldest entry first.
+func (b *bench) told() []string {
+	b.t.Helper()
+	list, err := b.History(b.t.Context(), "", 0, 0)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var out []string
+	for _, e := range slices.Backward(list) {
+		word := fmt.Sprint(e.Kind, " ", e.State, e.Count)
+		if !e.Due.IsZero() {
+			word += " " + e.Due.UTC().Format("02 15:04")
+		}
+		if e.CatchUp {
+			word += " catch up"
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
+func (b *bench) tells(when string, want ...string) {
+	b.t.Helper()
+	if got := b.told(); !slices.Equal(got, want) {
+		b.t.Errorf("%s: the history is %q, want %q", when, got, want)
+	}
+}
+
+func TestAScheduleRunsOnTimeAndIsMissedWhileServeIsStopped(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.add(wire.TriggerRequest{Cron: "0 * * * *", Zone: "UTC", CatchUp: true, Args: map[string]string{"what": "it"}})
+	b.does()
+	b.tells("before the first time")
+	b.pass(59*time.Minute + 31*time.Second)
+	b.does()
+	b.does()
+	b.tells("on time", "run started0 01 13:00")
+	if q := b.requests[0]; q.InitialPrompt != "do it" || q.Labels["trigger"] != "n" || !q.Sandbox.On() ||
+		q.Workdir != b.dir || !strings.HasPrefix(q.Name, "n-") || b.orders[0].Again {
+		t.Errorf("the request is %+v, the order %+v", q, b.orders[0])
+	}
+	b.DB.Close()
+	b.pass(5 * time.Hour)
+	b.pass(10 * time.Minute)
+	b.open(true)
+	b.does()
+	b.tells("after a stop", "run started0 01 13:00", "missed 5 catch up", "run started0 01 18:00 catch up")
+	list, err := b.List(t.Context())
+	if err != nil || list[0].Missed != 5 || !list[0].Next.Equal(time.Date(2026, 5, 1, 19, 0, 0, 0, time.UTC)) {
+		t.Errorf("the list is %+v, %v", list, err)
+	}
+	b.pass(-3 * time.Hour) // the clock was wrong
+	b.does()
+	b.pass(3 * time.Hour)
+	b.does()
+	if orders := len(b.orders); orders != 2 {
+		t.Errorf("after the clock was set back there are %d orders, want 2", orders)
+	}
+}
+
+func TestARunIsOrderedOnceWhateverEndsServe(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		result brain.OnceResult
+		pass   time.Duration
+		again  bool   // what the next serve tells the brain
+		want   string // after the next serve
+	}{
+		{"nobody has answered", brain.OnceUnknown, time.Second, true, "run started0"},
+		{"no host agent", brain.OnceLater, time.Second, false, "run started0"},
+		{"no host agent for long", brain.OnceLater, maxDelay + time.Second, false, "run failed0"},
+		{"nobody has answered for long", brain.OnceUnknown, maxDelay + time.Second, true, "run started0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.add(wire.TriggerRequest{Cron: "@yearly", Zone: "UTC"})
+			if _, err := b.RunNow(t.Context(), "n"); err != nil {
+				t.Fatal(err)
+			}
+			b.result, b.fault = c.result, errors.New("fault")
+			b.does()
+			b.DB.Close()
+			b.open(true)
+			b.result, b.fault = brain.OnceStarted, nil
+			b.pass(c.pass)
+			b.does()
+			b.tells("after the next serve", c.want)
+			if last := b.orders[len(b.orders)-1]; len(b.orders) == 2 && (last.Again != c.again || last.Arm != b.orders[0].Arm ||
+				last.Run != b.orders[0].Run) {
+				t.Errorf("the orders are %+v", b.orders)
+			}
+			b.does()
+			if len(b.orders) > 2 {
+				t.Errorf("there are %d orders", len(b.orders))
+			}
+		})
+	}
+}
+
+func TestARefusedStartIsTold(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.add(wire.TriggerRequest{Cron: "* * * * *", Zone: "UTC", MaxArms: 1})
+	b.result, b.fault = brain.OnceRefused, coleo.Errorf(coleo.ENotInstalled, "not installed")
+	b.pass(time.Minute)
+	b.does()
+	b.pass(time.Minute)
+	b.mu.Lock()
+	b.template.Sandbox = coleo.SandboxNone
+	b.mu.Unlock()
+	b.does()
+	b.tells("two faults", "run failed0 01 12:01", "run failed0 01 12:02")
+	list, err := b.History(t.Context(), "n", 0, 0)
+	if err != nil || list[1].Why != "not installed" || !strings.Contains(list[0].Why, "has no sandbox") {
+		t.Errorf("the history is %+v, %v", list, err)
+	}
+}
+
+func TestOffMeansThatNothingStarts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.add(wire.TriggerRequest{Cron: "* * * * *", Zone: "UTC"})
+	if _, err := b.RunNow(t.Context(), "n"); err != nil {
+		t.Fatal(err)
+	}
+	b.DB.Close()
+	b.open(false)
+	b.pass(time.Hour)
+	b.does()
+	if len(b.orders) > 0 {
+		t.Errorf("the orders are %+v", b.orders)
+	}
+	b.tells("off", "run failed0")
+	b.DB.Close()
+	b.open(true)
+	b.does()
+	b.tells("on again", "run failed0", "missed 59", "run started0 01 13:00")
+}
+
+func TestTheNumberOfLiveArmsIsBounded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.add(wire.TriggerRequest{Cron: "@yearly", Zone: "UTC", MaxArms: 3})
+	var all sync.WaitGroup
+	for range 12 {
+		all.Go(func() {
+			if _, err := b.RunNow(t.Context(), "n"); err != nil && coleo.ErrorCode(err) != coleo.EConflict {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	b.tells("twelve at once", "run accepted0", "run accepted0", "run accepted0")
+}

@@ -1,0 +1,204 @@
+package trigger
+
+import (
+	"strings"
+	"time"
+
+	"github.com/netresearch/go-cron"
+
+	"coleo.dev"
+)
+
+const (
+	// mostCounted limits how many missed times are counted one by one. That many minutes are a week.
+	mostCounted = 10_000
+	// searchYears is how far a next time is looked for. Two leap days can be eight years apart.
+	searchYears = 9
+	// onTime is how late a run may begin and still be on time. Serve looks every few seconds, and a
+	// busy machine needs a while.
+	onTime = 2 * time.Minute
+	// clockBack is how far a clock may be set back. Coleo waits until it has caught up. If a clock
+	// goes back further, Coleo no longer waits.
+	clockBack = time.Hour
+)
+
+// Times are the times of a schedule.
+type Times struct {
+	spec  *cron.SpecSchedule // in UTC; it gets the time of day of the zone as if it were UTC
+	zone  *time.Location
+	hours bool // the expression names every hour
+}
+
+// ParseTimes reads a cron expression with five fields or a word such as @daily. The zone is a name
+// of the IANA time zone database, such as Europe/Berlin or UTC. ParseTimes returns EInvalid if one
+// of them is wrong, or if the time never comes.
+func ParseTimes(expression, zone string) (Times, error) {
+	if zone == "" || strings.EqualFold(zone, "local") {
+		return Times{}, coleo.Errorf(coleo.EInvalid,
+			"a schedule needs the name of a time zone, such as Europe/Berlin or UTC")
+	}
+	location, err := time.LoadLocation(zone)
+	if err != nil {
+		return Times{}, coleo.Errorf(coleo.EInvalid, "there is no time zone %q on this machine: use a name such as "+
+			"Europe/Berlin or UTC", zone)
+	}
+	wrong := func(why any) (Times, error) {
+		return Times{}, coleo.Errorf(coleo.EInvalid,
+			"the cron expression %q is wrong: %v; its five fields are minute, hour, day of the month, month and day of the "+
+				"week, as in '30 7 * * 1-5'", expression, why)
+	}
+	if strings.Contains(expression, "=") {
+		return wrong("the time zone has its own option")
+	}
+	parser := cron.MustNewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.DowOrDom |
+		cron.Descriptor).WithMaxSearchYears(searchYears)
+	parsed, err := parser.Parse(expression)
+	if err != nil {
+		return wrong(err)
+	}
+	spec, ok := parsed.(*cron.SpecSchedule)
+	if !ok {
+		return wrong("an interval has no time of day")
+	}
+	spec.Location = time.UTC
+	const all = 1<<24 - 1
+	t := Times{spec: spec, zone: location, hours: spec.Hour&all == all}
+	if t.wall(time.Unix(0, 0)).IsZero() {
+		return wrong("this time never comes")
+	}
+	return t, nil
+}
+
+// wall returns the next time of day after the argument. Both are times of day of the zone that look
+// like UTC. It returns the zero time if there is none.
+func (t Times) wall(after time.Time) time.Time { return t.spec.Next(after.UTC()) }
+
+// Next returns the first time of the schedule after a time, or the zero time if there is none.
+//
+// If the clock of the zone is set forward, a time in the gap comes at the end of the gap. If the
+// clock is set back, a time that comes twice counts once, at first. An expression that names every
+// hour follows the real time instead: it has no time in a gap, and a time that comes twice counts
+// twice.
+func (t Times) Next(after time.Time) time.Time {
+	for {
+		local := after.In(t.zone)
+		_, end := local.ZoneBounds() // of the span in which the zone keeps its offset
+		shift := offset(local)
+		wall := t.wall(after.Add(shift))
+		for ; !wall.IsZero(); wall = t.wall(wall) {
+			at := wall.Add(-shift)
+			if !end.IsZero() && !at.Before(end) {
+				break
+			}
+			if t.hours || !t.isSecond(at) {
+				return at
+			}
+		}
+		if wall.IsZero() || end.IsZero() {
+			return time.Time{}
+		}
+		if t.hasGapTime(end) || t.isTime(end) {
+			return end
+		}
+		after = end
+	}
+}
+
+// isTime reports whether a moment is a time of the schedule.
+func (t Times) isTime(at time.Time) bool {
+	wall := at.Add(offset(at.In(t.zone)))
+	return t.wall(wall.Add(-time.Second)).Equal(wall) && (t.hours || !t.isSecond(at))
+}
+
+// isSecond reports whether the time of day has come before, because the clock was set back.
+func (t Times) isSecond(at time.Time) bool {
+	local := at.In(t.zone)
+	start, _ := local.ZoneBounds()
+	if start.IsZero() {
+		return false
+	}
+	before := offset(start.Add(-time.Second).In(t.zone))
+	return at.Add(offset(local)).Before(start.Add(before))
+}
+
+// hasGapTime reports whether the clock is set forward at a moment, and the schedule has a time of
+// day in the gap.
+func (t Times) hasGapTime(at time.Time) bool {
+	begin, end := at.Add(offset(at.Add(-time.Second).In(t.zone))), at.Add(offset(at.In(t.zone)))
+	if t.hours || !begin.Before(end) {
+		return false
+	}
+	wall := t.wall(begin.Add(-time.Second))
+	return !wall.IsZero() && wall.Before(end)
+}
+
+func offset(local time.Time) time.Duration {
+	_, seconds := local.Zone()
+	return time.Duration(seconds) * time.Second
+}
+
+// Due are the times of a schedule in a span.
+type Due struct {
+	Count int
+	More  bool      // there are more than Count
+	Last  time.Time // the last one, or zero
+}
+
+// Between returns the times of the schedule after a time, up to and including another.
+func (t Times) Between(after, until time.Time) Due {
+	var d Due
+	for at := t.Next(after); !at.IsZero() && !at.After(until); at = t.Next(at) {
+		if d.Count == mostCounted {
+			d.More, d.Last = true, t.last(d.Last, until)
+			return d
+		}
+		d.Count, d.Last = d.Count+1, at
+	}
+	return d
+}
+
+// last returns the last time up to and including the argument until. It is not before the argument
+// known.
+func (t Times) last(known, until time.Time) time.Time {
+	for span := time.Hour; until.Add(-span).After(known); span *= 2 {
+		at := t.Next(until.Add(-span))
+		if at.IsZero() || at.After(until) {
+			continue
+		}
+		for ; !at.IsZero() && !at.After(until); at = t.Next(at) {
+			known = at
+		}
+		return known
+	}
+	return known
+}
+
+// Plan says what is to be done for a schedule now.
+type Plan struct {
+	Run     time.Time // the time of the schedule for which an arm starts; zero for none
+	CatchUp bool      // the time was missed, and one run makes up for all that were missed
+	Missed  int       // how many times were missed, that of CatchUp included
+	More    bool      // more than Missed
+	Handled time.Time
+}
+
+// PlanOf returns what is to be done for a schedule, of which everything up to the time handled was
+// done. At most one run begins, whatever was missed.
+func PlanOf(t Times, handled, now time.Time, catchUp bool) Plan {
+	if now.Before(handled) {
+		if handled.Sub(now) > clockBack {
+			return Plan{Handled: now}
+		}
+		return Plan{Handled: handled}
+	}
+	due := t.Between(handled, now)
+	p := Plan{Missed: due.Count, More: due.More, Handled: now}
+	switch {
+	case due.Count == 0:
+	case now.Sub(due.Last) <= onTime:
+		p.Run, p.Missed = due.Last, due.Count-1
+	case catchUp:
+		p.Run, p.CatchUp = due.Last, true
+	}
+	return p
+}
