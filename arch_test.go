@@ -52,6 +52,7 @@ var mayImport = map[string][]string{
 	"workspace":          {".", "workspace/git", "workspace/script"},
 	"workspace/script":   {".", "config", "holder/process", "workspace/git"},
 	"workspace/git":      {"."},
+	"workspace/gittest":  {},
 	"workspace/merge":    {".", "changes", "workspace", "workspace/git"},
 	"changes":            {"."},
 	"changes/folder":     {".", "changes", "workspace/git"},
@@ -198,8 +199,8 @@ var home = map[string][]string{
 }
 
 // testOnly lists what tests may import beyond their package.
-var testOnly = []string{"conformance/", "record/recordtest", "hook", "sandbox/inside", "registry", "pty", "pty/device",
-	"holder", "holder/process", "sqlite", "store", "bus", "bus/bustest",
+var testOnly = []string{"conformance/", "record/recordtest", "workspace/gittest", "hook", "sandbox/inside", "registry",
+	"pty", "pty/device", "holder", "holder/process", "sqlite", "store", "bus", "bus/bustest",
 	"localsocket", "host", "host/toolcalls", "brain", "api", "wire", "harnesses/terminal/casttest", "window/pane",
 	"harnesses/terminal", "harnesses/terminal/rules", "record"}
 

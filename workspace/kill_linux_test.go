@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"coleo.dev/workspace"
+	"coleo.dev/workspace/gittest"
 	"coleo.dev/workspace/script"
 )
 
@@ -66,57 +66,14 @@ func doStep(step, root string) error {
 }
 
 // killed does a step in another process, and kills that process at a random moment. With
-// whole, it kills the gits of the process too. It reports whether the step had ended before.
-func (s *stage) killed(step string, whole bool, within time.Duration) (ended bool) {
+// whole, it kills the gits of the process too.
+func (s *stage) killed(step string, whole bool, within time.Duration) {
 	s.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = []string{helperFor + "=" + step + " " + filepath.Dir(s.repo), "PATH=" + os.Getenv("PATH")}
-	s.check(cmd.Start())
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	select {
-	case err := <-done:
-		if err != nil {
-			s.Errorf("%s: %v", step, err)
-		}
-		return true
-	case <-time.After(rand.N(within)):
+	cmd.Env = []string{helperFor + "=" + step + " " + s.Root, "PATH=" + os.Getenv("PATH")}
+	if !s.Kill(cmd, whole, within) && whole {
+		s.DropLocks()
 	}
-	pids := []int{cmd.Process.Pid}
-	if whole {
-		pids = append(pids, children(cmd.Process.Pid)...)
-	}
-	for _, pid := range pids {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-	}
-	<-done
-	if whole {
-		s.dropLocks()
-	}
-	return false
-}
-
-func children(pid int) (all []int) {
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, path := range tasks {
-		data, _ := os.ReadFile(path)
-		for _, word := range strings.Fields(string(data)) {
-			child, _ := strconv.Atoi(word)
-			all = append(append(all, child), children(child)...)
-		}
-	}
-	return all
-}
-
-// dropLocks deletes the locks that a killed git has left, as git tells its user to do.
-func (s *stage) dropLocks() {
-	s.Helper()
-	s.check(filepath.WalkDir(filepath.Join(s.repo, ".git"), func(path string, _ os.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".lock") {
-			return os.Remove(path)
-		}
-		return nil
-	}))
 }
 
 // TestM28AKillLosesNothing kills the making, the removal and the restoring of a worktree, and
@@ -124,26 +81,26 @@ func (s *stage) dropLocks() {
 func TestM28AKillLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	main := s.mainPicture()
+	main := s.Person()
 	times := map[string]time.Duration{"prune": 500 * time.Millisecond}
 	for round := -1; round < *rounds; round++ { // the first round measures
 		do := func(step string) {
 			began := time.Now()
 			if round < 0 {
-				s.check(doStep(step, filepath.Dir(s.repo)))
+				s.Check(doStep(step, s.Root))
 				times[step] = time.Since(began) + 200*time.Millisecond // the start of the other process
 				return
 			}
 			s.killed(step, round%2 == 1, times[step])
 			s.killed("prune", round%2 == 1, times["prune"])
-			s.check(doStep("prune", filepath.Dir(s.repo)))
+			s.Check(doStep("prune", s.Root))
 		}
 		s.killRound(do)
-		if now := s.mainPicture(); now != main {
-			t.Fatalf("round %d: the main work folder was changed:\n%s\nbefore:\n%s", round, now, main)
+		if !s.Same("the main work folder", s.Person(), main) {
+			t.Fatalf("this was round %d", round)
 		}
 	}
-	s.must(s.repo, "fsck", "--no-dangling")
+	s.Git(s.Repo, "fsck", "--no-dangling")
 }
 
 func (s *stage) killRound(do func(step string)) {
@@ -152,45 +109,45 @@ func (s *stage) killRound(do func(step string)) {
 	w, there := s.ready()
 	if !there {
 		s.nothingLeft()
-		if out := s.must(s.repo, "branch", "--list", "coleo/*"); out != "" {
+		if out := s.Git(s.Repo, "branch", "--list", "coleo/*"); out != "" {
 			s.Fatalf("a killed making has left the branch %s", out)
 		}
-		s.check(doStep("make", filepath.Dir(s.repo)))
+		s.Check(doStep("make", s.Root))
 		w, _ = s.ready()
 	}
 	if u, err := s.trees.Unsaved(s.Context(), w); err != nil || !u.Empty() {
 		s.Fatalf("a new worktree has %v, %v", u, err)
 	}
-	s.write(w.Path+"/file", "work "+strconv.Itoa(rand.Int())+"\n")
-	s.must(w.Path, "add", "file")
-	s.write(w.Path+"/file", "more work\n")
-	s.write(w.Path+"/new", "new\n")
-	s.write(w.Path+"/.env", "ignored\n")
-	s.write(w.Path+"/build/big", strings.Repeat("0123456789", 200_000))
-	before, staged := picture(s.T, w.Path), s.must(w.Path, "ls-files", "--stage")
+	s.Write(w.Path+"/file", "work "+strconv.Itoa(rand.Int())+"\n")
+	s.Git(w.Path, "add", "file")
+	s.Write(w.Path+"/file", "more work\n")
+	s.Write(w.Path+"/new", "new\n")
+	s.Write(w.Path+"/.env", "ignored\n")
+	s.Write(w.Path+"/build/big", strings.Repeat("0123456789", 200_000))
+	before, staged := s.Files(w.Path), s.Git(w.Path, "ls-files", "--stage")
 	do("remove")
 	if _, there := s.ready(); there {
 		s.same(w, before, staged)
-		s.check(doStep("remove", filepath.Dir(s.repo)))
+		s.Check(doStep("remove", s.Root))
 	}
 	s.nothingLeft()
 	do("restore")
 	if _, there := s.ready(); !there {
 		s.nothingLeft()
-		s.check(doStep("restore", filepath.Dir(s.repo)))
+		s.Check(doStep("restore", s.Root))
 	}
 	s.same(w, before, staged)
-	s.check(doStep("remove", filepath.Dir(s.repo)))
+	s.Check(doStep("remove", s.Root))
 	s.nothingLeft()
-	s.must(s.repo, "branch", "-D", w.Branch)
-	s.must(s.repo, "pack-refs", "--all")
+	s.Git(s.Repo, "branch", "-D", w.Branch)
+	s.Git(s.Repo, "pack-refs", "--all")
 }
 
 // ready returns the worktree if it is ready.
 func (s *stage) ready() (workspace.Workspace, bool) {
 	s.Helper()
 	all, err := s.trees.List()
-	s.check(err)
+	s.Check(err)
 	if len(all) > 0 && all[0].Status != workspace.Ready {
 		s.Fatalf("prune has left a worktree that is %s", all[0].Status)
 	}
@@ -200,12 +157,12 @@ func (s *stage) ready() (workspace.Workspace, bool) {
 	return all[0], true
 }
 
-func (s *stage) same(w workspace.Workspace, before, staged string) {
+func (s *stage) same(w workspace.Workspace, before map[string]gittest.File, staged string) {
 	s.Helper()
-	if now := picture(s.T, w.Path); now != before {
-		s.Fatalf("the worktree has\n%s\nbefore:\n%s", now, before)
+	if !s.Same("the worktree", s.Files(w.Path), before) {
+		s.FailNow()
 	}
-	if now := s.must(w.Path, "ls-files", "--stage"); now != staged {
+	if now := s.Git(w.Path, "ls-files", "--stage"); now != staged {
 		s.Fatalf("staged:\n%s\nbefore:\n%s", now, staged)
 	}
 }

@@ -14,13 +14,13 @@ import (
 func TestM28AWorktreeHasItsOwnBranchAndFiles(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.write("file", "changed in the main work folder\n")
-	before := s.mainPicture()
+	s.Write("file", "changed in the main work folder\n")
+	before := s.Person()
 	w := s.made("fix")
 	if w.Branch != "coleo/fix" || w.Workdir() != filepath.Join(s.trees.Dir, "trees", "project-fix") {
 		t.Errorf("the worktree is %s on %s", w.Workdir(), w.Branch)
 	}
-	if got := s.must(w.Path, "status", "--porcelain=v2", "--branch"); !strings.Contains(got, "# branch.head coleo/fix") ||
+	if got := s.Git(w.Path, "status", "--porcelain=v2", "--branch"); !strings.Contains(got, "# branch.head coleo/fix") ||
 		strings.Contains(got, "\n1 ") {
 		t.Errorf("git says %s", got)
 	}
@@ -35,21 +35,19 @@ func TestM28AWorktreeHasItsOwnBranchAndFiles(t *testing.T) {
 		t.Errorf("the removal: %+v, %v", done, err)
 	}
 	s.nothingLeft()
-	if after := s.mainPicture(); after != before {
-		t.Errorf("the main work folder was changed:\n%s\nbefore:\n%s", after, before)
-	}
+	s.Same("the main work folder", s.Person(), before)
 }
 
 func TestM28WhichBranchAWorktreeGets(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.must(s.repo, "branch", "old", "HEAD^")
-	s.must(s.repo, "branch", "taken")
-	s.must(s.repo, "branch", "coleo/busy")
-	s.must(s.repo, "tag", "v1", "HEAD^")
-	s.must(s.repo, "worktree", "add", "-q", filepath.Join(filepath.Dir(s.repo), "other"), "taken")
-	s.must(s.repo, "update-ref", "refs/remotes/origin/far", "HEAD^")
-	first, second := s.must(s.repo, "rev-parse", "HEAD^"), s.must(s.repo, "rev-parse", "HEAD")
+	s.Git(s.Repo, "branch", "old", "HEAD^")
+	s.Git(s.Repo, "branch", "taken")
+	s.Git(s.Repo, "branch", "coleo/busy")
+	s.Git(s.Repo, "tag", "v1", "HEAD^")
+	s.Git(s.Repo, "worktree", "add", "-q", filepath.Join(s.Root, "other"), "taken")
+	s.Git(s.Repo, "update-ref", "refs/remotes/origin/far", "HEAD^")
+	first, second := s.Git(s.Repo, "rev-parse", "HEAD^"), s.Git(s.Repo, "rev-parse", "HEAD")
 	for _, c := range []struct {
 		name, arm, branch, base string
 		want, commit            string
@@ -70,7 +68,7 @@ func TestM28WhichBranchAWorktreeGets(t *testing.T) {
 		{"a branch with a bad name", "l", "a..b", "", "", "", coleo.EInvalid},
 		{"a branch below a branch", "m", "main/x", "", "", "", coleo.EConflict},
 	} {
-		w, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-" + c.arm, Name: c.arm, Folder: s.repo, Branch: c.branch,
+		w, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-" + c.arm, Name: c.arm, Folder: s.Repo, Branch: c.branch,
 			Base: c.base})
 		if coleo.ErrorCode(err) != c.code {
 			t.Errorf("%s: %v", c.name, err)
@@ -84,7 +82,7 @@ func TestM28WhichBranchAWorktreeGets(t *testing.T) {
 			}
 			continue
 		}
-		if got := s.must(w.Path, "rev-parse", "--abbrev-ref", "HEAD"); w.Branch != c.want || got != c.want ||
+		if got := s.Git(w.Path, "rev-parse", "--abbrev-ref", "HEAD"); w.Branch != c.want || got != c.want ||
 			w.Start != c.commit {
 			t.Errorf("%s: the branch is %s and %s at %s, want %s at %s", c.name, w.Branch, got, w.Start, c.want, c.commit)
 		}
@@ -95,12 +93,12 @@ func TestM28WhichBranchAWorktreeGets(t *testing.T) {
 func TestM28TheBranchOnWhichTheWorkBeginsIsKnown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.must(s.repo, "branch", "old", "HEAD^")
-	s.must(s.repo, "tag", "v1", "HEAD^")
-	for base, want := range map[string]string{"": "main", "main": "main", s.must(s.repo, "rev-parse", "HEAD"): "main",
-		"old": "old", "v1": "", s.must(s.repo, "rev-parse", "HEAD^"): ""} {
+	s.Git(s.Repo, "branch", "old", "HEAD^")
+	s.Git(s.Repo, "tag", "v1", "HEAD^")
+	for base, want := range map[string]string{"": "main", "main": "main", s.Git(s.Repo, "rev-parse", "HEAD"): "main",
+		"old": "old", "v1": "", s.Git(s.Repo, "rev-parse", "HEAD^"): ""} {
 		name := "on" + strings.ReplaceAll(base, "/", "-")
-		w, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-" + name, Name: name, Folder: s.repo, Base: base})
+		w, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-" + name, Name: name, Folder: s.Repo, Base: base})
 		if err != nil || w.Onto != want {
 			t.Errorf("with the base %q the work begins on %q, want %q (%v)", base, w.Onto, want, err)
 		}
@@ -110,9 +108,9 @@ func TestM28TheBranchOnWhichTheWorkBeginsIsKnown(t *testing.T) {
 func TestM28WhereAWorktreeIsMade(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	root := filepath.Dir(s.repo)
+	root := s.Root
 	s.trees.Path = "../{{repo}}-{{arm}}"
-	w := s.made("a", func(o *workspace.Order) { o.Folder = filepath.Join(s.repo, "sub/deep") })
+	w := s.made("a", func(o *workspace.Order) { o.Folder = filepath.Join(s.Repo, "sub/deep") })
 	if want := filepath.Join(root, "project-a/sub/deep"); w.Workdir() != want {
 		t.Errorf("the arm works in %s, want %s", w.Workdir(), want)
 	}
@@ -121,24 +119,24 @@ func TestM28WhereAWorktreeIsMade(t *testing.T) {
 		t.Errorf("the worktree is at %s", w.Path)
 	}
 	inTree := s.made("c", func(o *workspace.Order) { o.Folder = w.Path; o.Branch = "z" })
-	if inTree.Common != filepath.Join(s.repo, ".git") || inTree.From != w.Path {
+	if inTree.Common != filepath.Join(s.Repo, ".git") || inTree.From != w.Path {
 		t.Errorf("a worktree of a worktree is of %s, from %s", inTree.Common, inTree.From)
 	}
 	for name, c := range map[string]struct {
 		order workspace.Order
 		code  coleo.Code
 	}{
-		"the folder is there already": {workspace.Order{Folder: s.repo, Branch: "x/y-2", ID: "arm-1"},
+		"the folder is there already": {workspace.Order{Folder: s.Repo, Branch: "x/y-2", ID: "arm-1"},
 			coleo.EConflict},
 		"no repository":                      {workspace.Order{Folder: root}, coleo.EInvalid},
-		"a folder that the branch has not":   {workspace.Order{Folder: filepath.Join(s.repo, "untracked")}, coleo.EInvalid},
-		"a folder that is not there":         {workspace.Order{Folder: filepath.Join(s.repo, "gone")}, coleo.EInvalid},
+		"a folder that the branch has not":   {workspace.Order{Folder: filepath.Join(s.Repo, "untracked")}, coleo.EInvalid},
+		"a folder that is not there":         {workspace.Order{Folder: filepath.Join(s.Repo, "gone")}, coleo.EInvalid},
 		"a repository without a commit":      {workspace.Order{Folder: filepath.Join(root, "empty")}, coleo.EInvalid},
-		"an arm that has another branch now": {workspace.Order{Folder: s.repo, ID: "arm-b", Branch: "q"}, coleo.EConflict},
+		"an arm that has another branch now": {workspace.Order{Folder: s.Repo, ID: "arm-b", Branch: "q"}, coleo.EConflict},
 	} {
-		s.write("untracked/x", "x")
-		s.must(root, "init", "-q", "empty")
-		s.check(os.MkdirAll(filepath.Join(root, "trees/x-y-2"), 0o700))
+		s.Write("untracked/x", "x")
+		s.Git(root, "init", "-q", "empty")
+		s.Check(os.MkdirAll(filepath.Join(root, "trees/x-y-2"), 0o700))
 		if c.order.ID == "" {
 			c.order.ID = "arm-new"
 		}
@@ -147,7 +145,7 @@ func TestM28WhereAWorktreeIsMade(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if out := s.must(s.repo, "branch", "--list", "coleo/new", "x/y-2"); out != "" {
+	if out := s.Git(s.Repo, "branch", "--list", "coleo/new", "x/y-2"); out != "" {
 		t.Errorf("a refused order has left the branch %s", out)
 	}
 }
@@ -158,15 +156,15 @@ func TestM28ADeletedFolderIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	w := s.made("fix")
-	s.write(w.Path+"/file", "x")
-	s.must(w.Path, "commit", "-qam", "work")
-	commit := s.must(w.Path, "rev-parse", "HEAD")
-	s.check(os.RemoveAll(w.Path))
+	s.Write(w.Path+"/file", "x")
+	s.Git(w.Path, "commit", "-qam", "work")
+	commit := s.Git(w.Path, "rev-parse", "HEAD")
+	s.Check(os.RemoveAll(w.Path))
 	again := s.made("fix")
-	if again.Branch != w.Branch || s.must(again.Path, "rev-parse", "HEAD") != commit {
+	if again.Branch != w.Branch || s.Git(again.Path, "rev-parse", "HEAD") != commit {
 		t.Errorf("it is %s on %s", again.Path, again.Branch)
 	}
-	if got := s.must(again.Path, "status", "--porcelain"); got != "" {
+	if got := s.Git(again.Path, "status", "--porcelain"); got != "" {
 		t.Errorf("its status is %s", got)
 	}
 }
@@ -174,10 +172,10 @@ func TestM28ADeletedFolderIsMadeAgain(t *testing.T) {
 func TestM28FilesAreCopiedAndLinked(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.write(".env", "SECRET=1\n")
-	s.write("node_modules/x/index.js", "x")
-	s.write("build/conf/a", "a")
-	s.write(filepath.Join(filepath.Dir(s.repo), "outside/secret"), "s")
+	s.Write(".env", "SECRET=1\n")
+	s.Write("node_modules/x/index.js", "x")
+	s.Write("build/conf/a", "a")
+	s.Write(filepath.Join(s.Root, "outside/secret"), "s")
 	s.trees.Copy, s.trees.Link = []string{".env", "build/conf", "missing", "file"}, []string{"node_modules"}
 	w := s.made("fix")
 	for path, want := range map[string]string{".env": "SECRET=1\n", "node_modules/x/index.js": "x", "build/conf/a": "a",
@@ -189,22 +187,22 @@ func TestM28FilesAreCopiedAndLinked(t *testing.T) {
 	if u, err := s.trees.Unsaved(t.Context(), w); err != nil || !u.Empty() {
 		t.Errorf("what was put there counts as unsaved: %v, %v", u, err)
 	}
-	s.write(filepath.Join(w.Path, ".env"), "SECRET=2\n")
+	s.Write(filepath.Join(w.Path, ".env"), "SECRET=2\n")
 	if u, err := s.trees.Unsaved(t.Context(), w); err != nil || len(u.Ignored) != 1 || u.Ignored[0] != ".env" {
 		t.Errorf("a changed copy is not unsaved: %v, %v", u, err)
 	}
-	s.check(os.Symlink(filepath.Join(filepath.Dir(s.repo), "outside"), filepath.Join(s.repo, "out")))
+	s.Check(os.Symlink(filepath.Join(s.Root, "outside"), filepath.Join(s.Repo, "out")))
 	for _, c := range []struct{ copies, links []string }{
 		{[]string{"out/secret"}, nil}, {nil, []string{"out"}}, {[]string{"../outside/secret"}, nil}, {nil, []string{"/etc"}},
 		{[]string{"."}, nil},
 	} {
 		s.trees.Copy, s.trees.Link = c.copies, c.links
-		_, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-x", Name: "x", Folder: s.repo})
+		_, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-x", Name: "x", Folder: s.Repo})
 		if coleo.ErrorCode(err) != coleo.EInvalid {
 			t.Errorf("copy %v, link %v: %v", c.copies, c.links, err)
 		}
 	}
-	if got := s.must(s.repo, "worktree", "list", "--porcelain"); strings.Count(got, "worktree ") != 2 {
+	if got := s.Git(s.Repo, "worktree", "list", "--porcelain"); strings.Count(got, "worktree ") != 2 {
 		t.Errorf("a refused order has left a worktree:\n%s", got)
 	}
 }
@@ -212,11 +210,11 @@ func TestM28FilesAreCopiedAndLinked(t *testing.T) {
 func TestM28SeveralArmsGetWorktreesAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	before := s.mainPicture()
+	before := s.Person()
 	var wg sync.WaitGroup
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		wg.Go(func() {
-			w, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-" + name, Name: name, Folder: s.repo})
+			w, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-" + name, Name: name, Folder: s.Repo})
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				return
@@ -228,7 +226,5 @@ func TestM28SeveralArmsGetWorktreesAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	s.nothingLeft()
-	if after := s.mainPicture(); after != before {
-		t.Error("the main work folder was changed")
-	}
+	s.Same("the main work folder", s.Person(), before)
 }

@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/workspace"
+	"coleo.dev/workspace/gittest"
 )
 
 // losses are the ways in which a removal could lose work. Each says a word of the refusal.
@@ -16,75 +17,75 @@ var losses = []struct {
 	name, word string
 	do         func(*stage, workspace.Workspace)
 }{
-	{"a changed file", "uncommitted file (file)", func(s *stage, w workspace.Workspace) { s.write(w.Path+"/file", "x") }},
+	{"a changed file", "uncommitted file (file)", func(s *stage, w workspace.Workspace) { s.Write(w.Path+"/file", "x") }},
 	{"a deleted file", "uncommitted file (file)",
-		func(s *stage, w workspace.Workspace) { s.check(os.Remove(w.Path + "/file")) }},
+		func(s *stage, w workspace.Workspace) { s.Check(os.Remove(w.Path + "/file")) }},
 	{"another mode", "uncommitted file (file)",
-		func(s *stage, w workspace.Workspace) { s.check(os.Chmod(w.Path+"/file", 0o755)) }},
+		func(s *stage, w workspace.Workspace) { s.Check(os.Chmod(w.Path+"/file", 0o755)) }},
 	{"a staged change that the file no longer has", "uncommitted file (file)", func(s *stage, w workspace.Workspace) {
-		s.write(w.Path+"/file", "x")
-		s.must(w.Path, "add", "file")
-		s.write(w.Path+"/file", "one\nand more\n")
+		s.Write(w.Path+"/file", "x")
+		s.Git(w.Path, "add", "file")
+		s.Write(w.Path+"/file", "one\nand more\n")
 	}},
 	{"a file that was staged and deleted", "uncommitted file (only staged)", func(s *stage, w workspace.Workspace) {
-		s.write(w.Path+"/only staged", "x")
-		s.must(w.Path, "add", "only staged")
-		s.check(os.Remove(w.Path + "/only staged"))
+		s.Write(w.Path+"/only staged", "x")
+		s.Git(w.Path, "add", "only staged")
+		s.Check(os.Remove(w.Path + "/only staged"))
 	}},
 	{"a changed file that is marked as unchanged", "uncommitted file (file)", func(s *stage, w workspace.Workspace) {
-		s.must(w.Path, "update-index", "--assume-unchanged", "file")
-		s.write(w.Path+"/file", "x")
+		s.Git(w.Path, "update-index", "--assume-unchanged", "file")
+		s.Write(w.Path+"/file", "x")
 	}},
 	{"a changed file that the index skips", "uncommitted file (file)", func(s *stage, w workspace.Workspace) {
-		s.must(w.Path, "update-index", "--skip-worktree", "file")
-		s.write(w.Path+"/file", "x")
+		s.Git(w.Path, "update-index", "--skip-worktree", "file")
+		s.Write(w.Path+"/file", "x")
 	}},
 	{"a change of the same size at the same time", "uncommitted file (file)", func(s *stage, w workspace.Workspace) {
-		s.must(w.Path, "config", "core.trustctime", "false")
-		s.must(w.Path, "config", "core.checkStat", "minimal")
+		s.Git(w.Path, "config", "core.trustctime", "false")
+		s.Git(w.Path, "config", "core.checkStat", "minimal")
 		info, err := os.Stat(w.Path + "/file")
-		s.check(err)
-		s.write(w.Path+"/file", "two\nand more\n")
-		s.check(os.Chtimes(w.Path+"/file", time.Now(), info.ModTime()))
+		s.Check(err)
+		s.Write(w.Path+"/file", "two\nand more\n")
+		s.Check(os.Chtimes(w.Path+"/file", time.Now(), info.ModTime()))
 	}},
-	{"an untracked file", "untracked file (new)", func(s *stage, w workspace.Workspace) { s.write(w.Path+"/new", "x") }},
+	{"an untracked file", "untracked file (new)", func(s *stage, w workspace.Workspace) { s.Write(w.Path+"/new", "x") }},
 	{"an untracked repository", "untracked file (nested/)", func(s *stage, w workspace.Workspace) {
-		s.must(w.Path, "init", "-q", "nested")
-		s.write(w.Path+"/nested/x", "x")
+		s.Git(w.Path, "init", "-q", "nested")
+		s.Write(w.Path+"/nested/x", "x")
 	}},
-	{"an ignored file", "ignored file (.env)", func(s *stage, w workspace.Workspace) { s.write(w.Path+"/.env", "x") }},
+	{"an ignored file", "ignored file (.env)", func(s *stage, w workspace.Workspace) { s.Write(w.Path+"/.env", "x") }},
 	{"files that are excluded", "ignored file (hidden)", func(s *stage, w workspace.Workspace) {
-		s.write(filepath.Join(s.repo, ".git/info/exclude"), "hidden\n")
-		s.write(w.Path+"/hidden", "x")
+		s.Write(filepath.Join(s.Repo, ".git/info/exclude"), "hidden\n")
+		s.Write(w.Path+"/hidden", "x")
 	}},
 	{"a commit", "commit that no other branch has (", func(s *stage, w workspace.Workspace) {
-		s.write(w.Path+"/file", "x")
-		s.must(w.Path, "commit", "-qam", "work")
+		s.Write(w.Path+"/file", "x")
+		s.Git(w.Path, "commit", "-qam", "work")
 	}},
 	{"a commit on no branch", "commit that no other branch has (", func(s *stage, w workspace.Workspace) {
-		s.must(w.Path, "checkout", "-q", "--detach")
-		s.must(w.Path, "commit", "-q", "--allow-empty", "-m", "work")
+		s.Git(w.Path, "checkout", "-q", "--detach")
+		s.Git(w.Path, "commit", "-q", "--allow-empty", "-m", "work")
 	}},
 	{"a stash", "stash (WIP on ", func(s *stage, w workspace.Workspace) {
-		s.write(w.Path+"/file", "x")
-		s.must(w.Path, "stash", "-q")
+		s.Write(w.Path+"/file", "x")
+		s.Git(w.Path, "stash", "-q")
 	}},
 	{"a merge in progress", "operation in progress (merge)", func(s *stage, w workspace.Workspace) {
-		s.must(w.Path, "merge", "-q", "--no-commit", "--no-ff", "side")
+		s.Git(w.Path, "merge", "-q", "--no-commit", "--no-ff", "side")
 	}},
 	{"a replaced .git", "which is not that of the worktree", func(s *stage, w workspace.Workspace) {
-		s.check(os.Remove(w.Path + "/.git"))
-		s.must(w.Path, "init", "-q", ".")
+		s.Check(os.Remove(w.Path + "/.git"))
+		s.Git(w.Path, "init", "-q", ".")
 	}},
 }
 
 // side makes a branch to merge.
 func (s *stage) side() {
-	s.must(s.repo, "checkout", "-q", "-b", "side", "HEAD^")
-	s.write("other", "x")
-	s.must(s.repo, "add", "other")
-	s.must(s.repo, "commit", "-qm", "side")
-	s.must(s.repo, "checkout", "-q", "main")
+	s.Git(s.Repo, "checkout", "-q", "-b", "side", "HEAD^")
+	s.Write("other", "x")
+	s.Git(s.Repo, "add", "other")
+	s.Git(s.Repo, "commit", "-qm", "side")
+	s.Git(s.Repo, "checkout", "-q", "main")
 }
 
 func TestM28ARemovalRefusesToLoseWork(t *testing.T) {
@@ -96,7 +97,7 @@ func TestM28ARemovalRefusesToLoseWork(t *testing.T) {
 			s.side()
 			w := s.made("fix")
 			c.do(s, w)
-			before := picture(t, w.Path)
+			before := s.Files(w.Path)
 			_, err := s.trees.Remove(t.Context(), w.ID, false)
 			if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), c.word) {
 				t.Fatalf("the error is %v, want %q", err, c.word)
@@ -108,9 +109,7 @@ func TestM28ARemovalRefusesToLoseWork(t *testing.T) {
 			if err != nil || len(pruned) != 1 || pruned[0].Removed || !strings.Contains(pruned[0].Left, c.word) {
 				t.Errorf("prune: %+v, %v", pruned, err)
 			}
-			if picture(t, w.Path) != before {
-				t.Error("the worktree was changed")
-			}
+			s.Same("the worktree", s.Files(w.Path), before)
 			done, err := s.trees.Remove(t.Context(), w.ID, true)
 			if err != nil || done.Kept == "" {
 				t.Fatalf("with force: %+v, %v", done, err)
@@ -120,45 +119,54 @@ func TestM28ARemovalRefusesToLoseWork(t *testing.T) {
 			if err != nil || len(kept) != 1 || kept[0].Ref != done.Kept || kept[0].Name != "fix" {
 				t.Fatalf("the list of what is kept: %+v, %v", kept, err)
 			}
-			s.must(s.repo, "gc", "-q", "--prune=now")
+			s.Git(s.Repo, "gc", "-q", "--prune=now")
 			back, err := s.trees.Restore(t.Context(), kept[0], "")
-			s.check(err)
+			s.Check(err)
 			if c.name == "a replaced .git" {
-				before = strings.ReplaceAll(before, `".git`, `".git.kept`)
-				before = strings.ReplaceAll(before, `".git.keptignore`, `".gitignore`)
+				before = withKeptGit(before)
 			}
-			if after := picture(t, back.Workspace.Path); sorted(after) != sorted(before) {
-				t.Errorf("restored:\n%s\nbefore:\n%s", after, before)
-			}
-			s.must(s.repo, "fsck", "--no-dangling")
+			s.Same("restored", s.Files(back.Workspace.Path), before)
+			s.Git(s.Repo, "fsck", "--no-dangling")
 		})
 	}
+}
+
+// withKeptGit returns the files with the arm's own git folder where Restore puts it.
+func withKeptGit(files map[string]gittest.File) map[string]gittest.File {
+	kept := map[string]gittest.File{}
+	for name, file := range files {
+		if rest, ok := strings.CutPrefix(name, ".git"); ok && (rest == "" || rest[0] == '/') {
+			name = ".git.kept" + rest
+		}
+		kept[name] = file
+	}
+	return kept
 }
 
 func TestM28WorkThatIsElsewhereIsRemoved(t *testing.T) {
 	t.Parallel()
 	for name, save := range map[string]func(*stage, workspace.Workspace){
 		"pushed": func(s *stage, w workspace.Workspace) {
-			s.must(s.repo, "init", "-q", "--bare", "../remote")
-			s.must(s.repo, "remote", "add", "origin", "../remote")
-			s.must(w.Path, "push", "-q", filepath.Join(filepath.Dir(s.repo), "remote"), "HEAD")
-			s.must(s.repo, "fetch", "-q", "origin")
+			s.Git(s.Repo, "init", "-q", "--bare", "../remote")
+			s.Git(s.Repo, "remote", "add", "origin", "../remote")
+			s.Git(w.Path, "push", "-q", filepath.Join(s.Root, "remote"), "HEAD")
+			s.Git(s.Repo, "fetch", "-q", "origin")
 		},
-		"merged into another branch": func(s *stage, w workspace.Workspace) { s.must(s.repo, "merge", "-q", w.Branch) },
-		"tagged":                     func(s *stage, w workspace.Workspace) { s.must(w.Path, "tag", "done") },
+		"merged into another branch": func(s *stage, w workspace.Workspace) { s.Git(s.Repo, "merge", "-q", w.Branch) },
+		"tagged":                     func(s *stage, w workspace.Workspace) { s.Git(w.Path, "tag", "done") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			w := s.made("fix")
-			s.write(w.Path+"/file", "x")
-			s.must(w.Path, "commit", "-qam", "work")
+			s.Write(w.Path+"/file", "x")
+			s.Git(w.Path, "commit", "-qam", "work")
 			save(s, w)
 			done, err := s.trees.Remove(t.Context(), w.ID, false)
 			if err != nil || done.Kept != "" || done.BranchDeleted {
 				t.Errorf("the removal: %+v, %v", done, err)
 			}
-			s.must(s.repo, "rev-parse", "--verify", "coleo/fix") // a branch with commits stays
+			s.Git(s.Repo, "rev-parse", "--verify", "coleo/fix") // a branch with commits stays
 		})
 	}
 }
@@ -168,25 +176,25 @@ func TestM28AnAmendedCommitIsKept(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	w := s.made("fix")
-	s.write(w.Path+"/file", "x")
-	s.must(w.Path, "commit", "-qam", "before")
-	lost := s.must(w.Path, "rev-parse", "HEAD")
-	s.must(w.Path, "commit", "-q", "--amend", "-m", "after")
-	s.must(s.repo, "merge", "-q", w.Branch)
+	s.Write(w.Path+"/file", "x")
+	s.Git(w.Path, "commit", "-qam", "before")
+	lost := s.Git(w.Path, "rev-parse", "HEAD")
+	s.Git(w.Path, "commit", "-q", "--amend", "-m", "after")
+	s.Git(s.Repo, "merge", "-q", w.Branch)
 	done, err := s.trees.Remove(t.Context(), w.ID, false)
 	if err != nil || done.Kept == "" {
 		t.Fatalf("the removal: %+v, %v", done, err)
 	}
-	s.must(s.repo, "reflog", "expire", "--all", "--expire=now")
-	s.must(s.repo, "gc", "-q", "--prune=now")
-	s.must(s.repo, "merge-base", "--is-ancestor", lost, done.Kept)
+	s.Git(s.Repo, "reflog", "expire", "--all", "--expire=now")
+	s.Git(s.Repo, "gc", "-q", "--prune=now")
+	s.Git(s.Repo, "merge-base", "--is-ancestor", lost, done.Kept)
 }
 
 func TestM28PruneRemovesWhatNoArmHas(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	used, unused, gone := s.made("used"), s.made("unused"), s.made("gone")
-	s.check(os.RemoveAll(gone.Path))
+	s.Check(os.RemoveAll(gone.Path))
 	pruned, err := s.trees.Prune(t.Context(), func(w workspace.Workspace) bool { return w.ID == used.ID })
 	if err != nil || len(pruned) != 2 || !pruned[0].Removed || !pruned[1].Removed {
 		t.Errorf("prune: %+v, %v", pruned, err)

@@ -13,35 +13,36 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/workspace"
+	"coleo.dev/workspace/gittest"
 	"coleo.dev/workspace/script"
 )
 
 // project commits a script of the project, and other files.
 func (s *stage) project(path, text string, others ...string) {
 	s.Helper()
-	s.write(path, text)
-	s.check(os.Chmod(filepath.Join(s.repo, path), 0o755))
+	s.Write(path, text)
+	s.Check(os.Chmod(filepath.Join(s.Repo, path), 0o755))
 	for n := 0; n < len(others); n += 2 {
-		s.write(others[n], others[n+1])
-		s.check(os.Chmod(filepath.Join(s.repo, others[n]), 0o755))
+		s.Write(others[n], others[n+1])
+		s.Check(os.Chmod(filepath.Join(s.Repo, others[n]), 0o755))
 	}
-	s.must(s.repo, "add", "-f", ".")
-	s.must(s.repo, "commit", "-qm", "scripts")
+	s.Git(s.Repo, "add", "-f", ".")
+	s.Git(s.Repo, "commit", "-qm", "scripts")
 }
 
 // trusts trusts a script of the project as it is now.
 func (s *stage) trusts(path string) script.Script {
 	s.Helper()
-	found, _, _, err := s.trees.Script(s.Context(), s.repo, "", path)
-	s.check(err)
-	s.check(s.trees.Scripts.Trusts.Trust(found, found.Hash))
+	found, _, _, err := s.trees.Script(s.Context(), s.Repo, "", path)
+	s.Check(err)
+	s.Check(s.trees.Scripts.Trusts.Trust(found, found.Hash))
 	return found
 }
 
 // refused makes a worktree, which must fail with a code and a message, and leave nothing.
 func (s *stage) refused(name string, code coleo.Code, want string, change ...func(*workspace.Order)) string {
 	s.Helper()
-	o := workspace.Order{ID: "arm-" + name, Name: name, Folder: s.repo}
+	o := workspace.Order{ID: "arm-" + name, Name: name, Folder: s.Repo}
 	for _, fn := range change {
 		fn(&o)
 	}
@@ -76,30 +77,30 @@ func TestM28ASetUpRunsOnlyIfItIsTrusted(t *testing.T) {
 	if u, err := s.trees.Unsaved(t.Context(), w); err != nil || !u.Empty() {
 		t.Errorf("what the set-up has made is unsaved: %v, %v", u, err)
 	}
-	s.write(filepath.Join(w.Path, "build/deep/two"), "mine")
+	s.Write(filepath.Join(w.Path, "build/deep/two"), "mine")
 	if u, err := s.trees.Unsaved(t.Context(), w); err != nil || len(u.Ignored) != 1 || u.Ignored[0] != "build/deep/two" {
 		t.Errorf("a file beside what the set-up has made: %v, %v", u, err)
 	}
-	s.check(os.Remove(filepath.Join(w.Path, "build/deep/two")))
-	s.write(filepath.Join(w.Path, ".env"), "changed!!")
+	s.Check(os.Remove(filepath.Join(w.Path, "build/deep/two")))
+	s.Write(filepath.Join(w.Path, ".env"), "changed!!")
 	if err := s.trees.Check(t.Context(), w.ID); coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(),
 		".env") {
 		t.Errorf("a changed file of the set-up: %v", err)
 	}
 
-	s.write("file", "changed\n") // the hash covers all files, because of printf
-	s.must(s.repo, "commit", "-qam", "more")
-	w2 := workspace.Order{ID: "arm-two", Name: "two", Folder: s.repo}
+	s.Write("file", "changed\n") // the hash covers all files, because of printf
+	s.Git(s.Repo, "commit", "-qam", "more")
+	w2 := workspace.Order{ID: "arm-two", Name: "two", Folder: s.Repo}
 	if _, err := s.trees.Make(t.Context(), w2); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(),
 		"has changed") &&
 		!strings.Contains(err.Error(), "some have changed") {
 		t.Errorf("a changed repository: %v", err)
 	}
-	found, _, _, err := s.trees.Script(t.Context(), s.repo, "", script.Setup)
-	s.check(err)
-	s.check(s.trees.Scripts.Trusts.Trust(found, found.NamedHash))
-	s.write("file", "changed again\n")
-	s.must(s.repo, "commit", "-qam", "more")
+	found, _, _, err := s.trees.Script(t.Context(), s.Repo, "", script.Setup)
+	s.Check(err)
+	s.Check(s.trees.Scripts.Trusts.Trust(found, found.NamedHash))
+	s.Write("file", "changed again\n")
+	s.Git(s.Repo, "commit", "-qam", "more")
 	s.made("two")
 }
 
@@ -114,13 +115,13 @@ func TestM28ATrustIsForOneRepository(t *testing.T) {
 	s := newStage(t)
 	s.project(script.Setup, "#!/bin/sh\ntouch .env\n")
 	s.trusts(script.Setup)
-	other := s.repo + "-other"
-	s.must(filepath.Dir(s.repo), "clone", "-q", s.repo, other)
+	other := s.Repo + "-other"
+	s.Git(s.Root, "clone", "-q", s.Repo, other)
 	o := workspace.Order{ID: "arm-x", Name: "x", Folder: other}
 	if _, err := s.trees.Make(t.Context(), o); coleo.ErrorCode(err) != coleo.EForbidden {
 		t.Errorf("the same set-up in another repository: %v", err)
 	}
-	s.check(s.trees.Distrust(t.Context(), s.repo, script.Setup))
+	s.Check(s.trees.Distrust(t.Context(), s.Repo, script.Setup))
 	s.refused("one", coleo.EForbidden, "is not trusted")
 }
 
@@ -133,11 +134,11 @@ func TestM28TheSetUpIsNeverTheArms(t *testing.T) {
 	if found := s.trusts(script.Setup); found.Why != "" || len(found.Files) != 2 {
 		t.Errorf("the set-up is %+v", found)
 	}
-	s.must(s.repo, "checkout", "-qb", "arms")
+	s.Git(s.Repo, "checkout", "-qb", "arms")
 	s.project(".coleo/setup", "#!/bin/sh\ntouch .env\n./tool\n", "tool", "#!/bin/sh\ntouch build\n")
-	s.must(s.repo, "checkout", "-q", "main")
+	s.Git(s.Repo, "checkout", "-q", "main")
 	s.refused("one", coleo.EForbidden, "tool is not the same", branch("arms"))
-	s.write(script.Setup, "#!/bin/sh\ntouch planted\n")
+	s.Write(script.Setup, "#!/bin/sh\ntouch planted\n")
 	if w := s.made("two"); exists(filepath.Join(w.Path, "planted")) || !exists(filepath.Join(w.Path, ".env")) {
 		t.Error("the set-up came from the work folder")
 	}
@@ -155,10 +156,9 @@ func TestM28AnAttributeCannotChangeATrustedScript(t *testing.T) {
 func TestM28ASetUpThatFails(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	main := s.mainPicture
 	s.project(script.Setup, "#!/bin/sh\nsetsid sleep 1000 &\nfor i in 1 2 3; do echo line $i; done; echo '\033[31mno "+
 		"package' >&2\nexit 7\n")
-	before := main()
+	before := s.Person()
 	s.trusts(script.Setup)
 	said := s.refused("one", coleo.EInternal, "exit status 7")
 	for _, want := range []string{"line 3", "?[31mno package", s.trees.SetupOutput("arm-one"),
@@ -170,9 +170,7 @@ func TestM28ASetUpThatFails(t *testing.T) {
 	if pids := marked("arm-one"); len(pids) > 0 {
 		t.Errorf("processes of the set-up are left: %v", pids)
 	}
-	if before != main() {
-		t.Error("the main work folder has changed")
-	}
+	s.Same("the main work folder", s.Person(), before)
 
 	s.project(script.Setup, "#!/bin/sh\nsetsid sleep 1000 &\nsleep 1000\n")
 	s.trusts(script.Setup)
@@ -204,11 +202,11 @@ func TestM28AKillInASetUpLeavesNoProcess(t *testing.T) {
 		s := newStage(t)
 		s.project(script.Setup, "#!/bin/sh\necho x > .env\nsetsid sleep 1000 &\nsleep 1000\n")
 		s.trusts(script.Setup)
-		root := filepath.Dir(s.repo)
+		root := s.Root
 		id := "arm-fix"
 		making := exec.Command(os.Args[0])
 		making.Env = []string{helperFor + "=make " + root, "PATH=" + os.Getenv("PATH")}
-		s.check(making.Start())
+		s.Check(making.Start())
 		tree := filepath.Join(s.trees.Dir, "trees", "project-fix")
 		own := func() (found []int) { // another stage has the same id
 			for _, pid := range marked(id) {
@@ -223,13 +221,13 @@ func TestM28AKillInASetUpLeavesNoProcess(t *testing.T) {
 		runs := func(pid int) bool { return slices.Contains(marked(id), pid) }
 		pids := []int{making.Process.Pid}
 		if together {
-			for _, pid := range children(making.Process.Pid) {
+			for _, pid := range gittest.Children(making.Process.Pid) {
 				pids = append(pids, pid)
 				break // the guard
 			}
 		}
 		for _, pid := range pids {
-			s.check(syscall.Kill(pid, syscall.SIGKILL))
+			s.Check(syscall.Kill(pid, syscall.SIGKILL))
 		}
 		_ = making.Wait()
 		if !together {
@@ -258,12 +256,12 @@ func await(t *testing.T, what string, fn func() bool) {
 func TestM28ACheckRunsOnTheGivenTree(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	common := filepath.Join(s.repo, ".git")
-	tree := func() string { return s.must(s.repo, "rev-parse", "HEAD^{tree}") }
+	common := filepath.Join(s.Repo, ".git")
+	tree := func() string { return s.Git(s.Repo, "rev-parse", "HEAD^{tree}") }
 	run := func(base, tree string) error { return s.trees.CheckTree(t.Context(), common, base, tree, "arm-one") }
-	s.check(run(s.must(s.repo, "rev-parse", "HEAD"), tree())) // there is no check
+	s.Check(run(s.Git(s.Repo, "rev-parse", "HEAD"), tree())) // there is no check
 	s.project(script.Check, "#!/bin/sh\ncmp file sub/want\n", "sub/want", "good\n")
-	base := s.must(s.repo, "rev-parse", "HEAD")
+	base := s.Git(s.Repo, "rev-parse", "HEAD")
 	if err := run(base, tree()); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(),
 		"trust --check") {
 		t.Errorf("an untrusted check: %v", err)
@@ -272,9 +270,9 @@ func TestM28ACheckRunsOnTheGivenTree(t *testing.T) {
 	if err := run(base, tree()); err == nil || !strings.Contains(err.Error(), "differ") {
 		t.Errorf("a check that fails: %v", err)
 	}
-	s.must(s.repo, "checkout", "-qb", "arms")
-	s.write("file", "good\n")
-	s.must(s.repo, "commit", "-qam", "good")
+	s.Git(s.Repo, "checkout", "-qb", "arms")
+	s.Write("file", "good\n")
+	s.Git(s.Repo, "commit", "-qam", "good")
 	if err := run(base, tree()); err == nil || !strings.Contains(err.Error(), "file is not the same") {
 		t.Errorf("the work of an arm in a file that the check names: %v", err)
 	}

@@ -23,7 +23,7 @@ func (s *stage) keep(f *folder.Folder, note folder.Note) changes.Checkpoint {
 	}
 	note.Time = now
 	c, made, err := f.Keep(s.Context(), arm, note)
-	s.check(err)
+	s.Check(err)
 	if !made {
 		s.Fatalf("no checkpoint was made; the newest is %+v", c)
 	}
@@ -33,7 +33,7 @@ func (s *stage) keep(f *folder.Folder, note folder.Note) changes.Checkpoint {
 func (s *stage) restore(f *folder.Folder, n int) changes.Restored {
 	s.Helper()
 	r, err := f.Restore(s.Context(), arm, n, folder.Note{Time: now}, func() error { return nil })
-	s.check(err)
+	s.Check(err)
 	return r
 }
 
@@ -42,46 +42,44 @@ func (s *stage) restore(f *folder.Folder, n int) changes.Restored {
 func TestARestoreGivesTheFilesBackToTheByte(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.write("stashed", "1\n")
-	s.write("private", "1\n")
+	s.Write("stashed", "1\n")
+	s.Write("private", "1\n")
 	s.commit("zero")
-	s.write("stashed", "2\n")
+	s.Write("stashed", "2\n")
 	s.git("stash", "-q")
 	s.everything()
 	untouched := s.untouched()
 	f := s.open()
 	one := s.keep(f, folder.Note{Run: "run 1"})
-	was := s.tree(s.dir)
+	was := s.tree(s.Repo)
 	// a turn of the arm
 	for name, text := range map[string]string{"unstaged": "again\n", "untracked": "again\n", "kept": "crlf\r\n",
 		"made": "x", "deep/er/made": "x", "becomes-link/made": "x", "a\nmade\xff": "x"} {
 		if name == "becomes-link/made" {
 			s.remove("becomes-link")
 		}
-		s.write(name, text)
+		s.Write(name, text)
 	}
 	s.remove("crlf")
 	s.remove("folder")
-	s.write("folder", "a file now")
-	s.check(os.Chmod(filepath.Join(s.dir, "committed"), 0o755))
+	s.Write("folder", "a file now")
+	s.Check(os.Chmod(filepath.Join(s.Repo, "committed"), 0o755))
 	s.link("made", "binary")
-	s.write("ignored", "not touched")
-	then := s.tree(s.dir)
+	s.Write("ignored", "not touched")
+	then := s.tree(s.Repo)
 	r := s.restore(f, one.N)
-	s.sameTree(s.tree(s.dir), was)
+	s.Same("the folder", s.tree(s.Repo), was)
 	if len(r.Left) > 0 || r.Before != one.N+1 || len(r.Deleted) != 5 {
 		t.Errorf("restored %+v", r)
 	}
 	s.restore(f, r.Before)
-	s.sameTree(s.tree(s.dir), then)
-	if raw, _ := os.ReadFile(filepath.Join(s.dir, "ignored")); string(raw) != "not touched" {
+	s.Same("the folder", s.tree(s.Repo), then)
+	if raw, _ := os.ReadFile(filepath.Join(s.Repo, "ignored")); string(raw) != "not touched" {
 		t.Errorf("the ignored file is %q", raw)
 	}
-	if s.untouched() != untouched {
-		t.Error("the index, the stash or a ref changed")
-	}
+	s.Same("the repository", s.untouched(), untouched)
 	list, err := f.Checkpoints(t.Context(), arm)
-	s.check(err)
+	s.Check(err)
 	var reasons []string
 	for i, c := range list {
 		if reasons = append(reasons, c.Reason); c.N != i || !c.Time.Equal(now) || c.Commit == "" || c.Parent == "" {
@@ -97,17 +95,17 @@ func TestARestoreGivesTheFilesBackToTheByte(t *testing.T) {
 func TestACheckpointIsMadeOnlyAfterAChange(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.write("f", "1\n")
+	s.Write("f", "1\n")
 	s.base = s.commit("base")
 	f := s.open()
 	first := s.keep(f, folder.Note{Reason: changes.AtStart})
 	if c, made, err := f.Keep(t.Context(), arm, folder.Note{Time: now}); err != nil || made || c.N != first.N {
 		t.Errorf("without a change: %+v, %v, %v", c, made, err)
 	}
-	s.write("f", "2\n")
+	s.Write("f", "2\n")
 	second := s.keep(f, folder.Note{Run: "r"})
 	d, err := f.DiffCheckpoint(t.Context(), arm, second.N, changes.Wish{})
-	s.check(err)
+	s.Check(err)
 	if len(d.Files) != 1 || !strings.Contains(string(d.Patch), "-1\n+2\n") || d.Base != first.Commit {
 		t.Errorf("the diff of the second checkpoint is %+v\n%s", d, d.Patch)
 	}
@@ -120,7 +118,7 @@ func TestACheckpointIsMadeOnlyAfterAChange(t *testing.T) {
 	if other, err := f.Checkpoints(t.Context(), "arm2"); err != nil || len(other) != 0 {
 		t.Errorf("another arm has %v, %v", other, err)
 	}
-	s.check(f.Forget(t.Context(), arm))
+	s.Check(f.Forget(t.Context(), arm))
 	if refs := s.git("for-each-ref", "refs/coleo"); refs != "" {
 		t.Errorf("after Forget there is %s", refs)
 	}
@@ -131,28 +129,28 @@ func TestACheckpointIsMadeOnlyAfterAChange(t *testing.T) {
 func TestWhatWasIgnoredIsNeverDeleted(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.write(".gitignore", "ignored\n")
+	s.Write(".gitignore", "ignored\n")
 	s.commit("base")
-	s.write("ignored", "a secret\n")
+	s.Write("ignored", "a secret\n")
 	f := s.open()
 	first := s.keep(f, folder.Note{})
-	s.write(".gitignore", "")
-	s.write("made", "x")
+	s.Write(".gitignore", "")
+	s.Write("made", "x")
 	r := s.restore(f, first.N)
-	if raw, _ := os.ReadFile(filepath.Join(s.dir, "ignored")); string(raw) != "a secret\n" || len(r.Left) != 1 {
+	if raw, _ := os.ReadFile(filepath.Join(s.Repo, "ignored")); string(raw) != "a secret\n" || len(r.Left) != 1 {
 		t.Errorf("the secret file is %q; restored %+v", raw, r)
 	}
 	// The other way round: a file that is ignored by now is kept before it is overwritten.
-	s.write("notes", "1\n")
+	s.Write("notes", "1\n")
 	second := s.keep(f, folder.Note{})
-	s.write(".gitignore", "ignored\nnotes\n")
-	s.write("notes", "2\n")
+	s.Write(".gitignore", "ignored\nnotes\n")
+	s.Write("notes", "2\n")
 	r = s.restore(f, second.N)
-	if raw, _ := os.ReadFile(filepath.Join(s.dir, "notes")); string(raw) != "1\n" {
+	if raw, _ := os.ReadFile(filepath.Join(s.Repo, "notes")); string(raw) != "1\n" {
 		t.Errorf("notes are %q", raw)
 	}
 	s.restore(f, r.Before)
-	if raw, _ := os.ReadFile(filepath.Join(s.dir, "notes")); string(raw) != "2\n" {
+	if raw, _ := os.ReadFile(filepath.Join(s.Repo, "notes")); string(raw) != "2\n" {
 		t.Errorf("after the undo, notes are %q", raw)
 	}
 }
@@ -164,34 +162,34 @@ func TestLineEndsAndFiltersAreAsTheyWere(t *testing.T) {
 	s := newStage(t)
 	s.git("config", "--global", "filter.upper.smudge", "tr a-z A-Z")
 	s.git("config", "--global", "filter.upper.clean", "tr A-Z a-z")
-	s.write(".gitattributes", "*.crlf text eol=crlf\n*.up filter=upper\n")
-	s.write("clean.crlf", "a\r\nb\r\n")
-	s.write("changed.crlf", "a\r\nb\r\n")
-	s.write("clean.up", "ABC\n")
+	s.Write(".gitattributes", "*.crlf text eol=crlf\n*.up filter=upper\n")
+	s.Write("clean.crlf", "a\r\nb\r\n")
+	s.Write("changed.crlf", "a\r\nb\r\n")
+	s.Write("clean.up", "ABC\n")
 	s.commit("base")
-	s.write("changed.crlf", "a\nb\r\n")
+	s.Write("changed.crlf", "a\nb\r\n")
 	f := s.open()
-	was := s.tree(s.dir)
+	was := s.tree(s.Repo)
 	c := s.keep(f, folder.Note{})
 	for _, name := range []string{"clean.crlf", "changed.crlf", "clean.up"} {
-		s.write(name, "other\n")
+		s.Write(name, "other\n")
 	}
 	s.restore(f, c.N)
-	s.sameTree(s.tree(s.dir), was)
+	s.Same("the folder", s.tree(s.Repo), was)
 }
 
 // TestARestoreThatIsNotReadyChangesNothing, and the present files are kept all the same.
 func TestARestoreThatIsNotReadyChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.write("f", "1\n")
+	s.Write("f", "1\n")
 	s.commit("base")
 	f := s.open()
 	c := s.keep(f, folder.Note{})
-	s.write("f", "2\n")
+	s.Write("f", "2\n")
 	busy := errors.New("busy")
 	_, err := f.Restore(t.Context(), arm, c.N, folder.Note{Time: now}, func() error { return busy })
-	if raw, _ := os.ReadFile(filepath.Join(s.dir, "f")); !errors.Is(err, busy) || string(raw) != "2\n" {
+	if raw, _ := os.ReadFile(filepath.Join(s.Repo, "f")); !errors.Is(err, busy) || string(raw) != "2\n" {
 		t.Errorf("Restore = %v, and the file is %q", err, raw)
 	}
 	if _, err := f.Restore(t.Context(), arm, 9, folder.Note{}, nil); coleo.ErrorCode(err) != coleo.ENotFound {
@@ -204,28 +202,28 @@ func TestARestoreThatIsNotReadyChangesNothing(t *testing.T) {
 func TestLargeFilesAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.write("f", "1\n")
+	s.Write("f", "1\n")
 	s.commit("base")
 	f := s.open()
-	s.check(os.Truncate(s.touch("large"), folder.MaxKeptFile+1))
+	s.Check(os.Truncate(s.touch("large"), folder.MaxKeptFile+1))
 	c := s.keep(f, folder.Note{})
 	if len(c.Left) != 1 || c.Left[0].Path != "large" {
 		t.Fatalf("the checkpoint leaves %v", c.Left)
 	}
-	s.write("large", "small by now")
-	s.write("f", "2\n")
+	s.Write("large", "small by now")
+	s.Write("f", "2\n")
 	if r := s.restore(f, c.N); len(r.Left) != 1 || len(r.Deleted) != 0 {
 		t.Errorf("restored %+v", r)
 	}
-	if raw, _ := os.ReadFile(filepath.Join(s.dir, "large")); string(raw) != "small by now" {
+	if raw, _ := os.ReadFile(filepath.Join(s.Repo, "large")); string(raw) != "small by now" {
 		t.Errorf("the large file is %q", raw)
 	}
 }
 
 func (s *stage) touch(name string) string {
 	s.Helper()
-	s.write(name, "")
-	return filepath.Join(s.dir, name)
+	s.Write(name, "")
+	return filepath.Join(s.Repo, name)
 }
 
 // TestTheBaseIsWhereTheWorkBegan: commits of the arm do not move it.
@@ -236,23 +234,23 @@ func TestTheBaseIsWhereTheWorkBegan(t *testing.T) {
 	base := func() string {
 		t.Helper()
 		b, err := f.Base(t.Context(), arm)
-		s.check(err)
+		s.Check(err)
 		return b
 	}
-	s.check(f.RememberBase(t.Context(), arm))
-	s.write("f", "0\n")
+	s.Check(f.RememberBase(t.Context(), arm))
+	s.Write("f", "0\n")
 	s.keep(f, folder.Note{})
 	first := s.commit("first")
 	if got := base(); got != "" {
 		t.Errorf("the work began before the first commit, and the base is %q", got)
 	}
-	s.check(f.Forget(t.Context(), arm))
+	s.Check(f.Forget(t.Context(), arm))
 	if got := base(); got != first {
 		t.Errorf("an arm without a record: the base is %q, want HEAD", got)
 	}
-	s.check(f.RememberBase(t.Context(), arm))
+	s.Check(f.RememberBase(t.Context(), arm))
 	s.commit("second")
-	s.check(f.RememberBase(t.Context(), arm))
+	s.Check(f.RememberBase(t.Context(), arm))
 	if got := base(); got != first {
 		t.Errorf("after a commit, the base is %q, want %q", got, first)
 	}
@@ -265,7 +263,7 @@ func TestTheBaseIsWhereTheWorkBegan(t *testing.T) {
 func TestOldCheckpointsGo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.write("f", "0\n")
+	s.Write("f", "0\n")
 	s.commit("base")
 	f := s.open()
 	s.keep(f, folder.Note{Reason: changes.AtStart})
@@ -274,11 +272,11 @@ func TestOldCheckpointsGo(t *testing.T) {
 	for n := 1; n <= folder.MaxCheckpoints; n++ {
 		refs.WriteString("create refs/coleo/checkpoints/" + arm + "/" + strconv.Itoa(n) + " " + commit + "\n")
 	}
-	s.write("refs", refs.String())
+	s.Write("refs", refs.String())
 	s.git("-c", "alias.feed=!git update-ref --stdin < refs", "feed")
 	s.keep(f, folder.Note{})
 	list, err := f.Checkpoints(t.Context(), arm)
-	s.check(err)
+	s.Check(err)
 	if len(list) != folder.MaxCheckpoints+1 || list[0].N != 0 || list[1].N != 2 || list[len(list)-1].N !=
 		folder.MaxCheckpoints+1 {
 		t.Errorf("%d checkpoints are left, from %d, %d to %d", len(list), list[0].N, list[1].N, list[len(list)-1].N)

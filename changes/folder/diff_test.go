@@ -2,7 +2,6 @@ package folder_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,17 +21,18 @@ func TestADiffAppliesToTheByte(t *testing.T) {
 	before := s.untouched()
 	objects := s.git("count-objects", "-v")
 	d := s.diff(changes.Wish{Binary: true})
-	if after := s.untouched(); after != before || s.git("count-objects", "-v") != objects {
-		t.Error("the diff changed the repository")
+	s.Same("the repository", s.untouched(), before)
+	if s.git("count-objects", "-v") != objects {
+		t.Error("the diff has made objects")
 	}
-	other := filepath.Join(s.root, "other")
+	other := filepath.Join(s.Root, "other")
 	s.git("worktree", "add", "-q", "--detach", other, s.base)
-	apply := exec.Command("git", "apply", "--whitespace=nowarn")
-	apply.Dir, apply.Env, apply.Stdin = other, s.environ, strings.NewReader(string(d.Patch))
+	apply := s.Command(other, "apply", "--whitespace=nowarn")
+	apply.Stdin = strings.NewReader(string(d.Patch))
 	if out, err := apply.CombinedOutput(); err != nil {
 		t.Fatalf("git apply: %v\n%s", err, out)
 	}
-	s.sameTree(s.tree(other), s.tree(s.dir))
+	s.Same("the folder", s.tree(other), s.tree(s.Repo))
 	if d.Base != s.base || d.Head != s.git("rev-parse", "HEAD") || d.Cut != "" || len(d.Left) > 0 {
 		t.Errorf("base %s, head %s, cut %q, left %v", d.Base, d.Head, d.Cut, d.Left)
 	}
@@ -100,15 +100,15 @@ func TestPathsLimitADiff(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.everything()
-	f := s.openAt(filepath.Join(s.dir, "folder"))
+	f := s.openAt(filepath.Join(s.Repo, "folder"))
 	for want, paths := range map[string][]string{
 		"folder/deep/untracked":           {"."},
 		"becomes-dir becomes-dir/file":    {"../becomes-dir"},
-		"folder/deep/untracked untracked": {"deep", filepath.Join(s.dir, "untracked")},
+		"folder/deep/untracked untracked": {"deep", filepath.Join(s.Repo, "untracked")},
 		"":                                {"nothing"},
 	} {
 		d, err := f.Diff(t.Context(), s.base, changes.Wish{Paths: paths}, now)
-		s.check(err)
+		s.Check(err)
 		var got []string
 		for _, file := range d.Files {
 			got = append(got, file.Path)
@@ -127,13 +127,13 @@ func TestPathsLimitADiff(t *testing.T) {
 func TestADiffNamesTheRootAsTheArmDoes(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.write("folder/file", "1\n")
+	s.Write("folder/file", "1\n")
 	s.base = s.commit("base")
-	link := filepath.Join(s.root, "link")
-	s.check(os.Symlink(s.dir, link))
-	for dir, want := range map[string]string{s.dir: "", s.dir + "/folder": "", link: link, link + "/folder": link} {
+	link := filepath.Join(s.Root, "link")
+	s.Check(os.Symlink(s.Repo, link))
+	for dir, want := range map[string]string{s.Repo: "", s.Repo + "/folder": "", link: link, link + "/folder": link} {
 		d, err := s.openAt(dir).Diff(t.Context(), s.base, changes.Wish{}, now)
-		if s.check(err); d.Root != s.dir || d.Alias != want {
+		if s.Check(err); d.Root != s.Repo || d.Alias != want {
 			t.Errorf("of %s, the root is %s and its alias %q, want %q", dir, d.Root, d.Alias, want)
 		}
 	}
@@ -142,12 +142,12 @@ func TestADiffNamesTheRootAsTheArmDoes(t *testing.T) {
 func TestADiffIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.write("first", "x\n")
+	s.Write("first", "x\n")
 	s.base = s.commit("base")
 	line := strings.Repeat("x", 99) + "\n"
-	s.write("a", strings.Repeat(line, 60_000))
-	s.write("b", strings.Repeat(line+"\n", 50_000))
-	s.write("z", strings.Repeat(line, 110_000))
+	s.Write("a", strings.Repeat(line, 60_000))
+	s.Write("b", strings.Repeat(line+"\n", 50_000))
+	s.Write("z", strings.Repeat(line, 110_000))
 	d := s.diff(changes.Wish{})
 	if len(d.Files) != 2 || d.Files[0].Length == 0 || d.Files[1].Length != 0 ||
 		!strings.Contains(d.Cut, "1 files are not in it") {
@@ -158,7 +158,7 @@ func TestADiffIsBounded(t *testing.T) {
 	}
 	s.remove("z")
 	for i := range changes.MaxFiles {
-		s.write("many/"+string(rune('a'+i%26))+"/"+strings.Repeat("y", 1+i/26), "")
+		s.Write("many/"+string(rune('a'+i%26))+"/"+strings.Repeat("y", 1+i/26), "")
 	}
 	if d := s.diff(changes.Wish{Stat: true}); len(d.Files) != changes.MaxFiles ||
 		!strings.Contains(d.Cut, "more than 5000 files") {
@@ -169,7 +169,7 @@ func TestADiffIsBounded(t *testing.T) {
 func TestARepositoryWithoutACommitHasADiff(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.write("new", "x\n")
+	s.Write("new", "x\n")
 	if d := s.diff(changes.Wish{}); len(d.Files) != 1 || d.Files[0].Kind != changes.Added || d.Head != "" {
 		t.Errorf("the diff is %+v", d)
 	}
@@ -180,15 +180,15 @@ func TestARepositoryWithoutACommitHasADiff(t *testing.T) {
 func TestSubmodulesAndRepositoriesInside(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.gitIn(s.root, "init", "-q", "lib")
-	lib := filepath.Join(s.root, "lib")
-	s.gitIn(lib, "commit", "-q", "--allow-empty", "-m", "1")
+	s.Git(s.Root, "init", "-q", "lib")
+	lib := filepath.Join(s.Root, "lib")
+	s.Git(lib, "commit", "-q", "--allow-empty", "-m", "1")
 	s.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib, "sub")
 	s.base = s.commit("base")
-	s.gitIn(filepath.Join(s.dir, "sub"), "commit", "-q", "--allow-empty", "-m", "2")
-	s.write("sub/dirt", "x")
+	s.Git(filepath.Join(s.Repo, "sub"), "commit", "-q", "--allow-empty", "-m", "2")
+	s.Write("sub/dirt", "x")
 	s.git("init", "-q", "inside")
-	s.write("inside/x", "x")
+	s.Write("inside/x", "x")
 	d := s.diff(changes.Wish{})
 	if len(d.Files) != 1 || d.Files[0].Path != "sub" || d.Files[0].NewMode != "160000" ||
 		!strings.Contains(string(d.Patch), "+Subproject commit ") {
@@ -202,17 +202,15 @@ func TestSubmodulesAndRepositoriesInside(t *testing.T) {
 func TestAFileWithConflictsSaysSo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.write("f", "1\n")
+	s.Write("f", "1\n")
 	s.base = s.commit("base")
 	s.git("checkout", "-qb", "other")
-	s.write("f", "2\n")
+	s.Write("f", "2\n")
 	s.commit("other")
 	s.git("checkout", "-q", "main")
-	s.write("f", "3\n")
+	s.Write("f", "3\n")
 	s.commit("main")
-	merge := exec.Command("git", "merge", "-q", "other")
-	merge.Dir, merge.Env = s.dir, s.environ
-	if merge.Run() == nil {
+	if _, err := s.Try(s.Repo, "merge", "-q", "other"); err == nil {
 		t.Fatal("there is no conflict")
 	}
 	d := s.diff(changes.Wish{})

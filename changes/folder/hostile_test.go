@@ -2,7 +2,6 @@ package folder_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,8 +14,8 @@ import (
 // folder of the marks.
 func (s *stage) plant() string {
 	s.Helper()
-	marks := filepath.Join(s.root, "marks")
-	s.check(os.MkdirAll(marks, 0o700))
+	marks := filepath.Join(s.Root, "marks")
+	s.Check(os.MkdirAll(marks, 0o700))
 	mark := func(name string) string { return "touch " + filepath.Join(marks, name) + " #" }
 	for key, value := range map[string]string{
 		"core.fsmonitor": mark("fsmonitor"), "diff.external": mark("external"), "filter.evil.clean": mark("clean"),
@@ -25,12 +24,12 @@ func (s *stage) plant() string {
 	} {
 		s.git("config", key, value)
 	}
-	s.check(os.WriteFile(filepath.Join(s.dir, ".gitattributes"), []byte("* filter=evil diff=evil\n"), 0o600))
+	s.Check(os.WriteFile(filepath.Join(s.Repo, ".gitattributes"), []byte("* filter=evil diff=evil\n"), 0o600))
 	for _, name := range []string{"post-index-change", "reference-transaction", "post-checkout", "pre-commit",
 		"commit-msg"} {
-		path := filepath.Join(s.dir, ".git/hooks", name)
-		s.check(os.MkdirAll(filepath.Dir(path), 0o700))
-		s.check(os.WriteFile(path, []byte("#!/bin/sh\ntouch "+filepath.Join(marks, name)+"\n"), 0o700))
+		path := filepath.Join(s.Repo, ".git/hooks", name)
+		s.Check(os.MkdirAll(filepath.Dir(path), 0o700))
+		s.Check(os.WriteFile(path, []byte("#!/bin/sh\ntouch "+filepath.Join(marks, name)+"\n"), 0o700))
 	}
 	return marks
 }
@@ -44,19 +43,17 @@ func TestAHostileRepositoryStartsNoProgram(t *testing.T) {
 	f := s.open()
 	c := s.keep(f, folder.Note{})
 	s.diff(changes.Wish{Binary: true})
-	s.write("kept", "changed\n")
+	s.Write("kept", "changed\n")
 	s.remove("committed")
 	s.restore(f, c.N)
 	_, err := f.DiffCheckpoint(t.Context(), arm, c.N+1, changes.Wish{})
-	s.check(err)
-	s.check(f.RememberBase(t.Context(), arm))
-	s.check(f.Forget(t.Context(), arm))
+	s.Check(err)
+	s.Check(f.RememberBase(t.Context(), arm))
+	s.Check(f.Forget(t.Context(), arm))
 	if left, err := os.ReadDir(marks); err != nil || len(left) > 0 {
 		t.Errorf("the repository started %v, %v", left, err)
 	}
-	plain := exec.Command("git", "status")
-	plain.Dir, plain.Env = s.dir, s.environ
-	_ = plain.Run() // as anybody would: the traps work
+	_, _ = s.Try(s.Repo, "status") // as anybody would: the traps work
 	if left, _ := os.ReadDir(marks); len(left) == 0 {
 		t.Error("plain git started nothing, so this test proves nothing")
 	}
@@ -66,13 +63,13 @@ func TestAHostileRepositoryStartsNoProgram(t *testing.T) {
 func TestALinkOutOfTheRepositoryIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.write("dir/file", "1\n")
+	s.Write("dir/file", "1\n")
 	s.commit("base")
 	f := s.open()
 	first := s.keep(f, folder.Note{})
-	outside := filepath.Join(s.root, "outside")
-	s.check(os.MkdirAll(outside, 0o700))
-	s.check(os.WriteFile(filepath.Join(outside, "file"), []byte("a secret\n"), 0o600))
+	outside := filepath.Join(s.Root, "outside")
+	s.Check(os.MkdirAll(outside, 0o700))
+	s.Check(os.WriteFile(filepath.Join(outside, "file"), []byte("a secret\n"), 0o600))
 	s.link(outside, "dir")
 	s.keep(f, folder.Note{})
 	if out := s.git("ls-tree", "-r", "refs/coleo/checkpoints/"+arm+"/1"); !strings.HasPrefix(out, "120000 ") ||
@@ -83,7 +80,7 @@ func TestALinkOutOfTheRepositoryIsNotFollowed(t *testing.T) {
 	if raw, _ := os.ReadFile(filepath.Join(outside, "file")); string(raw) != "a secret\n" {
 		t.Errorf("the file outside is %q", raw)
 	}
-	if raw, _ := os.ReadFile(filepath.Join(s.dir, "dir/file")); string(raw) != "1\n" {
+	if raw, _ := os.ReadFile(filepath.Join(s.Repo, "dir/file")); string(raw) != "1\n" {
 		t.Errorf("the file inside is %q", raw)
 	}
 }

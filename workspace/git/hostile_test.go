@@ -4,99 +4,57 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"coleo.dev/workspace/git"
+	"coleo.dev/workspace/gittest"
 )
 
 // stage is a repository with a submodule, whose files an attacker has changed.
 type stage struct {
-	*testing.T
-	dir     string // of the repository
+	*gittest.Stage
 	marks   string // each program of the attacker makes a file here
 	program git.Program
-	environ []string
 }
+
+// withSubmodule has two branches that both change a file, and a submodule.
+var withSubmodule = gittest.Template{Fill: func(s *gittest.Stage) {
+	sub := filepath.Join(s.Root, "sub")
+	s.Git(s.Root, "init", "-q", sub)
+	s.Write(filepath.Join(sub, "in-sub"), "1\n")
+	s.Git(sub, "add", ".")
+	s.Git(sub, "commit", "-qm", "sub")
+	s.Write("file", "one\ntwo\nthree\n")
+	s.Write(".gitattributes", "* filter=evil diff=evil merge=evil\n")
+	s.Git(s.Repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", sub, "sub")
+	s.Git(s.Repo, "config", "-f", ".gitmodules", "submodule.sub.ignore", "none") // it wins over diff.ignoreSubmodules
+	s.Git(s.Repo, "add", ".")
+	s.Git(s.Repo, "commit", "-qm", "1")
+	s.Git(s.Repo, "checkout", "-qb", "other")
+	s.Write("file", "ONE\ntwo\nthree\n")
+	s.Git(s.Repo, "commit", "-qam", "2")
+	s.Git(s.Repo, "checkout", "-q", "main")
+	s.Write("file", "one\ntwo\nTHREE\n")
+	s.Git(s.Repo, "commit", "-qam", "3")
+	s.Write("file", "stashed\n")
+	s.Git(s.Repo, "stash", "-q")
+}}
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &stage{T: t, dir: filepath.Join(root, "repo"), marks: filepath.Join(root, "marks")}
-	for _, dir := range []string{s.dir, s.marks, filepath.Join(root, "home")} {
-		s.check(os.MkdirAll(dir, 0o700))
-	}
-	s.environ = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(root, "home"), "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b"}
-	s.write(filepath.Join(root, "home", ".gitconfig"), "[user]\n\tname = a\n\temail = a@b\n")
-	s.program, err = git.Find(s.environ, "")
-	s.check(err)
+	s := &stage{Stage: withSubmodule.New(t)}
+	s.marks = filepath.Join(s.Root, "marks")
+	s.Check(os.Mkdir(s.marks, 0o700))
+	// The names hold in submodules too, whose configuration the tests replace.
+	s.Environ = append(s.Environ, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a",
+		"GIT_COMMITTER_EMAIL=a@b")
+	var err error
+	s.program, err = git.Find(s.Environ, "")
+	s.Check(err)
 	return s
-}
-
-func (s *stage) check(err error) {
-	s.Helper()
-	if err != nil {
-		s.Fatal(err)
-	}
-}
-
-func (s *stage) write(path, text string) {
-	s.Helper()
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(s.dir, path)
-	}
-	s.check(os.MkdirAll(filepath.Dir(path), 0o700))
-	s.check(os.WriteFile(path, []byte(text), 0o600))
-}
-
-// plain runs git as anybody would, in the folder dir.
-func (s *stage) plain(dir string, args ...string) (string, error) {
-	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Env = dir, s.environ
-	out, err := cmd.CombinedOutput()
-	return string(out), err
-}
-
-func (s *stage) must(dir string, args ...string) string {
-	s.Helper()
-	out, err := s.plain(dir, args...)
-	if err != nil {
-		s.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(out)
-}
-
-// repository makes a repository with two branches that both change a file, and with a
-// submodule.
-func (s *stage) repository() {
-	s.Helper()
-	sub := filepath.Join(filepath.Dir(s.dir), "sub")
-	s.must(filepath.Dir(s.dir), "init", "-q", "-b", "main", sub)
-	s.write(filepath.Join(sub, "in-sub"), "1\n")
-	s.must(sub, "add", ".")
-	s.must(sub, "commit", "-qm", "sub")
-	s.must(filepath.Dir(s.dir), "init", "-q", "-b", "main", s.dir)
-	s.write("file", "one\ntwo\nthree\n")
-	s.write(".gitattributes", "* filter=evil diff=evil merge=evil\n")
-	s.must(s.dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", sub, "sub")
-	s.must(s.dir, "config", "-f", ".gitmodules", "submodule.sub.ignore", "none") // it wins over diff.ignoreSubmodules
-	s.must(s.dir, "add", ".")
-	s.must(s.dir, "commit", "-qm", "1")
-	s.must(s.dir, "checkout", "-qb", "other")
-	s.write("file", "ONE\ntwo\nthree\n")
-	s.must(s.dir, "commit", "-qam", "2")
-	s.must(s.dir, "checkout", "-q", "main")
-	s.write("file", "one\ntwo\nTHREE\n")
-	s.must(s.dir, "commit", "-qam", "3")
-	s.write("file", "stashed\n")
-	s.must(s.dir, "stash", "-q")
 }
 
 // mark returns a command that leaves a mark. It reads nothing and prints nothing.
@@ -111,10 +69,10 @@ func (s *stage) traps() string {
 			fmt.Fprintf(&b, "\t%s = %q\n", pairs[i], pairs[i+1])
 		}
 	}
-	hooks := filepath.Join(filepath.Dir(s.dir), "hooks")
+	hooks := filepath.Join(s.Root, "hooks")
 	s.hooks(hooks, "hooksPath")
-	attributes := filepath.Join(filepath.Dir(s.dir), "attributes")
-	s.write(attributes, "* filter=evil diff=evil merge=evil\n")
+	attributes := filepath.Join(s.Root, "attributes")
+	s.Write(attributes, "* filter=evil diff=evil merge=evil\n")
 	set("core", "fsmonitor", s.mark("fsmonitor"), "hooksPath", hooks, "pager", s.mark("pager"), "editor", s.mark("editor"),
 		"askPass", s.mark("askpass"), "sshCommand", s.mark("ssh"), "gitProxy", s.mark("proxy"),
 		"alternateRefsCommand", s.mark("alternates"), "attributesFile", attributes, "excludesFile", attributes)
@@ -145,9 +103,9 @@ func (s *stage) traps() string {
 
 // script makes a program that leaves a mark, and returns its path.
 func (s *stage) script(name string) string {
-	path := filepath.Join(filepath.Dir(s.dir), "programs", name)
-	s.write(path, "#!/bin/sh\ntouch "+filepath.Join(s.marks, name)+"\n")
-	s.check(os.Chmod(path, 0o700))
+	path := filepath.Join(s.Root, "programs", name)
+	s.Write(path, "#!/bin/sh\ntouch "+filepath.Join(s.marks, name)+"\n")
+	s.Check(os.Chmod(path, 0o700))
 	return path
 }
 
@@ -155,8 +113,8 @@ func (s *stage) hooks(dir, mark string) {
 	for _, name := range []string{"applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit",
 		"prepare-commit-msg", "commit-msg", "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push",
 		"reference-transaction", "post-rewrite", "post-index-change", "fsmonitor-watchman", "pre-auto-gc", "sendemail-validate"} {
-		s.write(filepath.Join(dir, name), "#!/bin/sh\ntouch "+filepath.Join(s.marks, mark)+"\n")
-		s.check(os.Chmod(filepath.Join(dir, name), 0o700))
+		s.Write(filepath.Join(dir, name), "#!/bin/sh\ntouch "+filepath.Join(s.marks, mark)+"\n")
+		s.Check(os.Chmod(filepath.Join(dir, name), 0o700))
 	}
 }
 
@@ -164,57 +122,47 @@ func (s *stage) hooks(dir, mark string) {
 func (s *stage) fired() []string {
 	s.Helper()
 	entries, err := os.ReadDir(s.marks)
-	s.check(err)
+	s.Check(err)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
-		s.check(os.Remove(filepath.Join(s.marks, e.Name())))
+		s.Check(os.Remove(filepath.Join(s.marks, e.Name())))
 	}
 	return names
-}
-
-// append adds text to a file.
-func (s *stage) append(path, text string) {
-	s.Helper()
-	old, err := os.ReadFile(path)
-	if err != nil && !os.IsNotExist(err) {
-		s.Fatal(err)
-	}
-	s.write(path, string(old)+text)
 }
 
 // plant puts the traps into the repository, and into its submodule.
 func (s *stage) plant(place string) {
 	s.Helper()
-	dotGit := filepath.Join(s.dir, ".git")
+	dotGit := filepath.Join(s.Repo, ".git")
 	config, traps := filepath.Join(dotGit, "config"), s.traps()
-	elsewhere := filepath.Join(filepath.Dir(s.dir), "included")
+	elsewhere := filepath.Join(s.Root, "included")
 	switch place {
 	case "config":
-		s.append(config, traps)
+		s.Append(config, traps)
 	case "config.worktree":
-		s.append(config, "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tworktreeConfig = true\n")
-		s.write(filepath.Join(dotGit, "config.worktree"), traps)
+		s.Append(config, "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tworktreeConfig = true\n")
+		s.Write(filepath.Join(dotGit, "config.worktree"), traps)
 	case "include.path":
-		s.write(elsewhere, traps)
-		s.append(config, "[include]\n\tpath = "+elsewhere+"\n")
+		s.Write(elsewhere, traps)
+		s.Append(config, "[include]\n\tpath = "+elsewhere+"\n")
 	case "includeIf":
-		s.write(elsewhere, traps)
-		s.append(config, "[includeIf \"gitdir:/\"]\n\tpath = "+elsewhere+"\n")
+		s.Write(elsewhere, traps)
+		s.Append(config, "[includeIf \"gitdir:/\"]\n\tpath = "+elsewhere+"\n")
 	}
 	s.hooks(filepath.Join(dotGit, "hooks"), "hooks")
-	s.append(filepath.Join(dotGit, "modules", "sub", "config"), strings.ReplaceAll(traps, s.marks+"/", s.marks+"/sub-"))
-	s.write("sub/in-sub", "2\n")
-	s.write("sub/.gitattributes", "* filter=evil diff=evil\n")
+	s.Append(filepath.Join(dotGit, "modules", "sub", "config"), strings.ReplaceAll(traps, s.marks+"/", s.marks+"/sub-"))
+	s.Write("sub/in-sub", "2\n")
+	s.Write("sub/.gitattributes", "* filter=evil diff=evil\n")
 	// A repository of the attacker in the work folder, and a bare one.
-	s.must(s.dir, "init", "-q", "nested")
-	s.append(filepath.Join(s.dir, "nested/.git/config"), strings.ReplaceAll(traps, s.marks+"/", s.marks+"/nested-"))
-	s.write("nested/x", "x")
-	s.must(s.dir, "init", "-q", "--bare", "bare")
-	s.append(filepath.Join(s.dir, "bare/config"), strings.ReplaceAll(traps, s.marks+"/", s.marks+"/bare-"))
-	s.check(os.MkdirAll(filepath.Join(s.dir, ".git/rr-cache"), 0o700))
-	s.write("file", "changed\n")
-	s.write("new", "new\n")
+	s.Git(s.Repo, "init", "-q", "nested")
+	s.Append(filepath.Join(s.Repo, "nested/.git/config"), strings.ReplaceAll(traps, s.marks+"/", s.marks+"/nested-"))
+	s.Write("nested/x", "x")
+	s.Git(s.Repo, "init", "-q", "--bare", "bare")
+	s.Append(filepath.Join(s.Repo, "bare/config"), strings.ReplaceAll(traps, s.marks+"/", s.marks+"/bare-"))
+	s.Check(os.MkdirAll(filepath.Join(s.Repo, ".git/rr-cache"), 0o700))
+	s.Write("file", "changed\n")
+	s.Write("new", "new\n")
 	s.fired()
 }
 
@@ -316,10 +264,9 @@ func TestNoProgramOfAHostileRepositoryRuns(t *testing.T) {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			s.repository()
 			s.plant(place)
-			r, err := s.program.Open(t.Context(), s.dir)
-			s.check(err)
+			r, err := s.program.Open(t.Context(), s.Repo)
+			s.Check(err)
 			defer r.Close()
 			if names := s.fired(); len(names) > 0 {
 				t.Errorf("opening the repository ran %v", names)
@@ -361,7 +308,6 @@ func TestTheTrapsOfTheHostileRepositoryWork(t *testing.T) {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			s.repository()
 			s.plant(place)
 			var all []string
 			for _, args := range [][]string{{"status"}, {"diff"}, {"--no-pager", "-c", "diff.external=", "log", "-p",
@@ -370,7 +316,7 @@ func TestTheTrapsOfTheHostileRepositoryWork(t *testing.T) {
 				{"-c", "commit.gpgSign=false", "commit", "--no-verify", "-qm", "x"},
 				{"worktree", "add", "-f", filepath.Join(s.TempDir(), "w"), "other"},
 				{"-c", "merge.verifySignatures=false", "-c", "commit.gpgSign=false", "merge", "other"}} {
-				_, _ = s.plain(s.dir, args...)
+				_, _ = s.Try(s.Repo, args...)
 				all = append(all, s.fired()...)
 			}
 			for _, name := range []string{"fsmonitor", "external", "clean", "smudge", "hooksPath", "gpg", "driver", "ext",

@@ -17,12 +17,11 @@ import (
 func TestTheFilterOfTheUserRuns(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.repository()
-	s.append(filepath.Join(filepath.Dir(s.dir), "home", ".gitconfig"),
+	s.Append(s.Settings(),
 		"[filter \"evil\"]\n\tclean = \"tr a-z A-Z\"\n\trequired = true\n")
-	s.write("file", "words\n")
-	r, err := s.program.Open(t.Context(), s.dir)
-	s.check(err)
+	s.Write("file", "words\n")
+	r, err := s.program.Open(t.Context(), s.Repo)
+	s.Check(err)
 	defer r.Close()
 	out, err := r.Output(t.Context(), "diff", "HEAD", "--", "file")
 	if err != nil || !strings.Contains(string(out), "+WORDS") {
@@ -33,23 +32,22 @@ func TestTheFilterOfTheUserRuns(t *testing.T) {
 func TestOpenFindsTheRepositoryAndNoOther(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.repository()
-	root := filepath.Dir(s.dir)
-	s.must(s.dir, "worktree", "add", "-q", filepath.Join(root, "tree"), "other")
-	s.must(s.dir, "init", "-q", "--bare", "bare")
-	s.must(root, "init", "-q", "victim")
-	s.must(filepath.Join(root, "victim"), "commit", "-q", "--allow-empty", "-m", "1")
-	s.must(filepath.Join(root, "victim"), "worktree", "add", "-q", "-b", "x", filepath.Join(root, "victims"))
-	s.write(filepath.Join(root, "moved/.git"), "gitdir: "+filepath.Join(root, "victim/.git/worktrees/victims")+"\n")
-	s.write(filepath.Join(root, "lost/.git"), "gitdir: /nowhere\n")
-	s.write(filepath.Join(root, "linked/x"), "x")
-	s.check(os.Symlink(filepath.Join(root, "victim/.git"), filepath.Join(root, "linked/.git")))
+	root := s.Root
+	s.Git(s.Repo, "worktree", "add", "-q", filepath.Join(root, "tree"), "other")
+	s.Git(s.Repo, "init", "-q", "--bare", "bare")
+	s.Git(root, "init", "-q", "victim")
+	s.Git(filepath.Join(root, "victim"), "commit", "-q", "--allow-empty", "-m", "1")
+	s.Git(filepath.Join(root, "victim"), "worktree", "add", "-q", "-b", "x", filepath.Join(root, "victims"))
+	s.Write(filepath.Join(root, "moved/.git"), "gitdir: "+filepath.Join(root, "victim/.git/worktrees/victims")+"\n")
+	s.Write(filepath.Join(root, "lost/.git"), "gitdir: /nowhere\n")
+	s.Write(filepath.Join(root, "linked/x"), "x")
+	s.Check(os.Symlink(filepath.Join(root, "victim/.git"), filepath.Join(root, "linked/.git")))
 	for _, c := range []struct{ name, dir, work, common string }{
-		{"the main work folder", "repo", "repo", "repo/.git"},
-		{"a worktree", "tree", "tree", "repo/.git"},
-		{"a submodule", "repo/sub", "repo/sub", "repo/.git/modules/sub"},
-		{"a folder below", "repo/.git/..", "repo", "repo/.git"},
-		{"a bare repository in a work folder is not used", "repo/bare", "repo", "repo/.git"},
+		{"the main work folder", "project", "project", "project/.git"},
+		{"a worktree", "tree", "tree", "project/.git"},
+		{"a submodule", "project/sub", "project/sub", "project/.git/modules/sub"},
+		{"a folder below", "project/.git/..", "project", "project/.git"},
+		{"a bare repository in a work folder is not used", "project/bare", "project", "project/.git"},
 		{"a .git that is a symbolic link", "linked", "linked", "victim/.git"},
 		{"a worktree's .git that was changed to that of another one", "moved", "", ""},
 		{"a .git that leads nowhere", "lost", "", ""},
@@ -77,14 +75,13 @@ func TestGitIsNotRunWhereItWouldWriteElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"index", "objects", "refs", "packed-refs", "worktrees"} {
 		s := newStage(t)
-		s.repository()
-		path, outside := filepath.Join(s.dir, ".git", name), filepath.Join(filepath.Dir(s.dir), "outside")
-		s.check(os.RemoveAll(outside))
+		path, outside := filepath.Join(s.Repo, ".git", name), filepath.Join(s.Root, "outside")
+		s.Check(os.RemoveAll(outside))
 		if _, err := os.Stat(path); err == nil {
-			s.check(os.Rename(path, outside))
+			s.Check(os.Rename(path, outside))
 		}
-		s.check(os.Symlink(outside, path))
-		if _, err := s.program.Open(t.Context(), s.dir); coleo.ErrorCode(err) != coleo.EInvalid {
+		s.Check(os.Symlink(outside, path))
+		if _, err := s.program.Open(t.Context(), s.Repo); coleo.ErrorCode(err) != coleo.EInvalid {
 			t.Errorf("%s is a link to somewhere else: the error is %v", name, err)
 		}
 	}
@@ -94,17 +91,16 @@ func TestAStrangeConfigurationIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(*stage, string){
 		"a pipe": func(s *stage, path string) {
-			s.check(os.Remove(path))
-			s.check(syscall.Mkfifo(path, 0o600))
+			s.Check(os.Remove(path))
+			s.Check(syscall.Mkfifo(path, 0o600))
 		},
-		"no configuration":     func(s *stage, path string) { s.write(path, "[core\n\tnonsense") },
-		"too large":            func(s *stage, path string) { s.write(path, strings.Repeat("# comment\n", 500_000)) },
-		"an unknown extension": func(s *stage, path string) { s.append(path, "[extensions]\n\tfuture = true\n") },
+		"no configuration":     func(s *stage, path string) { s.Write(path, "[core\n\tnonsense") },
+		"too large":            func(s *stage, path string) { s.Write(path, strings.Repeat("# comment\n", 500_000)) },
+		"an unknown extension": func(s *stage, path string) { s.Append(path, "[extensions]\n\tfuture = true\n") },
 	} {
 		s := newStage(t)
-		s.repository()
-		plant(s, filepath.Join(s.dir, ".git/config"))
-		_, err := s.program.Open(t.Context(), s.dir)
+		plant(s, filepath.Join(s.Repo, ".git/config"))
+		_, err := s.program.Open(t.Context(), s.Repo)
 		if code := coleo.ErrorCode(err); code != coleo.EInvalid && code != coleo.EUnsupported {
 			t.Errorf("%s: the error is %v", name, err)
 		}
@@ -114,20 +110,19 @@ func TestAStrangeConfigurationIsRefused(t *testing.T) {
 func TestHarmlessSettingsHold(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.repository()
 	strange := "a\\b\"c d\te#f;g"
-	s.must(s.dir, "config", "user.name", strange)
-	s.must(s.dir, "config", "remote.a.b\"c\\d.url", strange)
-	s.must(s.dir, "config", "core.fileMode", "false")
-	r, err := s.program.Open(t.Context(), s.dir)
-	s.check(err)
+	s.Git(s.Repo, "config", "user.name", strange)
+	s.Git(s.Repo, "config", "remote.a.b\"c\\d.url", strange)
+	s.Git(s.Repo, "config", "core.fileMode", "false")
+	r, err := s.program.Open(t.Context(), s.Repo)
+	s.Check(err)
 	defer r.Close()
 	out, err := r.Run(t.Context(), git.Call{Args: []string{"commit-tree", "-m", "x", "HEAD^{tree}"}})
-	s.check(err)
-	if got := s.must(s.dir, "log", "-1", "--format=%an", strings.TrimSpace(string(out))); got != strange {
+	s.Check(err)
+	if got := s.Git(s.Repo, "log", "-1", "--format=%an", strings.TrimSpace(string(out))); got != strange {
 		t.Errorf("the author is %q, want %q", got, strange)
 	}
-	s.check(os.Chmod(filepath.Join(s.dir, "file"), 0o755))
+	s.Check(os.Chmod(filepath.Join(s.Repo, "file"), 0o755))
 	if out, err := r.Output(t.Context(), "diff", "--raw"); err != nil || len(out) > 0 {
 		t.Errorf("core.fileMode does not hold: %v %s", err, out)
 	}
@@ -136,11 +131,10 @@ func TestHarmlessSettingsHold(t *testing.T) {
 func TestOutputIsBoundedAndErrorsAreShort(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.repository()
-	s.write("big", strings.Repeat("0123456789\n", 100_000))
-	s.must(s.dir, "add", "big")
-	r, err := s.program.Open(t.Context(), s.dir)
-	s.check(err)
+	s.Write("big", strings.Repeat("0123456789\n", 100_000))
+	s.Git(s.Repo, "add", "big")
+	r, err := s.program.Open(t.Context(), s.Repo)
+	s.Check(err)
 	defer r.Close()
 	out, err := r.Run(t.Context(), git.Call{Args: []string{"cat-file", "blob", ":big"}, Most: 1000})
 	if !errors.Is(err, git.ErrTooLarge) || len(out) != 1000 {
@@ -167,12 +161,11 @@ func TestOutputIsBoundedAndErrorsAreShort(t *testing.T) {
 func TestACanceledGitEndsWithItsChildren(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.repository()
-	s.append(filepath.Join(filepath.Dir(s.dir), "home", ".gitconfig"),
+	s.Append(s.Settings(),
 		"[filter \"evil\"]\n\tclean = touch "+s.marks+"/started; sleep 1000\n")
-	s.write("file", "words\n")
-	r, err := s.program.Open(t.Context(), s.dir)
-	s.check(err)
+	s.Write("file", "words\n")
+	r, err := s.program.Open(t.Context(), s.Repo)
+	s.Check(err)
 	defer r.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {

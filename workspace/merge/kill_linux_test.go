@@ -5,22 +5,22 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"coleo.dev/changes"
 	"coleo.dev/workspace"
+	"coleo.dev/workspace/gittest"
 	"coleo.dev/workspace/merge"
 )
 
 var rounds = flag.Int("kill-rounds", 4, "how often a merge is killed at a random moment")
+
+// mostRounds is how many times as many merges are killed, until one is interrupted.
+const mostRounds = 10
 
 // helperFor names the variable that makes this test program merge and end.
 const helperFor = "COLEO_TEST_MERGE"
@@ -54,42 +54,11 @@ func TestMain(m *testing.M) {
 // kills the gits of the process too. It reports whether the merge had ended before.
 func (s *stage) killed(w workspace.Workspace, wish changes.MergeWish, whole bool, within time.Duration) (ended bool) {
 	s.Helper()
-	text, err := json.Marshal(task{s.trees.Dir, s.environ, w, wish})
-	s.check(err)
+	text, err := json.Marshal(task{s.trees.Dir, s.Environ, w, wish})
+	s.Check(err)
 	cmd := exec.Command(os.Args[0])
-	cmd.Env, cmd.Stderr = []string{helperFor + "=" + string(text), "PATH=" + os.Getenv("PATH")}, os.Stderr
-	s.check(cmd.Start())
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	select {
-	case err := <-done:
-		if err != nil {
-			s.Errorf("merge: %v", err)
-		}
-		return true
-	case <-time.After(rand.N(within)):
-	}
-	pids := []int{cmd.Process.Pid}
-	if whole {
-		pids = append(pids, children(cmd.Process.Pid)...)
-	}
-	for _, pid := range pids {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-	}
-	<-done
-	return false
-}
-
-func children(pid int) (all []int) {
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, path := range tasks {
-		data, _ := os.ReadFile(path)
-		for _, word := range strings.Fields(string(data)) {
-			child, _ := strconv.Atoi(word)
-			all = append(append(all, child), children(child)...)
-		}
-	}
-	return all
+	cmd.Env = []string{helperFor + "=" + string(text), "PATH=" + os.Getenv("PATH")}
+	return s.Kill(cmd, whole, within)
 }
 
 // settle waits until no git of a killed merge runs, and deletes the locks that a killed git
@@ -97,14 +66,9 @@ func children(pid int) (all []int) {
 func (s *stage) settle(w workspace.Workspace) {
 	s.Helper()
 	_, unlock, err := s.trees.LockRepository(s.Context(), w.Common)
-	s.check(err)
+	s.Check(err)
 	defer unlock()
-	s.check(filepath.WalkDir(filepath.Join(s.repo, ".git"), func(path string, _ os.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".lock") {
-			return os.Remove(path)
-		}
-		return nil
-	}))
+	s.DropLocks()
 }
 
 // TestM28AKillOfAMergeLosesNothing kills merges of all ways, with work that is committed and
@@ -113,18 +77,19 @@ func TestM28AKillOfAMergeLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	w := s.arm("fix")
-	person := s.person()
+	person := s.Person()
 	ways := []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase}
 	within, interrupted := time.Duration(0), 0
-	for round := -1; round < *rounds; round++ { // the first round measures
+	// The first round measures. Chance decides whether a merge is interrupted: at least one must be.
+	for round := -1; round < *rounds || interrupted == 0 && round < mostRounds**rounds; round++ {
 		// The arm begins anew on the branch, so that a rebase meets no merge commit.
-		s.must(w.Path, "reset", "-q", "--hard", "base")
+		s.Git(w.Path, "reset", "-q", "--hard", "base")
 		name := fmt.Sprintf("file-%d", round)
 		head := s.commit(w, name, "committed\n", "add "+name)
-		s.write(filepath.Join(w.Path, name), "uncommitted\n")
-		s.write(filepath.Join(w.Path, name+"-new"), "untracked\n")
+		s.Write(filepath.Join(w.Path, name), "uncommitted\n")
+		s.Write(filepath.Join(w.Path, name+"-new"), "untracked\n")
 		s.onBase(fmt.Sprintf("person-%d", round), "x\n", "person's")
-		before, files := s.must(s.repo, "rev-parse", "base"), s.files(w.Path)
+		before, files := s.Git(s.Repo, "rev-parse", "base"), s.Files(w.Path)
 		wish := changes.MergeWish{Way: ways[(round+1)%len(ways)], Commit: "the rest of " + name}
 		if round < 0 {
 			began := time.Now()
@@ -137,12 +102,12 @@ func TestM28AKillOfAMergeLosesNothing(t *testing.T) {
 		}
 		s.settle(w)
 		s.checkKilled(w, before, head, name, files)
-		if s.person() != person {
-			t.Fatalf("round %d: the person's work folder has changed", round)
+		if !s.Same("the person's work folder", s.Person(), person) {
+			t.Fatalf("this was round %d", round)
 		}
 	}
-	s.must(s.repo, "fsck", "--no-dangling")
-	t.Logf("%d of %d merges were interrupted", interrupted, *rounds)
+	s.Git(s.Repo, "fsck", "--no-dangling")
+	t.Logf("%d merges were interrupted", interrupted)
 	if interrupted == 0 && *rounds > 0 {
 		t.Error("no merge was interrupted")
 	}
@@ -150,24 +115,25 @@ func TestM28AKillOfAMergeLosesNothing(t *testing.T) {
 
 // checkKilled checks that the branches are as before a merge or as after it, that no file of
 // the arm was changed, and that the next merge does what is left.
-func (s *stage) checkKilled(w workspace.Workspace, before, head, name, files string) {
+func (s *stage) checkKilled(w workspace.Workspace, before, head, name string,
+	files map[string]gittest.File) {
 	s.Helper()
-	base, own := s.must(s.repo, "rev-parse", "base"), s.must(s.repo, "rev-parse", "coleo/fix")
-	if own != head && s.must(s.repo, "rev-parse", own+"^") != head {
+	base, own := s.Git(s.Repo, "rev-parse", "base"), s.Git(s.Repo, "rev-parse", "coleo/fix")
+	if own != head && s.Git(s.Repo, "rev-parse", own+"^") != head {
 		s.Fatalf("the arm's branch was at %s and is at %s", head, own)
 	}
 	if base != before {
-		s.must(s.repo, "merge-base", "--is-ancestor", before, base)
+		s.Git(s.Repo, "merge-base", "--is-ancestor", before, base)
 		s.whole(base, name)
 	}
-	if s.files(w.Path) != files {
-		s.Fatal("files of the arm were changed")
+	if !s.Same("the worktree", s.Files(w.Path), files) {
+		s.FailNow()
 	}
 	if base == before || own == head { // it was not merged, or only one of the branches was moved
 		s.merged(w, changes.MergeWish{Commit: "the rest"})
 	}
 	s.whole("base", name)
-	if out := s.must(w.Path, "status", "--porcelain"); out != "" || s.files(w.Path) != files {
+	if out := s.Git(w.Path, "status", "--porcelain"); out != "" || !s.Same("the worktree", s.Files(w.Path), files) {
 		s.Fatalf("the worktree has %q", out)
 	}
 }

@@ -21,11 +21,11 @@ func TestAMergeMakesAMergeCommitAndTouchesNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	w := s.arm("fix")
-	first := s.must(s.repo, "rev-parse", "base")
+	first := s.Git(s.Repo, "rev-parse", "base")
 	tip := s.commit(w, "new", "new\n", "add new")
-	before, files := s.person(), s.files(w.Path)
+	before, files := s.Person(), s.Files(w.Path)
 	m := s.merged(w, changes.MergeWish{})
-	if got := s.must(s.repo, "log", "-1", "--format=%H %P %an %s", "base"); got !=
+	if got := s.Git(s.Repo, "log", "-1", "--format=%H %P %an %s", "base"); got !=
 		fmt.Sprintf("%s %s %s Person Merge branch 'coleo/fix' into base", m.After, first, tip) {
 		t.Errorf("the merge commit is %s", got)
 	}
@@ -34,11 +34,13 @@ func TestAMergeMakesAMergeCommitAndTouchesNothingElse(t *testing.T) {
 		len(m.Files) != 1 || m.Files[0].Path != "new" || m.Files[0].Kind != changes.Added {
 		t.Errorf("the result is %+v", m)
 	}
-	if got := s.must(s.repo, "log", "-g", "-1", "--format=%gs", "base"); got != "coleo: merge coleo/fix of arm fix" {
+	if got := s.Git(s.Repo, "log", "-g", "-1", "--format=%gs", "base"); got != "coleo: merge coleo/fix of arm fix" {
 		t.Errorf("the reflog says %q", got)
 	}
-	if s.person() != before || s.files(w.Path) != files || s.must(w.Path, "status", "--porcelain") != "" {
-		t.Error("the merge has changed a work folder")
+	s.Same("the person's work folder", s.Person(), before)
+	s.Same("the worktree", s.Files(w.Path), files)
+	if got := s.Git(w.Path, "status", "--porcelain"); got != "" {
+		t.Errorf("the worktree has %q", got)
 	}
 	if m := s.merged(w, changes.MergeWish{}); !m.Nothing {
 		t.Errorf("the second merge is %+v", m)
@@ -53,7 +55,7 @@ func TestASquashMakesOneCommit(t *testing.T) {
 	s.commit(w, "b", "b\n", "add b")
 	tip := s.onBase("c", "c\n", "person's")
 	m := s.merged(w, changes.MergeWish{Way: changes.WaySquash})
-	if got := s.must(s.repo, "log", "-1", "--format=%P %an %B", "base"); got !=
+	if got := s.Git(s.Repo, "log", "-1", "--format=%P %an %B", "base"); got !=
 		tip+" Person Squash branch 'coleo/fix'\n\n* add a\n* add b" {
 		t.Errorf("the commit is %s", got)
 	}
@@ -74,12 +76,12 @@ func TestARebaseKeepsAuthorsDatesAndMessages(t *testing.T) {
 	s.commit(w, "file", "ONE\ntwo\nthree\nfour\nFIVE\n", "five")
 	tip := s.onBase("same", "same\n", "person's")
 	format := "%an %ae %ad %B"
-	want := s.must(s.repo, "log", "--reverse", "--format="+format, "base..coleo/fix", "--", "file")
+	want := s.Git(s.Repo, "log", "--reverse", "--format="+format, "base..coleo/fix", "--", "file")
 	m := s.merged(w, changes.MergeWish{Way: changes.WayRebase})
-	if got := s.must(s.repo, "log", "--reverse", "--format="+format, tip+"..base"); got != want {
+	if got := s.Git(s.Repo, "log", "--reverse", "--format="+format, tip+"..base"); got != want {
 		t.Errorf("the commits are\n%s\nwant\n%s", got, want)
 	}
-	if got := s.must(s.repo, "log", "-1", "--format=%cn", "base"); got != "Person" {
+	if got := s.Git(s.Repo, "log", "-1", "--format=%cn", "base"); got != "Person" {
 		t.Errorf("the committer is %s", got)
 	}
 	if s.show(m.After, "file") != "ONE\ntwo\nthree\nfour\nFIVE" {
@@ -110,11 +112,11 @@ func TestConflictsAreNamedAndNothingIsChanged(t *testing.T) {
 			conflicting := s.commit(w, "file", "one\ntwo\nARM\nfour\nfive\n", "the arm's line")
 			s.onBase("file", "one\ntwo\nPERSON\nfour\nfive\n", "the person's line")
 			s.onBase(odd, "the person's\n", "the same odd name")
-			s.write(filepath.Join(w.Path, "uncommitted"), "uncommitted\n")
-			before, refs, files := s.person(), s.refs(), s.files(w.Path)
-			index := s.must(w.Path, "ls-files", "-s")
+			s.Write(filepath.Join(w.Path, "uncommitted"), "uncommitted\n")
+			before, refs, files := s.Person(), s.refs(), s.Files(w.Path)
+			index := s.Git(w.Path, "ls-files", "-s")
 			m, err := s.merge(w, changes.MergeWish{Way: way, Commit: "the rest"})
-			s.check(err)
+			s.Check(err)
 			var got []string
 			for _, c := range m.Conflicts {
 				got = append(got, c.Path+" "+c.Kind)
@@ -129,9 +131,10 @@ func TestConflictsAreNamedAndNothingIsChanged(t *testing.T) {
 			if !slices.Equal(got, want) || m.After != "" {
 				t.Errorf("the conflicts are %q, want %q; after is %q", got, want, m.After)
 			}
-			if s.person() != before || s.refs() != refs || s.files(w.Path) != files ||
-				s.must(w.Path, "ls-files", "-s") != index ||
-				s.must(s.repo, "rev-parse", "coleo/fix") != conflicting {
+			s.Same("the person's work folder", s.Person(), before)
+			s.Same("the worktree", s.Files(w.Path), files)
+			if s.refs() != refs || s.Git(w.Path, "ls-files", "-s") != index ||
+				s.Git(s.Repo, "rev-parse", "coleo/fix") != conflicting {
 				t.Error("something was changed")
 			}
 		})
@@ -143,13 +146,13 @@ func TestUncommittedWorkIsRefusedOrCommittedFirst(t *testing.T) {
 	s := newStage(t)
 	w := s.arm("fix")
 	head := s.commit(w, "gone", "gone\n", "add gone")
-	s.write(filepath.Join(w.Path, "file"), "hidden\n")
-	s.must(w.Path, "update-index", "--assume-unchanged", "file")
-	s.write(filepath.Join(w.Path, "dir/untracked\n"), "untracked\n")
-	s.write(filepath.Join(w.Path, "x.ignored"), "ignored\n")
-	s.check(os.Remove(filepath.Join(w.Path, "gone")))
-	s.check(os.Symlink("/etc/passwd", filepath.Join(w.Path, "link")))
-	refs, files := s.refs(), s.files(w.Path)
+	s.Write(filepath.Join(w.Path, "file"), "hidden\n")
+	s.Git(w.Path, "update-index", "--assume-unchanged", "file")
+	s.Write(filepath.Join(w.Path, "dir/untracked\n"), "untracked\n")
+	s.Write(filepath.Join(w.Path, "x.ignored"), "ignored\n")
+	s.Check(os.Remove(filepath.Join(w.Path, "gone")))
+	s.Check(os.Symlink("/etc/passwd", filepath.Join(w.Path, "link")))
+	refs, files := s.refs(), s.Files(w.Path)
 	_, err := s.merge(w, changes.MergeWish{})
 	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(),
 		"2 uncommitted files (file, gone); 2 untracked files (dir/untracked?, link)") ||
@@ -160,18 +163,19 @@ func TestUncommittedWorkIsRefusedOrCommittedFirst(t *testing.T) {
 		t.Fatal("a refused merge has changed refs")
 	}
 	m := s.merged(w, changes.MergeWish{Commit: "all of it"})
-	if got := s.must(s.repo, "log", "-1", "--format=%H %P %an %s", "coleo/fix"); got !=
+	if got := s.Git(s.Repo, "log", "-1", "--format=%H %P %an %s", "coleo/fix"); got !=
 		m.Committed+" "+head+" Person all of it" {
 		t.Errorf("the commit is %s", got)
 	}
-	if got := s.must(s.repo, "ls-tree", "-r", "-z", "--name-only", "base"); got !=
+	if got := s.Git(s.Repo, "ls-tree", "-r", "-z", "--name-only", "base"); got !=
 		".gitignore\x00dir/untracked\n\x00file\x00link\x00" || s.show("base", "file") != "hidden" || s.show("base", "link") !=
 		"/etc/passwd" {
 		t.Errorf("base has %q", got)
 	}
-	if got := s.must(w.Path, "status", "--porcelain"); got != "" || s.files(w.Path) != files {
+	if got := s.Git(w.Path, "status", "--porcelain"); got != "" {
 		t.Errorf("the worktree has %q", got)
 	}
+	s.Same("the worktree", s.Files(w.Path), files)
 }
 
 func TestADryRunTellsAllAndWritesNothing(t *testing.T) {
@@ -180,21 +184,21 @@ func TestADryRunTellsAllAndWritesNothing(t *testing.T) {
 	w := s.arm("fix")
 	s.commit(w, "a", "a\n", "add a")
 	s.onBase("b", "b\n", "person's")
-	s.write(filepath.Join(w.Path, "untracked"), "untracked\n")
-	refs, objects, person := s.refs(), s.objects(), s.person()
+	s.Write(filepath.Join(w.Path, "untracked"), "untracked\n")
+	refs, objects, person := s.refs(), s.objects(), s.Person()
 	for _, way := range []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase} {
 		m := s.merged(w, changes.MergeWish{Way: way, Commit: "the rest", DryRun: true})
 		if len(m.Commits) != 2 || m.Commits[0].Subject != "the rest" || len(m.Files) != 2 || m.After == "" || !m.DryRun {
 			t.Errorf("%s: the result is %+v", way, m)
 		}
 	}
-	if m := s.merged(w, changes.MergeWish{Into: "main", Commit: "x", DryRun: true}); m.CheckedOut != s.repo {
+	if m := s.merged(w, changes.MergeWish{Into: "main", Commit: "x", DryRun: true}); m.CheckedOut != s.Repo {
 		t.Errorf("main is checked out in %q", m.CheckedOut)
 	}
-	if s.refs() != refs || s.objects() != objects || s.person() != person ||
-		s.must(w.Path, "status", "--porcelain") != "?? untracked" {
+	if s.refs() != refs || s.objects() != objects || s.Git(w.Path, "status", "--porcelain") != "?? untracked" {
 		t.Error("the dry run has written something")
 	}
+	s.Same("the person's work folder", s.Person(), person)
 	if left, _ := os.ReadDir(filepath.Join(s.trees.Dir, "tmp")); len(left) > 0 {
 		t.Errorf("temporary files are left: %v", left)
 	}
@@ -216,46 +220,46 @@ func TestWrongMergesSayWhatIsWrong(t *testing.T) {
 		"in an unknown way":                 {nil, changes.MergeWish{Way: "octopus"}, coleo.EInvalid, "no way to merge"},
 		"a rebase with a message": {nil, changes.MergeWish{Way: changes.WayRebase, Message: "x"}, coleo.EInvalid,
 			"takes none"},
-		"the base is gone": {func(s *stage, _ workspace.Workspace) { s.must(s.repo, "branch", "-D", "base") },
+		"the base is gone": {func(s *stage, _ workspace.Workspace) { s.Git(s.Repo, "branch", "-D", "base") },
 			changes.MergeWish{}, coleo.EInvalid, "has no branch base"},
 		"the base is gone, and a new branch would begin there": {func(s *stage, _ workspace.Workspace) {
-			s.must(s.repo,
+			s.Git(s.Repo,
 				"branch", "-D", "base")
 		}, changes.MergeWish{Into: "next"}, coleo.EInvalid, "is gone"},
 		"into a branch that stands for a checked out one": {func(s *stage, _ workspace.Workspace) {
-			s.must(s.repo, "symbolic-ref", "refs/heads/alias", "refs/heads/main")
+			s.Git(s.Repo, "symbolic-ref", "refs/heads/alias", "refs/heads/main")
 		}, changes.MergeWish{Into: "alias"}, coleo.EInvalid, "stands for another"},
-		"no branch is checked out": {func(s *stage, w workspace.Workspace) { s.must(w.Path, "checkout", "-q", "--detach") },
+		"no branch is checked out": {func(s *stage, w workspace.Workspace) { s.Git(w.Path, "checkout", "-q", "--detach") },
 			changes.MergeWish{}, coleo.EConflict, "no branch checked out"},
 		"the person's branch is in the arm's HEAD": {func(s *stage, w workspace.Workspace) {
-			s.write(filepath.Join(w.Git, "HEAD"), "ref: refs/heads/main\n")
+			s.Write(filepath.Join(w.Git, "HEAD"), "ref: refs/heads/main\n")
 		}, changes.MergeWish{Commit: "x"}, coleo.EConflict, "and so has"},
 		"a merge is in progress": {func(s *stage, w workspace.Workspace) {
 			s.onBase("file", "person\n", "2")
-			_, _ = s.git(w.Path, "-c", "user.name=a", "-c", "user.email=a@b", "merge", "base")
+			_, _ = s.Try(w.Path, "-c", "user.name=a", "-c", "user.email=a@b", "merge", "base")
 		}, changes.MergeWish{Commit: "x"}, coleo.EConflict, "a merge is in progress"},
 		"a repository in the worktree": {func(s *stage, w workspace.Workspace) {
-			s.must(w.Path, "init", "-q", "nested")
-			s.must(filepath.Join(w.Path, "nested"), "commit", "-q", "--allow-empty", "-m", "x")
+			s.Git(w.Path, "init", "-q", "nested")
+			s.Git(filepath.Join(w.Path, "nested"), "commit", "-q", "--allow-empty", "-m", "x")
 		}, changes.MergeWish{Commit: "x"}, coleo.EConflict, "repository of its own in nested/"},
 		"files that git is told to leave out": {func(s *stage, w workspace.Workspace) {
-			s.must(w.Path, "update-index", "--skip-worktree", ".gitignore")
-			s.check(os.Remove(filepath.Join(w.Path, ".gitignore")))
+			s.Git(w.Path, "update-index", "--skip-worktree", ".gitignore")
+			s.Check(os.Remove(filepath.Join(w.Path, ".gitignore")))
 		}, changes.MergeWish{Commit: "x"}, coleo.EUnsupported, "leaves out files such as .gitignore"},
 		"a rebase of a merge commit": {func(s *stage, w workspace.Workspace) {
 			s.onBase("other", "person\n", "2")
-			s.must(w.Path, "-c", "user.name=a", "-c", "user.email=a@b", "merge", "-q", "base")
+			s.Git(w.Path, "-c", "user.name=a", "-c", "user.email=a@b", "merge", "-q", "base")
 			s.onBase("another", "person\n", "3")
 		}, changes.MergeWish{Way: changes.WayRebase}, coleo.EInvalid, "has a merge commit"},
 		"a branch without a common commit": {func(s *stage, w workspace.Workspace) {
-			s.must(w.Path, "checkout", "-q", "--orphan", "alone")
-			s.must(w.Path, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "alone")
+			s.Git(w.Path, "checkout", "-q", "--orphan", "alone")
+			s.Git(w.Path, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "alone")
 		}, changes.MergeWish{}, coleo.EConflict, "unrelated histories"},
-		"git knows no user": {func(s *stage, _ workspace.Workspace) { s.write(filepath.Join(s.root, "home/.gitconfig"), "") },
+		"git knows no user": {func(s *stage, _ workspace.Workspace) { s.Write(filepath.Join(s.Root, "home/.gitconfig"), "") },
 			changes.MergeWish{}, coleo.EInvalid, "git does not know who you are"},
 		"an index that git has locked": {func(s *stage, w workspace.Workspace) {
-			s.write(filepath.Join(w.Path, "x"), "x")
-			s.write(filepath.Join(w.Git, "index.lock"), "")
+			s.Write(filepath.Join(w.Path, "x"), "x")
+			s.Write(filepath.Join(w.Git, "index.lock"), "")
 		}, changes.MergeWish{Commit: "x"}, coleo.EBusy, "index of arm fix could not be written"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -266,14 +270,16 @@ func TestWrongMergesSayWhatIsWrong(t *testing.T) {
 			if c.prepare != nil {
 				c.prepare(s, w)
 			}
-			before, refs, files := s.person(), s.refs(), s.files(w.Path)
+			before, refs, files := s.Person(), s.refs(), s.Files(w.Path)
 			m, err := s.merge(w, c.wish)
 			if coleo.ErrorCode(err) != c.code || !strings.Contains(fmt.Sprint(err), c.text) {
 				t.Errorf("the error is %v, want %s with %q; %+v", err, c.code, c.text, m)
 			}
-			if s.person() != before || s.refs() != refs || s.files(w.Path) != files {
-				t.Error("a refused merge has changed something")
+			if s.refs() != refs {
+				t.Error("a refused merge has changed refs")
 			}
+			s.Same("the person's work folder", s.Person(), before)
+			s.Same("the worktree", s.Files(w.Path), files)
 		})
 	}
 }
@@ -285,8 +291,8 @@ func TestANewBranchGetsTheBaseAndTheWork(t *testing.T) {
 	s.commit(w, "a", "a\n", "add a")
 	tip := s.onBase("b", "b\n", "person's")
 	m := s.merged(w, changes.MergeWish{Into: "next"})
-	if m.Before != "" || s.must(s.repo, "rev-parse", "next") != m.After || s.must(s.repo, "rev-parse", "next^1") != tip ||
-		s.must(s.repo, "rev-parse", "base") != tip || s.show("next", "a")+s.show("next", "b") != "ab" {
+	if m.Before != "" || s.Git(s.Repo, "rev-parse", "next") != m.After || s.Git(s.Repo, "rev-parse", "next^1") != tip ||
+		s.Git(s.Repo, "rev-parse", "base") != tip || s.show("next", "a")+s.show("next", "b") != "ab" {
 		t.Errorf("the result is %+v", m)
 	}
 }
@@ -308,7 +314,7 @@ func TestTheTreeIsCheckedBeforeTheBranchMoves(t *testing.T) {
 	for _, way := range []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase} {
 		tree = ""
 		_, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{Way: way}, merge.Hooks{Check: check})
-		if !errors.Is(err, fails) || s.must(s.repo, "ls-tree", "--name-only", tree) != ".gitignore\na\nfile" {
+		if !errors.Is(err, fails) || s.Git(s.Repo, "ls-tree", "--name-only", tree) != ".gitignore\na\nfile" {
 			t.Errorf("%s: the error is %v, the tree is %q", way, err, tree)
 		}
 	}
@@ -338,8 +344,8 @@ func TestALostRaceIsComputedAnew(t *testing.T) {
 		return nil
 	}
 	_, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{}, merge.Hooks{Before: before})
-	s.check(err)
-	if got := s.must(s.repo, "ls-tree", "--name-only", "base"); got != ".gitignore\na\nfile\nperson-1\nperson-2" ||
+	s.Check(err)
+	if got := s.Git(s.Repo, "ls-tree", "--name-only", "base"); got != ".gitignore\na\nfile\nperson-1\nperson-2" ||
 		calls != 3 {
 		t.Errorf("base has %q after %d calls", got, calls)
 	}
@@ -359,9 +365,9 @@ func TestFiveArmsThatMergeAtOnceLoseNothing(t *testing.T) {
 	for n := range ways {
 		arms[n] = s.arm(fmt.Sprintf("arm%d", n))
 		s.commit(arms[n], fmt.Sprintf("file-%d", n), "x\n", "add")
-		s.write(filepath.Join(arms[n].Path, fmt.Sprintf("more-%d", n)), "x\n")
+		s.Write(filepath.Join(arms[n].Path, fmt.Sprintf("more-%d", n)), "x\n")
 	}
-	before := s.person()
+	before := s.Person()
 	var all sync.WaitGroup
 	for n, way := range ways {
 		all.Go(func() {
@@ -371,13 +377,11 @@ func TestFiveArmsThatMergeAtOnceLoseNothing(t *testing.T) {
 		})
 	}
 	all.Wait()
-	got := s.must(s.repo, "ls-tree", "--name-only", "base")
+	got := s.Git(s.Repo, "ls-tree", "--name-only", "base")
 	for n := range ways {
 		if !strings.Contains(got, fmt.Sprintf("file-%d", n)) || !strings.Contains(got, fmt.Sprintf("more-%d", n)) {
 			t.Errorf("the work of arm %d is not in base: %s", n, got)
 		}
 	}
-	if s.person() != before {
-		t.Error("the person's work folder has changed")
-	}
+	s.Same("the person's work folder", s.Person(), before)
 }

@@ -2,67 +2,44 @@ package script_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"coleo.dev"
 	"coleo.dev/workspace/git"
+	"coleo.dev/workspace/gittest"
 	"coleo.dev/workspace/script"
 )
 
 // project is a repository.
 type project struct {
-	*testing.T
-	dir     string
-	environ []string
-	repo    *git.Repo
+	*gittest.Stage
+	opened *git.Repo
 }
 
 func newProject(t *testing.T) *project {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &project{T: t, dir: filepath.Join(root, "project"), environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + root,
-		"GIT_CONFIG_NOSYSTEM=1"}}
-	p.check(os.Mkdir(p.dir, 0o700))
-	p.git("init", "-q", "-b", "main")
-	program, err := git.Find(p.environ, filepath.Join(root, "tmp"))
-	p.check(err)
-	p.repo, err = program.Open(t.Context(), p.dir)
-	p.check(err)
-	t.Cleanup(p.repo.Close)
+	p := &project{Stage: gittest.New(t)}
+	program, err := git.Find(p.Environ, filepath.Join(p.Root, "tmp"))
+	p.Check(err)
+	p.opened, err = program.Open(t.Context(), p.Repo)
+	p.Check(err)
+	t.Cleanup(p.opened.Close)
 	return p
-}
-
-func (p *project) check(err error) {
-	p.Helper()
-	if err != nil {
-		p.Fatal(err)
-	}
 }
 
 func (p *project) git(args ...string) string {
 	p.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-c", "core.autocrlf=false"},
-		args...)...)
-	cmd.Dir, cmd.Env = p.dir, p.environ
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		p.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return p.Git(p.Repo, args...)
 }
 
 // write writes a file with the permission to run.
 func (p *project) write(path, text string) {
 	p.Helper()
-	path = filepath.Join(p.dir, path)
-	p.check(os.MkdirAll(filepath.Dir(path), 0o700))
-	p.check(os.WriteFile(path, []byte(text), 0o700))
+	path = filepath.Join(p.Repo, path)
+	p.Check(os.MkdirAll(filepath.Dir(path), 0o700))
+	p.Check(os.WriteFile(path, []byte(text), 0o700))
 }
 
 // commit commits everything and returns the commit.
@@ -75,7 +52,7 @@ func (p *project) commit() string {
 
 func (p *project) read() (script.Script, bool, error) {
 	p.Helper()
-	return script.Read(p.Context(), p.repo, p.commit(), script.Setup)
+	return script.Read(p.Context(), p.opened, p.commit(), script.Setup)
 }
 
 func TestM28AScriptThatCannotRunIsRefused(t *testing.T) {
@@ -92,22 +69,22 @@ func TestM28AScriptThatCannotRunIsRefused(t *testing.T) {
 		{"a folder in its place", func(p *project) { p.write(".coleo/setup/x", "#!/bin/sh\n") }, "", false},
 		{"a linked folder", func(p *project) {
 			p.write("other/setup", "#!/bin/sh\n")
-			p.check(os.Symlink("other", filepath.Join(p.dir, ".coleo")))
+			p.Check(os.Symlink("other", filepath.Join(p.Repo, ".coleo")))
 		}, "", false},
 		{"a symbolic link", func(p *project) {
 			p.write("other", "#!/bin/sh\n")
-			p.check(os.Mkdir(filepath.Join(p.dir, ".coleo"), 0o700))
-			p.check(os.Symlink("../other", filepath.Join(p.dir, script.Setup)))
+			p.Check(os.Mkdir(filepath.Join(p.Repo, ".coleo"), 0o700))
+			p.Check(os.Symlink("../other", filepath.Join(p.Repo, script.Setup)))
 		}, "not a regular file", true},
 		{"a submodule in its place", func(p *project) {
 			p.write("file", "x")
 			p.git("update-index", "--add", "--cacheinfo", "160000,"+p.commit()+",.coleo/setup")
 			p.git("commit", "-qm", "submodule")
-			p.check(os.MkdirAll(filepath.Join(p.dir, script.Setup), 0o700))
+			p.Check(os.MkdirAll(filepath.Join(p.Repo, script.Setup), 0o700))
 		}, "", false},
 		{"no permission to run", func(p *project) {
 			p.write(script.Setup, "#!/bin/sh\n")
-			p.check(os.Chmod(filepath.Join(p.dir, script.Setup), 0o600))
+			p.Check(os.Chmod(filepath.Join(p.Repo, script.Setup), 0o600))
 		}, "no permission to run", true},
 		{"10 MB", func(p *project) { p.write(script.Setup, "#!/bin/sh\n"+strings.Repeat("# x\n", 10<<18)) },
 			"make it smaller", true},
@@ -128,7 +105,7 @@ func TestM28AScriptThatCannotRunIsRefused(t *testing.T) {
 			} else {
 				commit = p.commit()
 			}
-			_, found, err := script.Read(t.Context(), p.repo, commit, script.Setup)
+			_, found, err := script.Read(t.Context(), p.opened, commit, script.Setup)
 			if c.name == "a submodule in its place" {
 				if coleo.ErrorCode(err) != coleo.EInvalid {
 					t.Errorf("found %v, %v", found, err)
@@ -195,7 +172,7 @@ func TestM28AHashCoversWhatAScriptNames(t *testing.T) {
 				"tool.py": "#!/usr/bin/python3\n"} {
 				p.write(path, text)
 			}
-			p.check(os.Symlink("lib/b.sh", filepath.Join(p.dir, "link")))
+			p.Check(os.Symlink("lib/b.sh", filepath.Join(p.Repo, "link")))
 			s, found, err := p.read()
 			if err != nil || !found || (s.Why != "") != c.whole {
 				t.Fatalf("%v %v, why %q", found, err, s.Why)
@@ -232,17 +209,17 @@ func TestM28TheDifferenceToWhatWasTrustedIsShown(t *testing.T) {
 	p.write(script.Setup, "#!/bin/sh\ncat one\n")
 	p.write("one", "1\n")
 	was, _, err := p.read()
-	p.check(err)
-	trusts := script.Trusts{File: filepath.Join(p.dir, "../trust.json")}
+	p.Check(err)
+	trusts := script.Trusts{File: filepath.Join(p.Repo, "../trust.json")}
 	if err := trusts.Trust(was, "other"); coleo.ErrorCode(err) != coleo.EStale {
 		t.Errorf("another hash is trusted: %v", err)
 	}
-	p.check(trusts.Trust(was, was.Hash))
-	p.check(trusts.Require(was))
+	p.Check(trusts.Trust(was, was.Hash))
+	p.Check(trusts.Require(was))
 	p.write(script.Setup, "#!/bin/sh\ncat one two\n")
 	p.write("two", "2\n")
 	now, _, err := p.read()
-	p.check(err)
+	p.Check(err)
 	if err := trusts.Require(now); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(),
 		"has changed since") {
 		t.Errorf("a changed script: %v", err)
@@ -251,14 +228,14 @@ func TestM28TheDifferenceToWhatWasTrustedIsShown(t *testing.T) {
 	if err != nil || trusted || earlier == nil {
 		t.Fatalf("%+v %v %v", earlier, trusted, err)
 	}
-	diff, err := now.Diff(t.Context(), p.repo, *earlier)
-	p.check(err)
+	diff, err := now.Diff(t.Context(), p.opened, *earlier)
+	p.Check(err)
 	for _, want := range []string{"-cat one\n", "+cat one two\n", "New: two"} {
 		if !strings.Contains(diff, want) {
 			t.Errorf("the difference lacks %q:\n%s", want, diff)
 		}
 	}
-	p.check(trusts.Distrust(now.Repository, script.Setup))
+	p.Check(trusts.Distrust(now.Repository, script.Setup))
 	if err := trusts.Require(was); coleo.ErrorCode(err) != coleo.EForbidden {
 		t.Errorf("after the end of the trust: %v", err)
 	}

@@ -1,0 +1,106 @@
+package gittest
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+)
+
+// File is what is at one path.
+type File struct {
+	Mode    fs.FileMode
+	Content string // of a regular file, or the target of a symbolic link
+}
+
+// Files returns everything below a folder, folders too, by the path below it. It leaves out the git
+// folder of the main work folder, and the file .git of a worktree.
+func (s *Stage) Files(dir string) map[string]File {
+	s.Helper()
+	files := map[string]File{}
+	s.Check(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		switch name := filepath.Join(dir, ".git"); {
+		case path == name && dir == s.Repo:
+			return fs.SkipDir
+		case path == name && !d.IsDir():
+			return nil
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err == nil {
+			files[rel], err = read(path)
+		}
+		return err
+	}))
+	return files
+}
+
+func read(path string) (File, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return File{}, err
+	}
+	f := File{Mode: info.Mode()}
+	switch {
+	case f.Mode.IsRegular():
+		var content []byte
+		content, err = os.ReadFile(path)
+		f.Content = string(content)
+	case f.Mode&fs.ModeSymlink != 0:
+		f.Content, err = os.Readlink(path)
+	}
+	return f, err
+}
+
+// owned lists the files of the git folder that Coleo must not change: it never works in the
+// person's work folder.
+var owned = []string{"index", "HEAD", "config", "logs/refs/stash"}
+
+// Owned returns what belongs to the person in the repository's git folder: some of its files, and
+// the commits of the branch main and of the newest stash.
+func (s *Stage) Owned() map[string]File {
+	s.Helper()
+	files := map[string]File{"refs": {Content: s.Git(s.Repo, "for-each-ref", "refs/heads/main", "refs/stash")}}
+	for _, name := range owned {
+		f, err := read(filepath.Join(s.Repo, ".git", name))
+		if os.IsNotExist(err) {
+			continue
+		}
+		s.Check(err)
+		files[filepath.Join(".git", name)] = f
+	}
+	return files
+}
+
+// Person returns everything that belongs to the person: the files of the main work folder, and
+// those that Owned returns.
+func (s *Stage) Person() map[string]File {
+	s.Helper()
+	files := s.Files(s.Repo)
+	maps.Copy(files, s.Owned())
+	return files
+}
+
+// Same reports whether both are the same. The test fails with each difference. The text what says
+// of whom the files are.
+func (s *Stage) Same(what string, got, want map[string]File) bool {
+	s.Helper()
+	if maps.Equal(got, want) {
+		return true
+	}
+	for name, file := range want {
+		if now, ok := got[name]; !ok {
+			s.Errorf("%s: %q is missing", what, name)
+		} else if now != file {
+			s.Errorf("%s: %q is %v %.60q, want %v %.60q", what, name, now.Mode, now.Content, file.Mode, file.Content)
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			s.Errorf("%s: %q is there, and should not be", what, name)
+		}
+	}
+	return false
+}

@@ -1,0 +1,71 @@
+package gittest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/fstest"
+)
+
+// Template is a stage that a test program makes once and copies for each test. Many gits make a
+// repository. A copy needs at most one.
+type Template struct {
+	// Fill makes the content of the stage. A path of the stage that git stores, such as the
+	// remote of a submodule, leads nowhere in the copies.
+	Fill func(*Stage)
+
+	once  sync.Once
+	files fstest.MapFS // all files below Root; nil if making them failed
+}
+
+// empty has an empty repository.
+var empty = &Template{Fill: func(s *Stage) {
+	s.Write(s.Settings(), settings)
+	s.Git(s.Root, "init", "-q", s.Repo)
+}}
+
+// New returns a copy of the stage.
+func (x *Template) New(t testing.TB) *Stage {
+	t.Helper()
+	x.once.Do(func() {
+		s := place(t)
+		if x != empty {
+			s = New(t)
+		}
+		x.Fill(s)
+		x.files = s.read()
+	})
+	if x.files == nil {
+		t.Fatal("there is no repository to copy: the first test that needs it could not make it")
+	}
+	s := place(t)
+	s.Check(os.CopyFS(s.Root, x.files))
+	if _, err := os.Stat(filepath.Join(s.Repo, ".git/index")); err == nil {
+		s.Git(s.Repo, "status", "--porcelain") // the index has the times of the copied files from now on
+	}
+	return s
+}
+
+// read returns all files of the stage.
+func (s *Stage) read() fstest.MapFS {
+	s.Helper()
+	all, files := os.DirFS(s.Root), fstest.MapFS{}
+	s.Check(fs.WalkDir(all, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		file := &fstest.MapFile{Mode: info.Mode()}
+		if info.Mode().IsRegular() {
+			file.Data, err = fs.ReadFile(all, path)
+		}
+		files[path] = file
+		return err
+	}))
+	return files
+}
