@@ -87,7 +87,7 @@ type Settings struct {
 		ContinueWith string `toml:"continue_with"`
 	} `toml:"limits"`
 
-	// Triggers says whether schedules and hooks start arms: see docs/triggers.md.
+	// Triggers says whether schedules and webhooks start arms: see docs/triggers.md.
 	Triggers struct {
 		Enabled bool `toml:"enabled"`
 	} `toml:"triggers"`
