@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/trigger"
 )
 
 // times has the time limits of the server. Tests shorten them.
@@ -68,7 +69,11 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 		return nil, nil
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.times.body))
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	from := io.ReadCloser(http.MaxBytesReader(w, r.Body, maxBody))
+	if isWebhook(r) {
+		from = io.NopCloser(io.LimitReader(r.Body, trigger.MaxBody+1)) // one byte too many is enough to refuse it
+	}
+	body, err := io.ReadAll(from)
 	if err != nil {
 		return nil, bodyError{err}
 	}

@@ -98,7 +98,7 @@ func isOpen(r *http.Request) bool {
 	case "/api/signin":
 		return r.Method == get || r.Method == post
 	}
-	return r.Method == get && isSocket(r) // the first message on the WebSocket must contain the token
+	return isWebhook(r) || r.Method == get && isSocket(r) // the first message on the WebSocket must contain the token
 }
 
 // checkPlace refuses a request whose Host is not a name of this server, and a request from a page

@@ -183,6 +183,7 @@ func (s *Server) route() error {
 		w.Header().Set("Content-Type", "application/openapi+json")
 		_, _ = w.Write(spec)
 	})
+	s.routes.HandleFunc("POST /hooks/{name}", s.serveWebhook)
 	s.routes.HandleFunc("GET /ws", s.serveFeed)
 	s.routes.HandleFunc("GET /ws/terminal/{id}", s.serveTerminal)
 	s.routes.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {

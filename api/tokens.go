@@ -49,7 +49,7 @@ func personOnly[I, O any](f func(context.Context, *I) (*reply[O], error)) func(c
 		}
 		return nil, coleo.Errorf(coleo.EForbidden,
 			"only a person does that, with the `coleo` command or on the page: a token never makes or removes "+
-				"tokens, schedules or hooks")
+				"tokens, schedules or webhooks")
 	}
 }
 

@@ -2,22 +2,26 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"coleo.dev"
 	"coleo.dev/trigger"
 	"coleo.dev/wire"
 )
 
-// Triggers has the schedules and hooks of serve. See package trigger/runner for their errors.
+// Triggers has the schedules and webhooks of serve. See package trigger/runner for their errors.
 type Triggers interface {
 	Enabled() bool
 	List(ctx context.Context) ([]trigger.Trigger, error)
 	Add(ctx context.Context, q wire.TriggerRequest) (wire.NewTrigger, error)
 	Remove(ctx context.Context, name string) error
 	RunNow(ctx context.Context, name string) (trigger.Entry, error)
+	Deliver(ctx context.Context, name string, d trigger.Delivery) (trigger.Entry, error)
 	History(ctx context.Context, name string, before int64, limit int) ([]trigger.Entry, error)
 }
 
@@ -26,11 +30,11 @@ type triggerInput struct {
 }
 
 type triggerOnly struct {
-	Name string `path:"name" doc:"Name of the schedule or hook"`
+	Name string `path:"name" doc:"Name of the schedule or webhook"`
 }
 
 type triggerHistoryInput struct {
-	Trigger string `query:"trigger" doc:"Only entries of this schedule or hook"`
+	Trigger string `query:"trigger" doc:"Only entries of this schedule or webhook"`
 	Before  int64  `query:"before" minimum:"0" doc:"Only entries older than the one with this id"`
 	Limit   int    `query:"limit" minimum:"0" maximum:"1000" doc:"100 when left out"`
 }
@@ -43,14 +47,14 @@ type removedReply struct {
 	Removed bool `json:"removed"`
 }
 
-// triggerRoutes adds the routes about schedules and hooks.
+// triggerRoutes adds the routes about schedules and webhooks.
 func (s *Server) triggerRoutes(d table) {
-	add(d, operation{get, "/api/triggers", "list-triggers", "List the schedules and hooks", 0}, s.listTriggers)
+	add(d, operation{get, "/api/triggers", "list-triggers", "List the schedules and webhooks", 0}, s.listTriggers)
 	add(d, operation{post, "/api/triggers", "add-trigger",
-		"Make a schedule or a hook; the answer has the secret of a hook, once (not with a token)", http.StatusCreated},
+		"Make a schedule or a webhook; the answer has the secret of a webhook, once (not with a token)", http.StatusCreated},
 		personOnly(s.addTrigger))
 	add(d, operation{del, "/api/triggers/{name}", "remove-trigger",
-		"Remove a schedule or a hook; its arms go on (not with a token)", 0}, personOnly(s.removeTrigger))
+		"Remove a schedule or a webhook; its arms go on (not with a token)", 0}, personOnly(s.removeTrigger))
 	add(d, operation{post, "/api/triggers/{name}/run", "run-trigger",
 		"Start an arm of a schedule that is not due (not with a token)", http.StatusAccepted}, personOnly(s.runTrigger))
 	add(d, operation{get, "/api/triggers/history", "list-trigger-history",
@@ -67,7 +71,7 @@ func (s *Server) listTriggers(ctx context.Context, _ *struct{}) (*reply[wire.Tri
 
 // errNoTriggers is the error of a server without triggers.
 func errNoTriggers() error {
-	return coleo.Errorf(coleo.EUnsupported, "this server has no schedules and no hooks")
+	return coleo.Errorf(coleo.EUnsupported, "this server has no schedules and no webhooks")
 }
 
 func (s *Server) addTrigger(ctx context.Context, in *triggerInput) (*reply[wire.NewTrigger], error) {
@@ -105,19 +109,54 @@ func (s *Server) triggerHistory(ctx context.Context, in *triggerHistoryInput) (*
 	return &reply[triggerHistoryReply]{triggerHistoryReply{list(entries)}}, err
 }
 
-// Triggers returns the schedules and hooks.
+// isWebhook reports whether a request is one to a webhook. Such a request is signed, and needs no token.
+func isWebhook(r *http.Request) bool {
+	return r.Method == post && strings.HasPrefix(r.URL.Path, "/hooks/")
+}
+
+// serveWebhook answers a request to a webhook.
+func (s *Server) serveWebhook(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body) // boundBodies has bounded it
+	if err != nil {
+		refuse(w, bodyError{err})
+		return
+	}
+	if s.triggers == nil {
+		writeError(w, errNoTriggers())
+		return
+	}
+	e, err := s.triggers.Deliver(r.Context(), r.PathValue("name"), trigger.Delivery{
+		Timestamp: r.Header.Get(trigger.HeaderTime), ID: r.Header.Get(trigger.HeaderID),
+		Signature: r.Header.Get(trigger.HeaderSignature), Body: body})
+	if err != nil {
+		f := fail(err)
+		switch {
+		case f.Err.Code == coleo.EInvalid && len(body) > trigger.MaxBody:
+			f.status = http.StatusRequestEntityTooLarge
+		case f.Err.Code == coleo.EBusy:
+			f.status = http.StatusTooManyRequests
+		}
+		writeFailure(w, f)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusAccepted)
+	_ = json.NewEncoder(w).Encode(e)
+}
+
+// Triggers returns the schedules and webhooks.
 func (c *Client) Triggers(ctx context.Context) (out wire.Triggers, err error) {
 	err = c.call(ctx, get, "/api/triggers", nil, &out)
 	return out, err
 }
 
-// AddTrigger makes a schedule or a hook. The reply has the secret of a hook.
+// AddTrigger makes a schedule or a webhook. The reply has the secret of a webhook.
 func (c *Client) AddTrigger(ctx context.Context, q wire.TriggerRequest) (out wire.NewTrigger, err error) {
 	err = c.call(ctx, post, "/api/triggers", q, &out)
 	return out, err
 }
 
-// RemoveTrigger removes a schedule or a hook.
+// RemoveTrigger removes a schedule or a webhook.
 func (c *Client) RemoveTrigger(ctx context.Context, name string) error {
 	return c.call(ctx, del, "/api/triggers/"+url.PathEscape(name), nil, nil)
 }

@@ -33,6 +33,19 @@ func (scriptedTriggers) RunNow(_ context.Context, name string) (trigger.Entry, e
 	return trigger.Entry{Trigger: name, State: trigger.RunAccepted}, nil
 }
 
+func (scriptedTriggers) Deliver(_ context.Context, name string, d trigger.Delivery) (trigger.Entry, error) {
+	switch name {
+	case "busy":
+		return trigger.Entry{}, coleo.Errorf(coleo.EBusy, "too many")
+	case "late":
+		return trigger.Entry{}, coleo.Errorf(coleo.EStale, "too late")
+	}
+	if len(d.Body) > trigger.MaxBody {
+		return trigger.Entry{}, coleo.Errorf(coleo.EInvalid, "too large")
+	}
+	return trigger.Entry{Trigger: name, Key: d.ID, Why: d.Timestamp + d.Signature, Count: len(d.Body)}, nil
+}
+
 func (scriptedTriggers) History(_ context.Context, name string, before int64, limit int) ([]trigger.Entry, error) {
 	return []trigger.Entry{{Trigger: name, ID: before, Count: limit}}, nil
 }
@@ -97,5 +110,36 @@ func TestOnlyAPersonMakesTriggers(t *testing.T) {
 	}
 	if got, _ := ask(t, h, "GET", "/api/triggers", "", "Authorization", "Bearer "+testToken); got.StatusCode != 200 {
 		t.Errorf("the list: %d", got.StatusCode)
+	}
+}
+
+func TestARequestToAWebhookNeedsNoTokenAndIsBounded(t *testing.T) {
+	t.Parallel()
+	s := triggerServer(t, &scriptedBrain{})
+	headers := []string{"Coleo-Timestamp", "12", "Coleo-Id", "x", "Coleo-Signature", "sha256=00"}
+	for _, c := range []struct {
+		name, path, body string
+		more             []string
+		status           int
+		want             string
+	}{
+		{"the headers and the body", "/hooks/n", "{}", nil, 202, `"key":"x","count":2`},
+		{"the largest body", "/hooks/n", strings.Repeat("x", trigger.MaxBody), nil, 202, `"count":65536`},
+		{"a larger body", "/hooks/n", strings.Repeat("x", trigger.MaxBody+1), nil, 413, "too large"},
+		{"a huge body", "/hooks/n", strings.Repeat("x", 2*maxBody), nil, 413, "too large"},
+		{"too many", "/hooks/busy", "{}", nil, 429, "too many"},
+		{"too late", "/hooks/late", "{}", nil, 409, "too late"},
+		{"no name", "/hooks/", "{}", nil, 405, ""},
+		{"another host name", "/hooks/n", "{}", []string{"Host", "evil.example"}, 403, "not a name of this server"},
+		{"a page of another origin", "/hooks/n", "{}", []string{"Origin", "http://evil.example"}, 403, "may not call"},
+		{"a wrong token", "/hooks/n", "{}", []string{"Authorization", "Bearer x"}, 401, "wrong"},
+	} {
+		got, text := ask(t, s.Handler(false), "POST", c.path, c.body, append(c.more, headers...)...)
+		if got.StatusCode != c.status || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %d %s, want %d with %q", c.name, got.StatusCode, text, c.status, c.want)
+		}
+	}
+	if got, text := ask(t, newServer(t, &scriptedBrain{}).Handler(false), "POST", "/hooks/n", "{}"); got.StatusCode != 501 {
+		t.Errorf("a server without triggers: %d %s", got.StatusCode, text)
 	}
 }

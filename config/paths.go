@@ -81,6 +81,9 @@ func (p Paths) Templates() string { return filepath.Join(p.Config, "templates") 
 // TemplateTrust returns the path of the list of projects' templates that the user trusts.
 func (p Paths) TemplateTrust() string { return filepath.Join(p.State, "template-trust.json") }
 
+// WebhookSecrets returns the folder with the secrets of webhooks.
+func (p Paths) WebhookSecrets() string { return filepath.Join(p.State, "webhooks") }
+
 // Packs returns the folder of the installed packs. See docs/packs.md.
 func (p Paths) Packs() string { return filepath.Join(p.State, "packs") }
 

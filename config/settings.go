@@ -98,7 +98,7 @@ type Settings struct {
 		// MaxOutput is the longest reply of a model in tokens; budget.MaxOutput if 0.
 		MaxOutput int `toml:"max_output"`
 	} `toml:"budget"`
-	// Triggers says whether schedules and hooks start arms: see docs/triggers.md.
+	// Triggers says whether schedules and webhooks start arms: see docs/triggers.md.
 	Triggers struct {
 		Enabled bool `toml:"enabled"`
 	} `toml:"triggers"`

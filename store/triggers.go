@@ -11,9 +11,13 @@ import (
 	"coleo.dev/trigger"
 )
 
-// keptTriggerEntries is how many entries of one trigger are kept. A hook has at most 10 runs in a
-// minute, so the ids of its requests are kept for far longer than they are valid.
-const keptTriggerEntries = 1000
+const (
+	// keptTriggerEntries is how many entries of one trigger are kept.
+	keptTriggerEntries = 1000
+	// keptTriggerRuns is how long each run is kept, whatever else is told of its trigger. A request to
+	// a webhook is valid for a few minutes, and its run says that it was accepted.
+	keptTriggerRuns = time.Hour
+)
 
 // triggerRow is a trigger and what is stored as JSON of it.
 type triggerRow struct {
@@ -90,7 +94,7 @@ func (s *ServeDB) AddTrigger(ctx context.Context, t trigger.Trigger) error {
 		}
 		if count >= trigger.MostTriggers {
 			return coleo.Errorf(coleo.EConflict,
-				"there are %d schedules and hooks already: remove one; nothing was added", count)
+				"there are %d schedules and webhooks already: remove one; nothing was added", count)
 		}
 		done, err := tx.Exec(insertion("triggers", r.fields())+" ON CONFLICT (name) DO NOTHING", cells(r.fields())...)
 		if err != nil {
@@ -100,7 +104,7 @@ func (s *ServeDB) AddTrigger(ctx context.Context, t trigger.Trigger) error {
 			return err
 		}
 		return coleo.Errorf(coleo.EConflict,
-			"there is a schedule or a hook called %q already: remove it, or choose another name; nothing was added", t.Name)
+			"there is a schedule or a webhook called %q already: remove it, or choose another name; nothing was added", t.Name)
 	})
 	return named(err, "store the trigger %s", t.Name)
 }
@@ -122,7 +126,7 @@ func (s *ServeDB) RemoveTrigger(ctx context.Context, name string) error {
 			return err
 		}
 		if n, err := done.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, coleo.Errorf(coleo.ENotFound, "there is no schedule or hook called %q", name))
+			return errors.Join(err, coleo.Errorf(coleo.ENotFound, "there is no schedule or webhook called %q", name))
 		}
 		_, err = tx.Exec(`UPDATE trigger_history SET state = ?, why = 'the trigger was removed', request = NULL
 			WHERE trigger_name = ? AND state = ?`, string(trigger.RunFailed), name, string(trigger.RunAccepted))
@@ -172,7 +176,7 @@ func (s *ServeDB) AddTriggerEntries(ctx context.Context, t trigger.Trigger, hand
 			return err
 		}
 		if n, err := done.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, coleo.Errorf(coleo.ENotFound, "there is no schedule or hook called %q", t.Name))
+			return errors.Join(err, coleo.Errorf(coleo.ENotFound, "there is no schedule or webhook called %q", t.Name))
 		}
 		for _, e := range entries {
 			added, err := addTriggerEntry(tx, e)
@@ -195,21 +199,24 @@ func addTriggerEntry(tx *sql.Tx, e trigger.Entry) (added bool, err error) {
 	if err != nil || n == 0 {
 		return false, err
 	}
-	// An entry of an arm that exists counts for the number of live arms.
-	_, err = tx.Exec(`DELETE FROM trigger_history WHERE trigger_name = ?1 AND id <= (SELECT id FROM trigger_history
-		WHERE trigger_name = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
-		AND (state IS NULL OR state NOT IN ('accepted', 'starting'))
-		AND (arm_id IS NULL OR NOT EXISTS (SELECT 1 FROM arms WHERE arms.id = arm_id))`, e.Trigger, keptTriggerEntries)
+	// A request to a webhook must be refused for as long as a copy of it is valid. An entry of an arm that
+	// exists counts for the number of live arms.
+	oldest := e.Time.Add(-keptTriggerRuns)
+	_, err = tx.Exec(`DELETE FROM trigger_history WHERE trigger_name IS ?1 AND id <= (SELECT id FROM trigger_history
+		WHERE trigger_name IS ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
+		AND (state IS NULL OR state NOT IN ('accepted', 'starting')) AND (once IS NULL OR ts < ?3)
+		AND (arm_id IS NULL OR NOT EXISTS (SELECT 1 FROM arms WHERE arms.id = arm_id))`, textOf(&e.Trigger), keptTriggerEntries,
+		moment{&oldest})
 	return true, err
 }
 
-// AddRefused stores that requests to a hook were refused. The hook may not exist.
+// AddRefused stores that requests to a webhook were refused. The webhook may not exist.
 func (s *ServeDB) AddRefused(ctx context.Context, e trigger.Entry) error {
 	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
 		_, err := addTriggerEntry(tx, e)
 		return err
 	})
-	return named(err, "store refused requests to the hook %s", e.Trigger)
+	return named(err, "store refused requests to the webhook %s", e.Trigger)
 }
 
 // SetTriggerRun changes the state of a run from one state to another. It returns EConflict if the

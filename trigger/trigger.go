@@ -1,4 +1,4 @@
-// Package trigger decides what starts arms without a person: a schedule, or a request to a hook. It
+// Package trigger decides what starts arms without a person: a schedule, or a request to a webhook. It
 // says when a schedule is due, which requests are genuine, and how their fields become data in a
 // prompt. Its functions are pure: they get the time, and do no input or output.
 package trigger
@@ -17,7 +17,7 @@ type Kind string
 // The kinds of triggers.
 const (
 	Schedule Kind = "schedule" // a time has come
-	Hook     Kind = "hook"     // a signed request has come
+	Webhook  Kind = "webhook"  // a signed request has come
 )
 
 // Label is the key of the label of all arms that triggers have started. Its value is the name of
@@ -35,7 +35,7 @@ const (
 
 // Trigger starts arms from a template.
 type Trigger struct {
-	Name     string            `json:"name"` // schedules and hooks have no name in common
+	Name     string            `json:"name"` // schedules and webhooks have no name in common
 	Kind     Kind              `json:"kind"`
 	Template string            `json:"template"`
 	Workdir  string            `json:"workdir"`        // absolute
@@ -63,7 +63,7 @@ type EntryKind string
 const (
 	EntryRun     EntryKind = "run"     // an arm was to be started
 	EntryMissed  EntryKind = "missed"  // times of a schedule have passed without a run
-	EntryRefused EntryKind = "refused" // requests to a hook were refused
+	EntryRefused EntryKind = "refused" // requests to a webhook were refused
 )
 
 // RunState says how far a run is. The database stores states.
@@ -89,7 +89,7 @@ type Entry struct {
 	State   RunState  `json:"state,omitempty"`
 	Due     time.Time `json:"due,omitzero"` // the time of the schedule
 	CatchUp bool      `json:"catchUp,omitempty"`
-	Key     string    `json:"key,omitempty"` // of a hook: the id of the request
+	Key     string    `json:"key,omitempty"` // of a webhook: the id of the request
 	ByHand  bool      `json:"byHand,omitempty"`
 	Arm     string    `json:"arm,omitempty"`
 	ArmName string    `json:"armName,omitempty"`
@@ -117,6 +117,6 @@ func CheckName(name string) error {
 	if nameForm.MatchString(name) {
 		return nil
 	}
-	return coleo.Errorf(coleo.EInvalid, "%q cannot name a schedule or a hook: use 1 to 40 small letters, digits or '-', "+
+	return coleo.Errorf(coleo.EInvalid, "%q cannot name a schedule or a webhook: use 1 to 40 small letters, digits or '-', "+
 		"beginning and ending with a letter or digit; nothing was done", name)
 }

@@ -2,10 +2,10 @@ package wire
 
 import "coleo.dev/trigger"
 
-// TriggerRequest asks for a new schedule or hook.
+// TriggerRequest asks for a new schedule or webhook.
 type TriggerRequest struct {
-	Name     string            `json:"name" minLength:"1" doc:"Name of the new schedule or hook"`
-	Kind     trigger.Kind      `json:"kind" enum:"schedule,hook" doc:"What starts the arms"`
+	Name     string            `json:"name" minLength:"1" doc:"Name of the new schedule or webhook"`
+	Kind     trigger.Kind      `json:"kind" enum:"schedule,webhook" doc:"What starts the arms"`
 	Template string            `json:"template" minLength:"1" doc:"Name of a template with a sandbox and a prompt"`
 	Workdir  string            `json:"workdir" minLength:"1" doc:"Work folder of the arms, as an absolute path"`
 	Args     map[string]string `json:"args,omitempty" doc:"Arguments of the template"`
@@ -15,14 +15,14 @@ type TriggerRequest struct {
 	CatchUp  bool              `json:"catchUp,omitempty" doc:"Of a schedule: one run makes up for all that were missed"`
 }
 
-// NewTrigger has a new schedule or hook. It is the only answer with the secret of a hook.
+// NewTrigger has a new schedule or webhook. It is the only answer with the secret of a webhook.
 type NewTrigger struct {
 	Trigger trigger.Trigger `json:"trigger"`
-	Secret  string          `json:"secret,omitempty" doc:"Signs the requests to a hook; Coleo does not show it again"`
+	Secret  string          `json:"secret,omitempty" doc:"Signs the requests to a webhook; Coleo does not show it again"`
 	On      bool            `json:"on" doc:"Whether triggers are on in config.toml"`
 }
 
-// Triggers has all schedules and hooks.
+// Triggers has all schedules and webhooks.
 type Triggers struct {
 	Triggers []trigger.Trigger `json:"triggers"` // by name
 	On       bool              `json:"on" doc:"Whether triggers are on in config.toml"`

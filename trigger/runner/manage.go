@@ -4,7 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,8 +54,8 @@ func (r *Runner) named(ctx context.Context, name string) (trigger.Trigger, error
 	}
 	at := slices.IndexFunc(list, func(t trigger.Trigger) bool { return t.Name == name })
 	if at < 0 {
-		return trigger.Trigger{}, coleo.Errorf(coleo.ENotFound, "there is no schedule or hook called %q: "+
-			"'coleo schedule list' and 'coleo hook list' list them", name)
+		return trigger.Trigger{}, coleo.Errorf(coleo.ENotFound, "there is no schedule or webhook called %q: "+
+			"'coleo schedule list' and 'coleo webhook list' list them", name)
 	}
 	return list[at], nil
 }
@@ -75,11 +79,19 @@ func (r *Runner) Add(ctx context.Context, q wire.TriggerRequest) (wire.NewTrigge
 		}
 		t.Handled, t.Next = now, times.Next(now)
 	}
+	made := wire.NewTrigger{Trigger: t, On: r.On}
+	if t.Kind == trigger.Webhook {
+		var err error
+		if made.Secret, err = r.makeSecret(t); err != nil {
+			return wire.NewTrigger{}, err
+		}
+	}
 	if err := r.DB.AddTrigger(ctx, t); err != nil {
+		_ = os.Remove(r.secretPath(t))
 		return wire.NewTrigger{}, err
 	}
 	r.wakeUp()
-	return wire.NewTrigger{Trigger: t, On: r.On}, nil
+	return made, nil
 }
 
 // check returns an error if a new trigger could never start an arm.
@@ -88,19 +100,43 @@ func (r *Runner) check(t trigger.Trigger) error {
 		return err
 	}
 	switch {
-	case t.Kind != trigger.Schedule:
+	case t.Kind != trigger.Schedule && t.Kind != trigger.Webhook:
 		return coleo.Errorf(coleo.EInvalid, "%q is no kind of trigger: nothing was added", t.Kind)
+	case t.Kind == trigger.Webhook && (t.Cron != "" || t.Zone != "" || t.CatchUp):
+		return coleo.Errorf(coleo.EInvalid, "a webhook has no times: nothing was added")
 	case !filepath.IsAbs(t.Workdir):
 		return coleo.Errorf(coleo.EInvalid, "the work folder %q must be an absolute path: nothing was added", t.Workdir)
 	case t.MaxArms < 1 || t.MaxArms > trigger.MostArms:
 		return coleo.Errorf(coleo.EInvalid, "a trigger has between 1 and %d live arms: nothing was added", trigger.MostArms)
 	}
-	_, err := r.request(t, nil)
+	fields := map[string]string{}
+	if t.Kind == trigger.Webhook {
+		open, err := r.openArgs(t)
+		if err != nil {
+			return err
+		}
+		for _, name := range open {
+			fields[name] = trigger.Quote("")
+		}
+	}
+	_, err := r.request(t, fields)
 	return err
 }
 
-// Remove removes a trigger. Its arms go on, and its entries stay.
-func (r *Runner) Remove(ctx context.Context, name string) error { return r.DB.RemoveTrigger(ctx, name) }
+// Remove removes a trigger, and the secret of a webhook. Its arms go on, and its history stays.
+func (r *Runner) Remove(ctx context.Context, name string) error {
+	t, err := r.named(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := r.DB.RemoveTrigger(ctx, name); err != nil || t.Kind != trigger.Webhook {
+		return err
+	}
+	if err := os.Remove(r.secretPath(t)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the webhook %s was removed, but not the file with its secret: %w", name, err)
+	}
+	return nil
+}
 
 // RunNow accepts a run of a schedule that is not due. It returns EForbidden if triggers are off, and
 // EConflict if the schedule has its maximum number of live arms.
@@ -112,7 +148,7 @@ func (r *Runner) RunNow(ctx context.Context, name string) (trigger.Entry, error)
 	defer r.adding.Unlock()
 	t, err := r.named(ctx, name)
 	if err == nil && t.Kind != trigger.Schedule {
-		err = coleo.Errorf(coleo.EInvalid, "%s is a hook: only a signed request starts an arm of it", name)
+		err = coleo.Errorf(coleo.EInvalid, "%s is a webhook: only a signed request starts an arm of it", name)
 	}
 	if err != nil {
 		return trigger.Entry{}, err
@@ -127,7 +163,11 @@ func (r *Runner) RunNow(ctx context.Context, name string) (trigger.Entry, error)
 
 // accept stores a run, and returns it with its id.
 func (r *Runner) accept(ctx context.Context, t trigger.Trigger, e trigger.Entry) (trigger.Entry, error) {
-	if _, err := r.DB.AddTriggerEntries(ctx, t, t.Handled, 0, e); err != nil {
+	added, err := r.DB.AddTriggerEntries(ctx, t, t.Handled, 0, e)
+	if err == nil && !added {
+		err = coleo.Errorf(coleo.EConflict, "this run was accepted before: nothing more was started")
+	}
+	if err != nil {
 		return e, err
 	}
 	r.wakeUp()

@@ -1,5 +1,5 @@
-// Package runner carries out triggers inside serve: it starts an arm when a schedule is due, and
-// stores what became of it. Package trigger decides what is due.
+// Package runner carries out triggers inside serve: it starts an arm when a schedule is due or a
+// genuine request has come to a webhook, and stores what became of it. Package trigger decides.
 package runner
 
 import (
@@ -40,8 +40,10 @@ type Config struct {
 	// Template returns the template with a name, for a work folder. It returns an error for a template
 	// that the user does not trust.
 	Template func(name, workdir string) (template.Template, error)
-	Log      *slog.Logger
-	Now      func() time.Time
+	// Secrets is the folder with the secrets of webhooks, one file for each.
+	Secrets string
+	Log     *slog.Logger
+	Now     func() time.Time
 }
 
 // Runner carries out triggers. Make it with New, and call Run once. The other methods may be called
@@ -50,20 +52,24 @@ type Runner struct {
 	Config
 	wake chan struct{} // has room for one
 
-	adding sync.Mutex // held while the number of live arms decides about another one
+	adding  sync.Mutex                // held while the number of live arms decides about another one
+	buckets map[string]trigger.Bucket // how many requests webhooks have had lately, by their ids; needs adding
 
 	mu       sync.Mutex
-	busy     map[int64]bool // the runs that a goroutine carries out
+	busy     map[int64]bool            // the runs that a goroutine carries out
+	refusals map[refusal]trigger.Entry // not written yet
 	starting sync.WaitGroup
 }
 
 // New returns a Runner.
 func New(c Config) *Runner {
-	return &Runner{Config: c, wake: make(chan struct{}, 1), busy: map[int64]bool{}}
+	return &Runner{Config: c, wake: make(chan struct{}, 1), busy: map[int64]bool{},
+		buckets: map[string]trigger.Bucket{}, refusals: map[refusal]trigger.Entry{}}
 }
 
 // Run carries out triggers until ctx ends. It first continues with the runs of an earlier serve.
 func (r *Runner) Run(ctx context.Context) {
+	defer r.writeRefused(context.WithoutCancel(ctx))
 	defer r.starting.Wait()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -95,6 +101,7 @@ func (r *Runner) wakeUp() {
 
 // look does what is due now. It returns how long nothing more is due.
 func (r *Runner) look(ctx context.Context) (time.Duration, error) {
+	r.writeRefused(ctx)
 	if !r.On {
 		return lookEvery, r.giveUp(ctx)
 	}

@@ -114,7 +114,7 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	}
 	local.startIfNeeded()
 	triggers := runner.New(runner.Config{DB: db, On: s.Triggers.Enabled, Start: b.StartOnce, Template: template.Usable(s),
-		Log: log, Now: now})
+		Secrets: s.WebhookSecrets(), Log: log, Now: now})
 	following.Go(func() { triggers.Run(ctx) })
 	return bothUntilOneEnds(ctx, b.Run, func(ctx context.Context) error {
 		return listenAndServe(ctx, s, b, triggers, log)

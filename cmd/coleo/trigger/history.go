@@ -19,9 +19,9 @@ func newHistoryCommand(kind trigger.Kind) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "history [" + nameUse(kind) + "]",
 		Short: "List runs, missed runs and refused requests",
-		Long: `List what has happened to schedules and hooks: runs, missed runs and refused
+		Long: `List what has happened to schedules and webhooks: runs, missed runs and refused
 requests. The last row is the newest. Without a name, the list has all schedules and
-hooks, also those that were removed.`,
+webhooks, also those that were removed.`,
 		Args: verb.AtMost(1, "the name of a "+word(kind)+", or nothing"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			name := ""

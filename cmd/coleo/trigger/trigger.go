@@ -1,4 +1,4 @@
-// Package trigger has the verbs coleo schedule and coleo hook, about what starts arms without a
+// Package trigger has the verbs coleo schedule and coleo webhook, about what starts arms without a
 // person.
 package trigger
 
@@ -23,12 +23,15 @@ import (
 	"coleo.dev/wire"
 )
 
-// Commands returns the verbs schedule and hook.
+// Commands returns the verbs schedule and webhook.
 func Commands() []*cobra.Command {
 	schedule := verb.Group("schedule", "Start arms at times that you choose")
 	schedule.AddCommand(newAddCommand(), newListCommand(trigger.Schedule), newShowCommand(trigger.Schedule),
 		newRemoveCommand(trigger.Schedule), newRunNowCommand(), newHistoryCommand(trigger.Schedule))
-	return []*cobra.Command{schedule}
+	webhook := verb.Group("webhook", "Start arms by signed requests of programs on this machine")
+	webhook.AddCommand(newCreateCommand(), newListCommand(trigger.Webhook), newShowCommand(trigger.Webhook),
+		newRemoveCommand(trigger.Webhook), newHistoryCommand(trigger.Webhook))
+	return []*cobra.Command{schedule, webhook}
 }
 
 // offNote says that nothing starts by itself.
@@ -173,7 +176,7 @@ func printList(c *cobra.Command, kind trigger.Kind, all []trigger.Trigger) error
 	if kind == trigger.Schedule {
 		fmt.Fprintln(w, "SCHEDULE\tCRON\tNEXT\tMISSED\tTEMPLATE\tARMS")
 	} else {
-		fmt.Fprintln(w, "HOOK\tTEMPLATE\tARMS\tFOLDER")
+		fmt.Fprintln(w, "WEBHOOK\tTEMPLATE\tARMS\tFOLDER")
 	}
 	for _, t := range all {
 		arms := fmt.Sprintf("%d of %d", t.Live, t.MaxArms)

@@ -1,4 +1,4 @@
--- What starts arms without a person: schedules and hooks.
+-- What starts arms without a person: schedules and webhooks.
 CREATE TABLE triggers (
 	name       TEXT PRIMARY KEY,
 	id         TEXT NOT NULL UNIQUE,
@@ -12,7 +12,7 @@ CREATE TABLE triggers (
 -- Runs of triggers, missed runs and refused requests. They outlive their trigger.
 CREATE TABLE trigger_history (
 	id      INTEGER PRIMARY KEY AUTOINCREMENT,
-	trigger_name TEXT NOT NULL,
+	trigger_name TEXT, -- NULL: refused requests to a webhook that does not exist
 	kind    TEXT NOT NULL, -- run, missed or refused
 	ts      TEXT NOT NULL,
 	once    TEXT UNIQUE,   -- of a run: what must not have two runs

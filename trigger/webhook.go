@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// MaxBody is the largest body of a request to a hook, in bytes.
+	// MaxBody is the largest body of a request to a webhook, in bytes.
 	MaxBody = 64 << 10
 	// maxAge is how old a request may be. A copy of it is worthless later, even if Coleo has
 	// forgotten its id.
@@ -33,7 +33,7 @@ const (
 	maxField = 16 << 10
 )
 
-// The names of the headers of a request to a hook.
+// The names of the headers of a request to a webhook.
 const (
 	HeaderTime      = "Coleo-Timestamp" // seconds since 1970, in decimal digits
 	HeaderID        = "Coleo-Id"        // differs from that of each other request
@@ -50,7 +50,7 @@ var (
 	idForm   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 )
 
-// Delivery is a request to a hook.
+// Delivery is a request to a webhook.
 type Delivery struct {
 	Timestamp string
 	ID        string
@@ -78,7 +78,7 @@ func Verify(secret []byte, d Delivery, now time.Time) error {
 			"or '-': nothing was started", HeaderTime, HeaderID)
 	}
 	if len(secret) == 0 || !hmac.Equal([]byte(Sign(secret, d)), []byte(d.Signature)) {
-		return coleo.Errorf(coleo.EUnauthorized, "there is no such hook, or the signature is wrong: nothing was started")
+		return coleo.Errorf(coleo.EUnauthorized, "there is no such webhook, or the signature is wrong: nothing was started")
 	}
 	seconds, err := strconv.ParseInt(d.Timestamp, 10, 64)
 	if err != nil {
@@ -115,7 +115,7 @@ func Fields(body []byte, names []string) (map[string]string, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Contains(names, name) {
-			return nil, coleo.Errorf(coleo.EInvalid, "the hook takes no field %s; it takes %s: nothing was started",
+			return nil, coleo.Errorf(coleo.EInvalid, "the webhook takes no field %s; it takes %s: nothing was started",
 				Quote(shortened(name)), listOf(names))
 		}
 		if out[name], err = quoted(fields[name]); err != nil {
@@ -140,7 +140,7 @@ func quoted(value json.RawMessage) (string, error) {
 	return Quote(compact.String()), err
 }
 
-// listOf names the fields that a hook takes.
+// listOf names the fields that a webhook takes.
 func listOf(names []string) string {
 	if len(names) == 0 {
 		return "none"
@@ -196,7 +196,7 @@ type Bucket struct {
 	at   time.Time
 }
 
-// perMinute is how many runs a hook begins in a minute. That many can also begin at once.
+// perMinute is how many runs a webhook begins in a minute. That many can also begin at once.
 const perMinute = 10
 
 // Take takes one from the bucket, and returns what is left of it. It returns false if the bucket is

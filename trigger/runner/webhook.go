@@ -1,0 +1,161 @@
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/trigger"
+)
+
+// refusedEvery is how long refused requests are counted together. It bounds how often a flood of them
+// writes to the disk.
+const refusedEvery = 5 * time.Second
+
+// secretPath returns the path of the file with the secret of a webhook.
+func (r *Runner) secretPath(t trigger.Trigger) string { return filepath.Join(r.Secrets, t.ID+".key") }
+
+// makeSecret draws the secret of a new webhook, and writes it into a file that only the user can read.
+func (r *Runner) makeSecret(t trigger.Trigger) (string, error) {
+	secret := strings.ToLower(rand.Text() + rand.Text())
+	if err := os.MkdirAll(r.Secrets, 0o700); err != nil {
+		return "", fmt.Errorf("store the secret of the webhook %s: %w", t.Name, err)
+	}
+	f, err := os.OpenFile(r.secretPath(t), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", fmt.Errorf("store the secret of the webhook %s: %w", t.Name, err)
+	}
+	_, err = f.WriteString(secret)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return "", fmt.Errorf("store the secret of the webhook %s: %w", t.Name, err)
+	}
+	return secret, nil
+}
+
+// webhookNamed returns a webhook and its secret. If there is no such webhook, it returns another secret, which
+// nobody knows. So the answer takes as long as for a wrong signature.
+func (r *Runner) webhookNamed(ctx context.Context, name string) (trigger.Trigger, []byte, error) {
+	t, err := r.named(ctx, name)
+	switch {
+	case err == nil && t.Kind == trigger.Webhook:
+		secret, err := os.ReadFile(r.secretPath(t))
+		if err != nil {
+			err = coleo.Errorf(coleo.EInternal, "the secret of the webhook %s is missing: nothing was started; remove the webhook, "+
+				"and create it again", name)
+		}
+		return t, secret, err
+	case err == nil || coleo.ErrorCode(err) == coleo.ENotFound:
+		return trigger.Trigger{}, []byte(rand.Text()), nil
+	}
+	return trigger.Trigger{}, nil, err
+}
+
+// Deliver accepts a request to a webhook, and returns its run when the run is on the disk. Its errors are
+// those of trigger.Verify and trigger.Fields, and:
+//   - EForbidden if triggers are off, or if the template is not usable any more
+//   - EConflict if a request with this id was accepted before, or the webhook has its maximum number of
+//     live arms
+//   - EBusy if the webhook has had too many requests in the last minute
+func (r *Runner) Deliver(ctx context.Context, name string, d trigger.Delivery) (trigger.Entry, error) {
+	t, secret, err := r.webhookNamed(ctx, name)
+	var e trigger.Entry
+	switch {
+	case err != nil:
+	case !r.On:
+		err = errOff()
+	default:
+		if err = trigger.Verify(secret, d, r.Now()); err == nil {
+			e, err = r.acceptDelivery(ctx, t, d)
+		}
+	}
+	if err != nil {
+		r.refused(t.Name, err)
+	}
+	return e, err
+}
+
+// acceptDelivery is Deliver for a genuine request.
+func (r *Runner) acceptDelivery(ctx context.Context, t trigger.Trigger, d trigger.Delivery) (trigger.Entry, error) {
+	r.adding.Lock()
+	defer r.adding.Unlock()
+	once := "hook/" + t.ID + "/" + d.ID
+	switch old, err := r.DB.TriggerRun(ctx, once); {
+	case err == nil:
+		return trigger.Entry{}, coleo.Errorf(coleo.EConflict, "the request %s was accepted before, and its run is %s: "+
+			"nothing more was started; a new request needs a new id", d.ID, old.State)
+	case coleo.ErrorCode(err) != coleo.ENotFound:
+		return trigger.Entry{}, err
+	}
+	left, ok := r.buckets[t.ID].Take(r.Now())
+	if r.buckets[t.ID] = left; !ok {
+		return trigger.Entry{}, coleo.Errorf(coleo.EBusy, "the webhook %s has had too many requests in the last minute: "+
+			"nothing was started; send it again later", t.Name)
+	}
+	names, err := r.openArgs(t)
+	if err != nil {
+		return trigger.Entry{}, err
+	}
+	fields, err := trigger.Fields(d.Body, names)
+	if err != nil {
+		return trigger.Entry{}, err
+	}
+	e, err := r.newRun(ctx, t, fields)
+	if err != nil {
+		return e, err
+	}
+	e.Key, e.Once = d.ID, once
+	return r.accept(ctx, t, e)
+}
+
+// openArgs returns the arguments of the template that the user has not given. Requests give them.
+func (r *Runner) openArgs(t trigger.Trigger) ([]string, error) {
+	found, err := r.Template(t.Template, t.Workdir)
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Sorted(maps.Keys(found.Args))
+	return slices.DeleteFunc(names, func(name string) bool { _, given := t.Args[name]; return given }), nil
+}
+
+// refusal is what is counted together.
+type refusal struct {
+	webhook string // "" if there is none
+	code    coleo.Code
+}
+
+// refused counts a refused request. Run writes the numbers into the history.
+func (r *Runner) refused(webhook string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.refusals) == 0 {
+		time.AfterFunc(refusedEvery, r.wakeUp)
+	}
+	key := refusal{webhook, coleo.ErrorCode(err)}
+	e, known := r.refusals[key]
+	if !known {
+		e = trigger.Entry{Trigger: webhook, Kind: trigger.EntryRefused, Time: r.Now().UTC(), Why: err.Error()}
+	}
+	e.Count++
+	r.refusals[key] = e
+}
+
+// writeRefused writes the refused requests that were counted into the history.
+func (r *Runner) writeRefused(ctx context.Context) {
+	r.mu.Lock()
+	all := r.refusals
+	r.refusals = map[refusal]trigger.Entry{}
+	r.mu.Unlock()
+	for _, e := range all {
+		if err := r.DB.AddRefused(ctx, e); err != nil {
+			r.Log.Warn("write down refused requests", "webhook", e.Trigger, "count", e.Count, "why", e.Why, "error", err)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package runner
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/trigger"
+	"coleo.dev/wire"
+)
+
+// signed returns a request that is signed at the time of the bench.
+func (b *bench) signed(secret, id, body string) trigger.Delivery {
+	d := trigger.Delivery{Timestamp: strconv.FormatInt(b.time().Unix(), 10), ID: id, Body: []byte(body)}
+	d.Signature = trigger.Sign([]byte(secret), d)
+	return d
+}
+
+// addWebhook makes the webhook w and returns its secret.
+func (b *bench) addWebhook() string {
+	b.t.Helper()
+	b.Secrets = b.dir + "/webhooks"
+	made, err := b.Add(b.t.Context(), wire.TriggerRequest{Name: "w", Kind: trigger.Webhook, Template: "t", Workdir: b.dir,
+		MaxArms: trigger.MostArms})
+	if err != nil || len(made.Secret) < 50 {
+		b.t.Fatalf("%+v, %v", made, err)
+	}
+	return made.Secret
+}
+
+func TestARequestIsAcceptedOnceHoweverOftenItComes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	secret := b.addWebhook()
+	d := b.signed(secret, "id", `{"what":"it"}`)
+	codes := map[coleo.Code]int{}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for range 10 {
+		all.Go(func() {
+			_, err := b.Deliver(t.Context(), "w", d)
+			mu.Lock()
+			defer mu.Unlock()
+			codes[coleo.ErrorCode(err)]++
+		})
+	}
+	all.Wait()
+	if fmt.Sprint(codes) != "map[:1 conflict:9]" {
+		t.Errorf("ten times at once: %v", codes)
+	}
+	b.does()
+	if len(b.orders) != 1 || b.requests[0].InitialPrompt != `do "it"` || b.requests[0].Harness != "h" {
+		t.Errorf("the requests are %+v", b.requests)
+	}
+	b.DB.Close()
+	b.open(true)
+	b.Secrets = b.dir + "/webhooks"
+	if _, err := b.Deliver(t.Context(), "w", d); coleo.ErrorCode(err) != coleo.EConflict {
+		t.Errorf("again, at another serve: %v", err)
+	}
+	b.writeRefused(t.Context())
+	b.tells("at the end", "run started0", "refused 9", "refused 1")
+}
+
+// The history is bounded. Neither forged requests nor genuine ones push a run out of it while a copy
+// of its request is valid.
+func TestAFloodDoesNotMakeAnOldRequestNew(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	d := b.signed(b.addWebhook(), "id", "{}")
+	if _, err := b.Deliver(t.Context(), "w", d); err != nil {
+		t.Fatal(err)
+	}
+	b.does()
+	forged := d
+	forged.ID = "other"
+	for range 1200 {
+		if _, err := b.Deliver(t.Context(), "w", forged); coleo.ErrorCode(err) != coleo.EUnauthorized {
+			t.Fatal(err)
+		}
+		b.writeRefused(t.Context())
+	}
+	b.pass(4 * time.Minute)
+	if _, err := b.Deliver(t.Context(), "w", d); coleo.ErrorCode(err) != coleo.EConflict {
+		t.Errorf("the same request after a flood: %v", err)
+	}
+	b.pass(2 * time.Hour)
+	if _, err := b.Deliver(t.Context(), "w", forged); err == nil {
+		t.Error("a forged request is accepted")
+	}
+	b.writeRefused(t.Context())
+	if list, err := b.History(t.Context(), "w", 0, 10_000); err != nil || len(list) != 1000 {
+		t.Errorf("the history has %d entries, %v; want 1000", len(list), err)
+	}
+}
+
+func TestASecretIsForItsUserAndGoesWithItsWebhook(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	secret := b.addWebhook()
+	files, err := os.ReadDir(b.Secrets)
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	info, err := files[0].Info()
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is %v, %v", info, err)
+	}
+	if _, err := b.Add(t.Context(), wire.TriggerRequest{Name: "w", Kind: trigger.Webhook, Template: "t",
+		Workdir: b.dir}); coleo.ErrorCode(err) != coleo.EConflict {
+		t.Errorf("a second one: %v", err)
+	}
+	if _, err := b.Add(t.Context(), wire.TriggerRequest{Name: "v", Kind: trigger.Webhook, Template: "t", Workdir: b.dir,
+		Cron: "@daily"}); coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "no times") {
+		t.Errorf("one with a time: %v", err)
+	}
+	if err := b.Remove(t.Context(), "w"); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := os.ReadDir(b.Secrets); err != nil || len(files) != 0 {
+		t.Errorf("after the removal there are %v, %v", files, err)
+	}
+	if _, err := b.Deliver(t.Context(), "w", b.signed(secret, "id", "")); coleo.ErrorCode(err) != coleo.EUnauthorized {
+		t.Errorf("after the removal: %v", err)
+	}
+}
