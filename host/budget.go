@@ -195,7 +195,7 @@ func (a *arm) warn(ctx context.Context, d budget.Decision) {
 // for this reason already.
 func (a *arm) parkFor(ctx context.Context, step coleo.BudgetStep, d budget.Decision, why string) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
-		if p := queueOf(r).Parked; p != nil && p.Kind == coleo.LimitBudget {
+		if p := queueOf(r).Parked; p != nil && p.Kind.Own() {
 			return nil
 		}
 		p := coleo.Parked{Limit: coleo.Limit{Kind: coleo.LimitBudget, Text: d.Why, Seen: a.host.Now().UTC()}, Try: 1,
@@ -243,14 +243,14 @@ func (a *arm) endFor(ctx context.Context, d budget.Decision, why string) {
 	})
 }
 
-// stopTurn interrupts the turn of an arm that is parked at its budget. It returns at once. It never
+// stopTurn interrupts the turn of an arm that Coleo itself has parked. It returns at once. It never
 // interrupts while a dialog is open, because the keys would answer the dialog. With again, it also
 // interrupts a turn that was interrupted before and still goes on.
 func (a *arm) stopTurn(again bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := queueOf(&a.record).Parked
-	if p == nil || p.Kind != coleo.LimitBudget || a.metering.stopping || a.session == nil || a.run == nil ||
+	if p == nil || !p.Kind.Own() || a.metering.stopping || a.session == nil || a.run == nil ||
 		a.run.Interrupted && !again || !a.session.State().State.Working() {
 		return
 	}
