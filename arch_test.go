@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 	"pricebook":          {".", "modelresolver"},
 	"cost":               {"."},
 	"budget":             {"."},
+	"loop":               {"."},
 	"web":                {"."},
 	"policy":             {".", "policy/"},
 	"policy/commandline": {},
@@ -85,7 +86,7 @@ var mayImport = map[string][]string{
 	"registry":              {".", "config", "harnesses/"},
 	"host": {".", "pty", "holder", "holder/journal", "holder/process", "store", "trace", "thread",
 		"repeat", "registry",
-		"bus", "boottime", "localsocket", "door", "subarm", "host/queue", "budget", "cost", "host/spending", "host/toolcalls", "host/judge", "host/diffs", "changes", "policy", "policy/files", "checked", "limit", "workspace", "workspace/merge"},
+		"bus", "boottime", "localsocket", "door", "subarm", "host/queue", "budget", "cost", "loop", "host/spending", "host/toolcalls", "host/judge", "host/diffs", "changes", "policy", "policy/files", "checked", "limit", "workspace", "workspace/merge"},
 	"checked":        {"."},
 	"host/diffs":     {".", "bus", "changes", "changes/folder", "workspace/git"},
 	"host/judge":     {".", "policy", "policy/"},
@@ -201,7 +202,7 @@ var home = map[string][]string{
 // testOnly lists what tests may import beyond their package.
 var testOnly = []string{"conformance/", "record/recordtest", "workspace/gittest", "hook", "sandbox/inside", "registry",
 	"pty", "pty/device", "holder", "holder/process", "sqlite", "store", "bus", "bus/bustest",
-	"localsocket", "host", "host/toolcalls", "brain", "api", "wire", "harnesses/terminal/casttest", "window/pane",
+	"localsocket", "host", "host/toolcalls", "brain", "api", "loop", "wire", "harnesses/terminal/casttest", "window/pane",
 	"harnesses/terminal", "harnesses/terminal/rules", "record"}
 
 // source is one Go file with its imports.

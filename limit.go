@@ -19,6 +19,9 @@ const (
 	LimitContext  LimitKind = "context"  // the conversation is too long for the model
 	// LimitBudget is a limit of the user's own: see Budget. No agent CLI tells it.
 	LimitBudget LimitKind = "budget"
+	// LimitLoop means that the agent CLI went in circles: see package loop. No agent CLI tells
+	// it.
+	LimitLoop LimitKind = "loop"
 )
 
 // LimitKinds returns every kind of limit that an agent CLI can meet.
@@ -28,8 +31,11 @@ func LimitKinds() []LimitKind {
 
 // Passes reports whether the limit ends by itself, so that waiting helps.
 func (k LimitKind) Passes() bool {
-	return k != LimitLogin && k != LimitContext && k != LimitBudget
+	return k != LimitLogin && k != LimitContext && !k.Own()
 }
+
+// Own reports whether Coleo itself has stopped the arm, and not a limit of its model.
+func (k LimitKind) Own() bool { return k == LimitBudget || k == LimitLoop }
 
 // Limit is a limit that an agent CLI has met. The agent CLI has given up: its turn has
 // ended with this error.

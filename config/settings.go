@@ -86,6 +86,9 @@ type Settings struct {
 		// ContinueWith is the prompt with which the arm goes on after a limit; "continue" if
 		// empty.
 		ContinueWith string `toml:"continue_with"`
+		// SameCalls is how often an agent CLI can make the same call of a tool with the same
+		// result in a run. loop.MaxSame if 0; -1 stops nothing.
+		SameCalls int `toml:"same_calls"`
 	} `toml:"limits"`
 
 	// Budget has the budgets that several arms have in common, in US dollars: see docs/cli.md.
@@ -175,6 +178,10 @@ func ReadSettings(path string) (Settings, error) {
 		return s, Errorf(path, data, "limits.on_limit", "on_limit = %q is neither %q nor %q", s.Limits.OnLimit,
 			coleo.OnLimitWait, coleo.OnLimitAsk)
 	}
+	if n := s.Limits.SameCalls; n < -1 || n == 1 || n > mostSameCalls {
+		return s, Errorf(path, data, "limits.same_calls", "same_calls = %d is neither between 2 and %d, nor -1, nor 0", n,
+			mostSameCalls)
+	}
 	if key, fault := s.budgetFault(); fault != "" {
 		return s, Errorf(path, data, "budget."+key, "%s", fault)
 	}
@@ -186,6 +193,9 @@ func ReadSettings(path string) (Settings, error) {
 	}
 	return s, nil
 }
+
+// mostSameCalls is the largest limits.same_calls. A larger number stops nothing in practice.
+const mostSameCalls = 1000
 
 // mostOutput is the largest budget.max_output, in tokens. It is the context of the largest models.
 const mostOutput = 2_000_000

@@ -53,6 +53,7 @@ type arm struct {
 
 	following following
 	metering  metering
+	loops     watchedRun
 
 	unfollow   context.CancelFunc // ends the goroutines that follow the session and send the queue
 	driving    driving

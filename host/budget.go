@@ -118,8 +118,8 @@ func (a *arm) overspent(ctx context.Context, d budget.Decision) {
 }
 
 // mayBegin returns an error if a budget does not allow a turn to begin with a prompt. After
-// EConflict the arm is parked or about to end. After EUnsupported the agent CLI tells too late what
-// it uses. Nothing is typed after either.
+// EConflict the arm is parked or about to end, unless a turn runs. After EUnsupported the agent CLI
+// tells too late what it uses. Nothing is typed after either.
 func (a *arm) mayBegin(ctx context.Context, prompt string) error {
 	list := a.budgets()
 	if len(list) == 0 {
@@ -129,6 +129,9 @@ func (a *arm) mayBegin(ctx context.Context, prompt string) error {
 		return err
 	}
 	d := budget.DecideAll(list, a.nextCall(prompt))
+	if !d.Allows() && d.Policy.Hard() && a.openRun() != "" {
+		return coleo.Errorf(coleo.EConflict, "nothing was typed, and the turn that runs goes on: %s; %s", d.Why, a.remedy(d))
+	}
 	switch d.Policy {
 	case "":
 		return nil
@@ -195,7 +198,7 @@ func (a *arm) warn(ctx context.Context, d budget.Decision) {
 // for this reason already.
 func (a *arm) parkFor(ctx context.Context, step coleo.BudgetStep, d budget.Decision, why string) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
-		if p := queueOf(r).Parked; p != nil && p.Kind == coleo.LimitBudget {
+		if p := queueOf(r).Parked; p != nil && p.Kind.Own() {
 			return nil
 		}
 		p := coleo.Parked{Limit: coleo.Limit{Kind: coleo.LimitBudget, Text: d.Why, Seen: a.host.Now().UTC()}, Try: 1,
@@ -243,14 +246,14 @@ func (a *arm) endFor(ctx context.Context, d budget.Decision, why string) {
 	})
 }
 
-// stopTurn interrupts the turn of an arm that is parked at its budget. It returns at once. It never
+// stopTurn interrupts the turn of an arm that Coleo itself has parked. It returns at once. It never
 // interrupts while a dialog is open, because the keys would answer the dialog. With again, it also
 // interrupts a turn that was interrupted before and still goes on.
 func (a *arm) stopTurn(again bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := queueOf(&a.record).Parked
-	if p == nil || p.Kind != coleo.LimitBudget || a.metering.stopping || a.session == nil || a.run == nil ||
+	if p == nil || !p.Kind.Own() || a.metering.stopping || a.session == nil || a.run == nil ||
 		a.run.Interrupted && !again || !a.session.State().State.Working() {
 		return
 	}
@@ -299,7 +302,11 @@ func (a *arm) tellStop(run string, step coleo.BudgetStep, what string) {
 	if p == nil || p.Kind != coleo.LimitBudget {
 		return
 	}
-	of := budget.DecideAll(a.budgets(), budget.Call{Price: &coleo.Price{}, Counted: true}).State
+	list := a.budgets()
+	of := budget.DecideAll(list, budget.Call{Price: &coleo.Price{}, Counted: true}).State
+	if of.Dollars == 0 && len(list) > 0 {
+		of = list[0] // a call without a price has stopped the turn
+	}
 	change := coleo.BudgetChange{Step: step, Why: p.Text + "; " + what, BudgetState: of}
 	if err := a.host.append(context.WithoutCancel(a.host.ctx), runEvent(a.record.ID, run, coleo.EventBudget,
 		change)); err != nil {

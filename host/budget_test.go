@@ -161,6 +161,23 @@ func TestATurnBeginsOnlyIfOneCallFits(t *testing.T) {
 	s.awaitPrompted("ada", "say one", "say mine", "say three")
 }
 
+func TestAPromptThatDoesNotFitStopsNoTurnThatRuns(t *testing.T) {
+	t.Parallel()
+	s := budgetStage(t, coleo.Budgets{})
+	id := s.budgetArm("ada", &coleo.Budget{Dollars: 1})
+	s.works(id)
+	s.uses(id, 2, 0.8, "")
+	err := s.ask(bus.OpPrompt, bus.PromptOrder{Arm: id, Prompt: coleo.Prompt{Text: "say two"}}, nil)
+	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "the turn that runs goes on") {
+		t.Errorf("the prompt: %v", err)
+	}
+	s.waits(id, "ada", 1)
+	if r, q := s.report(id), s.queue(id, coleo.QueueOrder{}); r.Reading.State != coleo.Processing || q.Parked != nil {
+		t.Errorf("the arm is %s and parked %+v", r.Reading.State, q.Parked)
+	}
+	s.awaitBudget(id, coleo.BudgetSet)
+}
+
 func TestABudgetCanEndTheArm(t *testing.T) {
 	t.Parallel()
 	s := budgetStage(t, coleo.Budgets{})
@@ -214,8 +231,8 @@ func TestAModelWithoutAPriceStopsATurnWithAHardBudget(t *testing.T) {
 	id := s.budgetArm("ada", &coleo.Budget{Dollars: 9})
 	s.works(id)
 	s.uses(id, 2, 0.1, "m9")
-	if told := s.awaitBudget(id, coleo.BudgetSet, coleo.BudgetReached, coleo.BudgetInterrupted); !strings.Contains(told.Why,
-		"price of m9") {
+	told := s.awaitBudget(id, coleo.BudgetSet, coleo.BudgetReached, coleo.BudgetInterrupted)
+	if !strings.Contains(told.Why, "price of m9") || told.Dollars != 9 {
 		t.Errorf("the event is %+v", told)
 	}
 }

@@ -56,8 +56,11 @@ type Config struct {
 	// Workspaces makes and removes the worktrees of arms.
 	Workspaces workspace.Workspaces
 	// Prices returns the present prices of models, and Budgets are those of all arms.
-	Prices    func() cost.Prices
-	Budgets   coleo.Budgets
+	Prices  func() cost.Prices
+	Budgets coleo.Budgets
+	// SameCalls is how often an agent CLI can make the same call with the same result in a run.
+	// 0 means loop.MaxSame. With a negative number, the loop breaker stops nothing.
+	SameCalls int
 	Judged    func(coleo.PolicyDecision)
 	StartedAt time.Time
 	Ready     func()           // called as soon as Run carries out orders; can be nil

@@ -168,6 +168,22 @@ func (a *arm) obeyParked(r *store.ArmRecord, step coleo.QueueStep) ([]coleo.Even
 	return a.continued(r, "a person does not wait any longer"), nil
 }
 
+// breakLoop parks an arm whose agent CLI goes in circles, and interrupts its turn.
+func (a *arm) breakLoop(ctx context.Context, why string) {
+	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
+		if p := queueOf(r).Parked; a.run == nil || p != nil && p.Kind.Own() {
+			return nil
+		}
+		p := coleo.Parked{Limit: coleo.Limit{Kind: coleo.LimitLoop, Text: why, Seen: a.host.Now().UTC()}, Run: a.run.ID,
+			Why: "its turn is interrupted; prompt it, or 'coleo arm unpark " + r.Name + "' lets it go on", Try: 1}
+		return setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p})
+	})
+	if err != nil {
+		a.host.Log.Error("park an arm that goes in circles", "arm", a.name(), "error", err)
+	}
+	a.stopTurn(true)
+}
+
 // mayGoOn returns EConflict if an arm is parked at a budget that still does not allow a call.
 func (a *arm) mayGoOn() error {
 	a.mu.Lock()

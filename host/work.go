@@ -12,6 +12,7 @@ import (
 	"coleo.dev/checked"
 	"coleo.dev/host/queue"
 	"coleo.dev/host/spending"
+	"coleo.dev/loop"
 	"coleo.dev/store"
 	"coleo.dev/trace"
 )
@@ -25,15 +26,19 @@ type work struct {
 // noteWork appends the events of work to the log, each with its run and its turn. If a prompt is
 // being sent, its work waits until the prompt's run has begun.
 func (a *arm) noteWork(ctx context.Context, w work) error {
-	calls, err := a.writeWork(ctx, w)
+	calls, circles, err := a.writeWork(ctx, w)
 	for _, call := range calls {
 		a.host.keepBudgets(ctx, a, call)
+	}
+	if circles != "" {
+		a.breakLoop(ctx, circles)
 	}
 	return err
 }
 
-// writeWork is noteWork without the budgets. It returns the calls of the model that it has counted.
-func (a *arm) writeWork(ctx context.Context, w work) ([]budget.Call, error) {
+// writeWork is noteWork without what stops a turn. It returns the calls of the model that it has
+// counted, and why the agent CLI goes in circles, or "".
+func (a *arm) writeWork(ctx context.Context, w work) (calls []budget.Call, circles string, err error) {
 	of := a.spends()
 	a.writing.Lock()
 	defer a.writing.Unlock()
@@ -42,8 +47,31 @@ func (a *arm) writeWork(ctx context.Context, w work) ([]budget.Call, error) {
 	a.keepErrors(w)
 	events := a.takeWork()
 	calls, cost := a.countCalls(of, events)
+	circles = a.watchLoops(events)
 	a.mu.Unlock()
-	return calls, a.host.write(ctx, happened, writing{events: events, traced: a, cost: cost})
+	return calls, circles, a.host.write(ctx, happened, writing{events: events, traced: a, cost: cost})
+}
+
+// watchedRun is what the loop breaker knows of the newest run. The arm's mu guards it.
+type watchedRun struct {
+	run   string
+	state loop.State
+}
+
+// watchLoops returns why the agent CLI goes in circles in the newest run, or "". The caller holds mu.
+func (a *arm) watchLoops(events []coleo.Event) (circles string) {
+	for _, e := range events {
+		if e.Kind != coleo.EventToolStart && e.Kind != coleo.EventToolEnd || a.host.SameCalls < 0 || e.Run == "" {
+			continue
+		}
+		if e.Run != a.loops.run {
+			a.loops = watchedRun{run: e.Run}
+		}
+		if w, err := coleo.DecodeWork(e); err == nil && a.run != nil && a.run.ID == e.Run {
+			circles = cmp.Or(a.loops.state.Next(w, a.host.SameCalls), circles)
+		}
+	}
+	return circles
 }
 
 // noteLateWork appends the events of work that has waited for its run to begin.
@@ -187,12 +215,14 @@ func (a *arm) modelNow() spending.Model {
 // caller holds mu.
 func (a *arm) countCalls(of spending.Arm, events []coleo.Event) (calls []budget.Call, cost []store.Spending) {
 	for _, e := range events {
-		w, err := coleo.DecodeWork(e)
-		switch u, ok := w.(coleo.ReplyUsage); {
-		case err == nil && e.Kind == coleo.EventCompaction:
+		if e.Kind == coleo.EventCompaction {
 			a.metering.context = 0
-		case err != nil || !ok || a.usesNoModel():
-		default:
+		}
+		if e.Kind != coleo.EventUsage || a.usesNoModel() {
+			continue
+		}
+		if w, err := coleo.DecodeWork(e); err == nil {
+			u, _ := w.(coleo.ReplyUsage)
 			call, more := a.host.ledger.Count(of, a.modelNow(), u, a.host.Now())
 			a.metering.context = max(a.metering.context, u.Total())
 			calls, cost = append(calls, call), append(cost, more...)

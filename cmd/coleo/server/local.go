@@ -144,7 +144,8 @@ func hostConfig(s setup.Setup, now func() time.Time) (host.Config, error) {
 	prices := pricebook.NewKeeper(s.OwnPrices(), s.FetchedPrices(), newLog())
 	return host.Config{
 		Prices: func() cost.Prices { return prices.Book() }, Budgets: s.Budgets(),
-		Hostname: hostname, Platform: runtime.GOOS + "/" + runtime.GOARCH, Version: executable.Version,
+		SameCalls: s.Limits.SameCalls,
+		Hostname:  hostname, Platform: runtime.GOOS + "/" + runtime.GOARCH, Version: executable.Version,
 		Dir: s.State, Path: s.AgentPath(), Environ: os.Environ(), MaxArms: s.Arms.MaxArms, Keep: s.Arms.Keep << 20,
 		AllowSudo: s.Arms.AllowSudo, StartedAt: time.Now().UTC(), Now: now,
 		Policy: host.PolicyFiles{Host: config.HostPolicy, User: s.PolicyFile(), TrustFile: s.PolicyTrust(),

@@ -1,0 +1,163 @@
+// Package loop finds out whether an agent CLI goes in circles in a run: it makes the same call
+// with the same result again and again, or its edits undo each other. Its functions are pure.
+package loop
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"coleo.dev"
+)
+
+// Bounds of what is no circle yet.
+const (
+	// MaxSame is how often the same call may have the same result, while nothing else is edited,
+	// if the user says nothing else. An agent CLI that waits for a build asks a few times.
+	MaxSame = 10
+	// maxBack is how often edits of one place may go back and forth. To try something, to undo it
+	// and to try it once more is no circle.
+	maxBack = 4
+	// mostKept bounds what is kept of one run: calls and edits, each some 30 bytes.
+	mostKept = 2000
+)
+
+// State is what is known of a run. The zero State is that of a run that has just begun.
+type State struct {
+	open  map[string]coleo.ToolCall // calls without an end, by id
+	same  map[uint64]int            // how often a call had a result, since the last edit
+	files map[string]uint64         // the text that was written last, by file
+	edits map[change]int            // 1 for an edit that was made last in this direction
+	back  map[change]int            // how often edits went back, by the smaller direction
+}
+
+// change is an edit that replaces one text by another. The texts are hashes.
+type change struct{ file, from, to uint64 }
+
+// Next takes the next work of the run. It returns why the run goes in circles, in one clause for
+// people, or "" if it does not. The argument most is the largest number of the same calls, or 0
+// for MaxSame. Next changes s.
+func (s *State) Next(w coleo.Work, most int) string {
+	if most == 0 {
+		most = MaxSame
+	}
+	switch told := w.(type) {
+	case coleo.ToolCall:
+		s.begin(told)
+	case coleo.ToolEnd:
+		return s.end(told, most)
+	}
+	return ""
+}
+
+func (s *State) begin(c coleo.ToolCall) {
+	if s.open == nil || len(s.same)+len(s.edits) > mostKept || len(s.open) > mostKept {
+		*s = State{open: map[string]coleo.ToolCall{}, same: map[uint64]int{}, files: map[string]uint64{},
+			edits: map[change]int{}, back: map[change]int{}}
+	}
+	s.open[c.ID] = c
+}
+
+func (s *State) end(e coleo.ToolEnd, most int) string {
+	c, ok := s.open[e.ID]
+	delete(s.open, e.ID)
+	if !ok || c.Truncated || e.Truncated {
+		return "" // what was left out can differ
+	}
+	if c.Kind == coleo.ToolEdit && e.Outcome == coleo.ToolSuccess {
+		clear(s.same) // the same command can have the same result, although something has changed
+		return s.edited(c)
+	}
+	arguments := string(c.Arguments)
+	if c.Malformed != nil {
+		arguments = c.Malformed.Raw
+	}
+	key := hash(c.Name, arguments, string(e.Outcome), e.Output, e.Reason)
+	s.same[key]++
+	if s.same[key] < most {
+		return ""
+	}
+	return fmt.Sprintf("it has made the same call of %s with the same result %d times", c.Name, s.same[key])
+}
+
+// edited notes the edits of a call that has succeeded.
+func (s *State) edited(c coleo.ToolCall) string {
+	for _, one := range s.changesOf(c) {
+		if one.from == one.to {
+			continue
+		}
+		reverse := change{one.file, one.to, one.from}
+		pair := one
+		if reverse.from < pair.from {
+			pair = reverse
+		}
+		if s.edits[reverse] > 0 {
+			s.back[pair]++
+			delete(s.edits, reverse)
+		}
+		if s.edits[one] = 1; s.back[pair] >= maxBack {
+			return fmt.Sprintf("its edits of %s have undone each other %d times", strings.Join(c.Files, ", "), s.back[pair])
+		}
+	}
+	return ""
+}
+
+// changesOf returns the edits of a call: a text that replaces another, the contents of a whole file,
+// or a patch.
+func (s *State) changesOf(c coleo.ToolCall) []change {
+	var args map[string]json.RawMessage
+	if json.Unmarshal(c.Arguments, &args) != nil {
+		return nil
+	}
+	text := func(names ...string) (string, bool) {
+		for _, name := range names {
+			var value string
+			if raw, ok := args[name]; ok && json.Unmarshal(raw, &value) == nil {
+				return value, true
+			}
+		}
+		return "", false
+	}
+	files := strings.Join(c.Files, "\x00")
+	was, replaces := text("old_string", "oldString", "old_str")
+	now, replaced := text("new_string", "newString", "new_str")
+	if replaces && replaced {
+		return []change{{hash(files), hash(was), hash(now)}}
+	}
+	if content, ok := text("content", "file_text"); ok {
+		before, known := s.files[files]
+		if s.files[files] = hash(content); known {
+			return []change{{hash(files), before, hash(content)}}
+		}
+		return nil
+	}
+	if patch, ok := text("patch", "patchText", "input"); ok {
+		return []change{patched(files, patch)}
+	}
+	return nil
+}
+
+// patched returns the edit of a patch: the lines that it removes and those that it adds.
+func patched(files, patch string) change {
+	var removed, added []string
+	for line := range strings.Lines(patch) {
+		switch {
+		case strings.HasPrefix(line, "---"), strings.HasPrefix(line, "+++"):
+		case strings.HasPrefix(line, "-"):
+			removed = append(removed, line[1:])
+		case strings.HasPrefix(line, "+"):
+			added = append(added, line[1:])
+		}
+	}
+	return change{hash(files), hash(removed...), hash(added...)}
+}
+
+func hash(words ...string) uint64 {
+	h := fnv.New64a()
+	for _, word := range words {
+		_, _ = h.Write([]byte(word)) // a hash never returns an error
+		_, _ = h.Write([]byte{0})
+	}
+	return h.Sum64()
+}
